@@ -1,0 +1,1 @@
+"""One file per experiment of section 6: model, task and metric."""
