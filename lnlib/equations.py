@@ -104,10 +104,10 @@ def eq5(
     return np.array([f(g[i] / sigma[i] * (a[i] - mu[i]) + b[i]) for i in range(H)])
 
 
-def eq15(
-    z: Float[Array, " D"], alpha: Float[Array, " D"], beta: Float[Array, " D"]
-) -> Float[Array, " D"]:
-    r"""Eq. (15): layer norm as the supplement writes it, $LN(z;\alpha,\beta) = \frac{z-\mu}{\sigma}\odot\alpha+\beta$.
+def eq15(z: Float[Array, " D"], alpha: Float[Array, " D"], beta: Float[Array, " D"]) -> Float[Array, " D"]:
+    r"""Eq. (15): layer norm as the supplement writes it.
+
+    $LN(z;\alpha,\beta) = \frac{z-\mu}{\sigma}\odot\alpha+\beta$.
 
     *Erratum* the supplement then calls alpha additive and beta multiplicative and starts alpha at zeros,
     beta at ones. In this equation alpha multiplies and beta adds: started as printed, the result is a

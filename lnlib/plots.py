@@ -1,0 +1,148 @@
+"""The book's look: one palette, one style, and one function through which every figure reaches a page."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from lnlib import results
+
+__all__ = ["COLORS", "INK", "INK_DARK", "LINES", "figure", "style", "subplots"]
+
+# Contrast >= 3:1 on white and on the dark theme's background; the line style tells them apart too.
+COLORS = {
+    "none": "#7d7f85",
+    "batch": "#d9730d",
+    "layer": "#2f7fd6",
+    "weight": "#2c9a53",
+    "rms": "#9b59d0",
+}
+LINES = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5, 1, 1, 1))}
+
+# Text, axes and ticks are drawn in INK; the build replaces it by INK_DARK in the twin for the dark theme.
+INK, INK_DARK = "#21262c", "#dfe3e8"
+GRID, GRID_DARK = "#d3d7dc", "#454a50"
+
+MAX_SVG_BYTES = 400_000
+
+style: dict[str, Any] = {
+    "figure.figsize": (7.2, 3.4),
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "legend.facecolor": "none",
+    "legend.frameon": False,
+    "font.size": 11,
+    "axes.titlesize": 11,
+    "axes.labelsize": 11,
+    "legend.fontsize": 10,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "axes.prop_cycle": mpl.cycler(color=list(COLORS.values())),
+    "image.cmap": "RdBu_r",
+    "svg.fonttype": "path",
+    **dict.fromkeys(
+        (
+            "text.color",
+            "axes.edgecolor",
+            "axes.labelcolor",
+            "axes.titlecolor",
+            "xtick.color",
+            "ytick.color",
+            "legend.labelcolor",
+        ),
+        INK,
+    ),
+}
+
+
+def subplots(*args: Any, **kwargs: Any) -> tuple[Figure, Any]:
+    """Like `matplotlib.pyplot.subplots`, in the book's style and outside pyplot (nothing shows twice).
+
+    Sets matplotlib's defaults to the book's, since artists read them whenever they are made.
+    """
+    mpl.rcParams.update(style)
+    fig = Figure(figsize=kwargs.pop("figsize", None))
+    return fig, fig.subplots(*args, **kwargs)
+
+
+def figure(
+    fig: Figure,
+    name: str,
+    caption: str,
+    alt: str,
+    data: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+) -> None:
+    """Show a figure with what a reader needs: name, caption, alt text, and its data as CSV.
+
+    Args:
+        fig: the figure, made by `subplots`.
+        name: lower-case words joined by hyphens, unique in the book: `{numref}` and the CSV use it.
+        caption: MyST; states the finding, not the axes.
+        alt: plain text for those who do not see it; says the shape of the curves and their numbers.
+        data: what is drawn, as columns of equal length or as rows with equal keys.
+
+    Raises:
+        ValueError: for a malformed name, an empty caption, an alt text without a number, columns of unequal
+            length, or a drawing too large for a page (rasterize its heavy artists).
+    """
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise ValueError(f"figure name is {name!r}; use lower-case words joined by hyphens")
+    if not caption.strip():
+        raise ValueError(f"figure {name!r} has no caption; state its finding")
+    if len(alt) < 40 or not re.search(r"\d", alt):
+        raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
+    results.write_csv(_csv_path(name), _as_rows(name, data))
+    svg = _svg(fig, name)
+    from IPython.display import display
+
+    bundle = {"image/svg+xml": svg, "text/plain": f"[figure: {alt}]"}
+    display(bundle, raw=True, metadata={"lnlib": {"name": name, "caption": caption, "alt": alt}})
+
+
+def _svg(fig: Figure, name: str) -> str:
+    """Scalable drawing, the same bytes for the same figure (no date, ids salted by the name)."""
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": name}):
+        fig.savefig(buffer, format="svg", metadata={"Date": None})
+    svg = buffer.getvalue()
+    if len(svg) > MAX_SVG_BYTES:
+        raise ValueError(
+            f"figure {name!r} takes {len(svg):,} bytes, over {MAX_SVG_BYTES:,}; "
+            "draw its heavy artists with rasterized=True"
+        )
+    return svg
+
+
+def _csv_path(name: str) -> Path:
+    root = os.environ.get("LNLIB_RESULTS")
+    folder = (Path(root) if root else results.results_dir("figures").parent) / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{name}.csv"
+
+
+def _as_rows(
+    name: str, data: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    if not isinstance(data, Mapping):
+        return list(data)
+    columns = {key: list(values) for key, values in data.items()}
+    lengths = {key: len(values) for key, values in columns.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"data of figure {name!r} has columns of lengths {lengths}; they must be equal")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

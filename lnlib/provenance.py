@@ -1,0 +1,70 @@
+"""How a number came about: commit, versions, machine, threads, data and date."""
+
+import datetime
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from lnlib import __version__, data
+
+__all__ = ["provenance"]
+
+_PACKAGE = Path(__file__).resolve().parent
+_started = time.perf_counter()
+
+
+def provenance(**facts: Any) -> dict[str, Any]:
+    """The facts of this process that a stored number needs beside it, and what the caller adds.
+
+    `data` lists the data sets loaded so far, `seconds` counts from the import of lnlib, and `peak_memory_mb`
+    is the process's own peak.
+    """
+    return {
+        "commit": _commit(),
+        "lnlib": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "date": datetime.date.today().isoformat(),
+        "data": data.loaded(),
+        "peak_memory_mb": _peak_memory_mb(),
+        "seconds": round(time.perf_counter() - _started, 2),
+    } | facts
+
+
+def _commit() -> str:
+    """The checkout's commit, with '+' if files differ from it; 'unknown' outside a checkout."""
+    command = ["git", "-C", str(_PACKAGE), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _peak_memory_mb() -> int:
+    """Peak resident memory of this process, in MB; 0 where the platform does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1e6 if sys.platform == "darwin" else 1e3))

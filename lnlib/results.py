@@ -1,0 +1,299 @@
+"""Measured rows with their provenance, and the ledger that judges the paper's claims by them.
+
+`book/claims.toml` is the only place where a number of the paper is typed. A claim names the quantity that
+tests it and the criterion that the quantity must meet; a page measures the quantity; the verdict is
+computed here, never typed.
+"""
+
+import csv
+import json
+import math
+import os
+import re
+import time
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from lnlib.provenance import provenance
+
+__all__ = [
+    "VERDICTS",
+    "Claim",
+    "Evidence",
+    "Ledger",
+    "judge",
+    "load_claims",
+    "load_evidence",
+    "read_rows",
+    "results_dir",
+    "table",
+    "write_rows",
+]
+
+VERDICTS = (
+    "holds",
+    "holds under stated conditions",
+    "misprint",
+    "direction only",
+    "not reproduced",
+    "not attempted",
+)
+SCALES = ("smoke", "book", "paper")
+_PACKAGE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper and the criterion that decides it.
+
+    `expect` is a comparison with a number, such as ``"<= 1e-12"``. If the measured quantity meets it the
+    verdict is `verdict`, else `otherwise`. `exact` claims are mathematics and must hold at every scale;
+    the others are experiments, whose verdict is that of the scale shown.
+    """
+
+    id: str
+    section: str
+    source: str
+    says: str
+    page: str
+    quantity: str
+    expect: str
+    verdict: str
+    otherwise: str = "not reproduced"
+    condition: str = ""
+    exact: bool = False
+    paper: float | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a page measured for a claim: a value, its 95 % interval where there is one, and the verdict."""
+
+    claim: str
+    value: float
+    low: float
+    high: float
+    n: int
+    verdict: str
+
+    def __repr__(self) -> str:
+        return f"{self.claim}: {_number(self)} -> {self.verdict}"
+
+
+def book_dir() -> Path | None:
+    """The checkout's `book/` folder, or None where lnlib is installed without one."""
+    path = _PACKAGE.parent / "book"
+    return path if (path / "claims.toml").is_file() else None
+
+
+def load_claims(path: Path | None = None) -> list[Claim]:
+    """Read the ledger; the default is the checkout's, else the copy that is installed with the package.
+
+    Raises ValueError naming the claim and the field if an entry is malformed.
+    """
+    if path is None:
+        book = book_dir()
+        path = (book or _PACKAGE) / "claims.toml"
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
+    names = {f.name for f in fields(Claim)}
+    required = {"id", "section", "source", "says", "page", "quantity", "expect", "verdict"}
+    claims: dict[str, Claim] = {}
+    for entry in entries:
+        label = f"claim {entry.get('id', '?')!r} in {path.name}"
+        if unknown := set(entry) - names:
+            raise ValueError(f"{label} has unknown fields {sorted(unknown)}; known are {sorted(names)}")
+        if missing := required - set(entry):
+            raise ValueError(f"{label} lacks {sorted(missing)}; add them")
+        claim = Claim(**entry)
+        for verdict in (claim.verdict, claim.otherwise):
+            if verdict not in VERDICTS:
+                raise ValueError(f"{label} has verdict {verdict!r}; use one of {VERDICTS}")
+        _criterion(claim)
+        if claim.id in claims:
+            raise ValueError(f"{label} appears twice; ids must be unique")
+        claims[claim.id] = claim
+    return list(claims.values())
+
+
+def _criterion(claim: Claim) -> tuple[str, float]:
+    match = re.fullmatch(r"(<=|>=|<|>|==)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", claim.expect.strip())
+    if match is None:
+        raise ValueError(f"claim {claim.id!r} expects {claim.expect!r}; compare with a number, as '<= 1e-12'")
+    return match[1], float(match[2])
+
+
+def judge(claim: Claim, value: float, low: float | None = None, high: float | None = None) -> str:
+    """The verdict on a claim. With an interval, the whole interval must meet the criterion; NaN never does.
+
+    >>> claim = Claim("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "holds")
+    >>> judge(claim, 1e-16), judge(claim, 0.0, -1.0, 1.0)
+    ('holds', 'not reproduced')
+    """
+    operator, bound = _criterion(claim)
+    meets = {
+        "<=": lambda x: x <= bound,
+        ">=": lambda x: x >= bound,
+        "<": lambda x: x < bound,
+        ">": lambda x: x > bound,
+        "==": lambda x: x == bound,
+    }[operator]
+    points = [value] + [x for x in (low, high) if x is not None]
+    return claim.verdict if all(meets(x) for x in points) else claim.otherwise
+
+
+class Ledger:
+    """The claims of one page while it runs: `measure` each, then `show` the table and keep the rows.
+
+    >>> ledger = Ledger("some_page", scale="smoke", claims=[Claim("x", "3", "Eq. (3)", "it is small",
+    ...     "some_page", "size", "< 1", "holds")])
+    >>> ledger.measure("x", 0.5)
+    x: 0.5 -> holds
+    """
+
+    def __init__(
+        self, page: str, *, scale: str, seed: int = 0, claims: Iterable[Claim] | None = None
+    ) -> None:
+        if scale not in SCALES:
+            raise ValueError(f"scale is {scale!r}; it must be one of {SCALES}")
+        known = load_claims() if claims is None else list(claims)
+        self.page, self.scale, self.seed = page, scale, seed
+        self.claims = {c.id: c for c in known if c.page == page}
+        self.evidence: dict[str, Evidence] = {}
+        self._started = time.perf_counter()
+
+    def measure(
+        self,
+        claim_id: str,
+        value: float,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        n: int = 1,
+    ) -> Evidence:
+        """Record the quantity that a claim names, with its 95 % interval over n seeds if it has one."""
+        if claim_id not in self.claims:
+            raise ValueError(
+                f"{claim_id!r} is not a claim of page {self.page!r}; the ledger has {sorted(self.claims)} "
+                "(add it to book/claims.toml)"
+            )
+        value = float(value)
+        ends = [value if x is None else float(x) for x in (low, high)]
+        verdict = judge(self.claims[claim_id], value, *ends)
+        self.evidence[claim_id] = Evidence(claim_id, value, ends[0], ends[1], n, verdict)
+        return self.evidence[claim_id]
+
+    def show(self) -> "Table":
+        """Keep the rows and return the page's table. Every claim of the page must have been measured."""
+        if missing := sorted(set(self.claims) - set(self.evidence)):
+            raise ValueError(f"page {self.page!r} did not measure its claims {missing}; measure each")
+        facts = provenance(scale=self.scale, seed=self.seed, seconds=time.perf_counter() - self._started)
+        write_rows(self.page, [asdict(e) for e in self.evidence.values()], facts, scale=self.scale)
+        return table(list(self.claims.values()), self.evidence)
+
+
+class Table:
+    """Claims with their verdicts, shown as HTML in a page and as Markdown elsewhere."""
+
+    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self.header, self.rows = header, rows
+
+    def to_markdown(self) -> str:
+        """GitHub's table syntax; a bar inside a cell is escaped."""
+        lines = [self.header, ["---"] * len(self.header), *self.rows]
+        return "\n".join("| " + " | ".join(c.replace("|", r"\|") for c in line) + " |" for line in lines)
+
+    __repr__ = to_markdown
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{escape(c)}</th>' for c in self.header)
+        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in r) + "</tr>" for r in self.rows)
+        return (
+            f'<div class="lnlib-table" tabindex="0"><table class="table"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+
+def table(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:
+    """The ledger as a table: source, claim, what was measured against which criterion, verdict."""
+    rows = []
+    for c in claims:
+        e = evidence.get(c.id)
+        verdict = e.verdict if e else "not attempted"
+        if c.condition and e and e.verdict == c.verdict:
+            verdict += f": {c.condition}"
+        measured = (
+            f"{c.quantity}: {_number(e)}{' ' + c.unit if c.unit else ''} (needs {c.expect})" if e else "-"
+        )
+        rows.append([c.source, c.says, measured, verdict])
+    return Table(["Where", "The paper says", "We measured", "Verdict"], rows)
+
+
+def _number(e: Evidence) -> str:
+    if e.low == e.high == e.value or math.isnan(e.value):
+        return f"{e.value:.3g}"
+    return f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}], n = {e.n}"
+
+
+def results_dir(scale: str) -> Path:
+    """Where this process writes its rows: `$LNLIB_RESULTS/<scale>`, else `_build/results/<scale>`."""
+    book = book_dir()
+    root = os.environ.get("LNLIB_RESULTS") or (book.parent / "_build" if book else Path("_build")) / "results"
+    return Path(root) / scale
+
+
+def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
+    """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path."""
+    if not rows:
+        raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
+    folder = results_dir(scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
+    write_csv(path, rows)
+    (folder / f"{name}.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return path
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows with equal keys as CSV; numbers keep all their digits."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:
+    """Read the rows of a stored result: of `folder`, else of this checkout's last run, else as committed.
+
+    Raises FileNotFoundError naming the command that makes them.
+    """
+    book = book_dir()
+    places = (
+        [folder / scale] if folder else [results_dir(scale), *([book / "results" / scale] if book else [])]
+    )
+    for place in places:
+        if (place / f"{name}.csv").is_file():
+            with (place / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+                return list(csv.DictReader(file))
+    raise FileNotFoundError(f"no rows {name}.csv at scale {scale!r}; `make book SCALE={scale}` makes them")
+
+
+def load_evidence(claims: Iterable[Claim], *, scale: str, folder: Path | None = None) -> dict[str, Evidence]:
+    """The evidence stored for these claims, judged anew by today's criteria."""
+    known = {c.id: c for c in claims}
+    evidence: dict[str, Evidence] = {}
+    for page in dict.fromkeys(c.page for c in known.values()):
+        try:
+            rows = read_rows(page, scale=scale, folder=folder)
+        except FileNotFoundError:
+            continue
+        for row in rows:
+            if row["claim"] in known:
+                value, low, high = (float(row[k]) for k in ("value", "low", "high"))
+                verdict = judge(known[row["claim"]], value, low, high)
+                evidence[row["claim"]] = Evidence(row["claim"], value, low, high, int(row["n"]), verdict)
+    return evidence
