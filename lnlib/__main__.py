@@ -1,0 +1,33 @@
+"""`python -m lnlib <command>`: the library's command line.
+
+Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from lnlib.data import listing
+
+# One function per command: it parses its own arguments and returns the exit status.
+COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
+    "data": (listing.main, "show where the data sets are, or download them"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command with its arguments (default: the process's) and return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m lnlib",
+        description="Layer Normalization, executed",
+        epilog="  ".join(f"{name}: {summary}." for name, (_, summary) in COMMANDS.items()),
+    )
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the command takes; try --help")
+    options = parser.parse_args(argv)
+    command, _ = COMMANDS[options.command]
+    return command(options.arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""What the data sets are: published files with their hashes, where they come from, and the licence."""
+
+import difflib
+from dataclasses import dataclass
+
+__all__ = ["DATA_SETS", "DataError", "DataSet", "PublishedFile", "data_set"]
+
+
+class DataError(ValueError):
+    """A data set that is not what it must be: unknown, incomplete, corrupt or not to be had."""
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """One file as its authors publish it; `sha256` and `size` (in bytes) are of the file as downloaded."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One data set: its files, the mirrors that serve them, and what a reader must know before using it.
+
+    A file is fetched from `mirror + file.name`, mirrors tried in order. No files means that the data ship
+    with a dependency of lnlib. `stand_in` names the embedded data set that serves when this one cannot be
+    had.
+    """
+
+    name: str
+    title: str
+    files: tuple[PublishedFile, ...]
+    mirrors: tuple[str, ...]
+    licence: str
+    citation: str
+    stand_in: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all published files together."""
+        return sum(file.size for file in self.files)
+
+
+def _idx_files(*hashes_and_sizes: tuple[str, int]) -> tuple[PublishedFile, ...]:
+    names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+    pairs = zip(names, hashes_and_sizes, strict=True)
+    return tuple(PublishedFile(f"{name}-ubyte.gz", sha256, size) for name, (sha256, size) in pairs)
+
+
+_MNIST = DataSet(
+    name="mnist",
+    title="MNIST: 70,000 handwritten digits, 28x28",
+    files=_idx_files(
+        ("440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609", 9_912_422),
+        ("3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c", 28_881),
+        ("8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1_648_877),
+        ("f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 4_542),
+    ),
+    mirrors=(
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "https://storage.googleapis.com/cvdf-datasets/mnist/",
+    ),
+    licence="CC BY-SA 3.0",
+    citation="LeCun, Bottou, Bengio, Haffner: Gradient-based learning applied to document recognition (1998)",
+    stand_in="digits",
+)
+
+_FASHION_MNIST = DataSet(
+    name="fashion_mnist",
+    title="Fashion-MNIST: 70,000 pictures of clothes, 28x28",
+    files=_idx_files(
+        ("3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84", 26_421_880),
+        ("a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845", 29_515),
+        ("346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073", 4_422_102),
+        ("67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5", 5_148),
+    ),
+    mirrors=(
+        "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+        "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    ),
+    licence="MIT",
+    citation="Xiao, Rasul, Vollgraf: Fashion-MNIST, arXiv:1708.07747 (2017)",
+    stand_in="digits",
+)
+
+_DIGITS = DataSet(
+    name="digits",
+    title="Digits: 1,797 handwritten digits, 8x8 (ships with scikit-learn)",
+    files=(),
+    mirrors=(),
+    licence="CC BY 4.0",
+    citation="Alpaydin, Kaynak: Optical Recognition of Handwritten Digits, UCI repository (1998)",
+)
+
+DATA_SETS: dict[str, DataSet] = {entry.name: entry for entry in (_MNIST, _FASHION_MNIST, _DIGITS)}
+
+
+def data_set(name: str) -> DataSet:
+    """The registry's entry of that name.
+
+    Raises `DataError`, with the known names and the nearest of them, for any other name.
+
+    >>> data_set("mnist").licence
+    'CC BY-SA 3.0'
+    """
+    if name in DATA_SETS:
+        return DATA_SETS[name]
+    near = difflib.get_close_matches(str(name), DATA_SETS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise DataError(f"There is no data set {name!r}; the known names are {', '.join(DATA_SETS)}.{hint}")
