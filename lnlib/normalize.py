@@ -1,0 +1,329 @@
+r"""The normalizations of Sections 2-3 and their relatives, as functions of tensors.
+
+Every one of them is Eq. (5) with its own rule for which numbers share a mean and a standard deviation:
+$\bar a = \frac{g}{\sigma}(a - \mu) + b$.
+
+=====================  =======================================================  ==========
+function               one mean and one standard deviation for                  paper
+=====================  =======================================================  ==========
+:func:`batch_norm`     each unit, over the cases                                Eq. (2)
+:func:`layer_norm`     each case, over the units                                Eq. (3)
+:func:`weight_norm`    each row of W: no mean, the Euclidean norm               Eq. (5)
+:func:`rms_norm`       each case: no mean, the root mean square                 (later)
+:func:`group_norm`     each case and group of channels, over group and space    (later)
+:func:`instance_norm`  each case and channel, over space                        (later)
+=====================  =======================================================  ==========
+
+*Conventions* shared by all: the variance divides by the number of values (biased) unless a function
+says otherwise; `eps` is added to it under the root; float16 and bfloat16 are computed in float32; the
+result has the dtype of its input, which is never modified. Values that are all equal normalize to
+exactly 0, also at `eps = 0`, where their gradient is defined as 0. NaN or infinity stays in the set of
+values it belongs to.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.standardize import (
+    affine,
+    in_range,
+    is_accurate,
+    may_branch,
+    over_root,
+    rescale,
+    standardize,
+    standardize_rows,
+)
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm", "weight_norm"]
+
+
+def batch_norm(
+    a: Float[Tensor, "N H *space"],
+    gain: Float[Tensor, " H"] | None = None,
+    bias: Float[Tensor, " H"] | None = None,
+    eps: float = 1e-5,
+    unbiased: bool = False,
+) -> Float[Tensor, "N H *space"]:
+    r"""Normalize each unit over the cases of the batch.
+
+    $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$ with
+    $\mu_i = E[a_i]$, $\sigma_i^2 = E[(a_i - \mu_i)^2]$, expectations over the batch.
+
+    *Source* Eq. (2), its expectation over the data estimated from the batch.
+
+    Args:
+        a: summed inputs, cases by units; axes after the unit axis (space, time) count as further cases.
+        gain, bias: one number a unit; 1 and 0 where left out.
+        eps: added to the variance.
+        unbiased: divide the squares by (cases - 1) instead of the cases.
+
+    Returns:
+        The normalized summed inputs, shaped like `a`; empty for no cases.
+
+    Raises:
+        TypeError: `a` is not floating point.
+        ValueError: no units, one case with `unbiased`, wrong shape of `gain` or `bias`, negative `eps`.
+
+    >>> batch_norm(torch.tensor([[1.0, 0.0], [3.0, 8.0]]), eps=0.0)
+    tensor([[-1., -1.],
+            [ 1.,  1.]])
+    """
+    x = _prepare_channels("batch_norm", a, eps)
+    gain, bias = _parameters("batch_norm", x, gain, bias, x.shape[1])
+    if x.shape[0] == 0:
+        return affine(x, gain, bias, 1).to(a.dtype)
+    cases = x.numel() // x.shape[1]
+    if unbiased:
+        if cases < 2:
+            raise ValueError(
+                f"batch_norm: the unbiased variance divides by cases - 1, and there is {cases} case in "
+                f"shape {tuple(a.shape)}; give at least 2 cases or unbiased=False"
+            )
+        # g d / sqrt(c var + eps) = (g / sqrt(c)) d / sqrt(var + eps / c)  with  c = n / (n - 1)
+        shrink = (cases - 1) / cases
+        eps = eps * shrink
+        gain = math.sqrt(shrink) * (x.new_ones(x.shape[1]) if gain is None else gain)
+    if may_branch(x):
+        out, mean, rstd = torch.native_batch_norm(x, gain, bias, None, None, True, 0.0, eps)
+        if is_accurate(mean, rstd, eps):
+            return out.to(a.dtype)
+    others = [axis for axis in range(x.ndim) if axis != 1]
+    return affine(standardize(x, others, eps), gain, bias, 1).to(a.dtype)
+
+
+def layer_norm(
+    a: Float[Tensor, "..."],
+    gain: Float[Tensor, " H"] | None = None,
+    bias: Float[Tensor, " H"] | None = None,
+    eps: float = 1e-5,
+    dim: int = -1,
+) -> Float[Tensor, "..."]:
+    r"""Normalize each case over the units of its layer.
+
+    $\bar a_i = g_i\,(a_i - \mu)/\sqrt{\sigma^2 + \epsilon} + b_i$ with
+    $\mu = \frac1H \sum_i a_i$, $\sigma^2 = \frac1H \sum_i (a_i - \mu)^2$.
+
+    *Source* Eq. (3) with Eq. (5); Eqs. (15)-(16) of the supplement.
+
+    Args:
+        a: summed inputs; the H units along axis `dim`, every other axis counts cases.
+        gain, bias: one number a unit; 1 and 0 where left out.
+        eps: added to the variance. The paper prints none.
+        dim: the axis of the units, counted from either end.
+
+    Returns:
+        The normalized summed inputs, shaped like `a`; empty for no cases.
+
+    Raises:
+        TypeError: `a` is not floating point.
+        ValueError: no units, no axis `dim`, wrong shape of `gain` or `bias`, negative `eps`.
+
+    >>> layer_norm(torch.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]), bias=torch.tensor([0.0, 0.5, 1.0]))
+    tensor([[-1.2247,  0.5000,  2.2247],
+            [ 0.0000,  0.5000,  1.0000]])
+    """
+    x, dim = _prepare_units("layer_norm", a, eps, dim)
+    gain, bias = _parameters("layer_norm", x, gain, bias, x.shape[-1])
+    return standardize_rows(x, gain, bias, eps).to(a.dtype).movedim(-1, dim)
+
+
+def weight_norm(
+    W: Float[Tensor, "H D *kernel"], gain: Float[Tensor, " H"] | None = None
+) -> Float[Tensor, "H D *kernel"]:
+    r"""Give each row of a weight matrix the length that its gain says.
+
+    $\bar w_i = g_i\, w_i / \lVert w_i \rVert_2$: Eq. (5) with $\mu_i = 0$, $\sigma_i = \lVert w_i \rVert_2$.
+
+    *Source* Section 5.1, after Salimans and Kingma (2016).
+
+    Args:
+        W: weights, units by inputs; further axes (convolution kernels) count as inputs.
+        gain: the length of each row; 1 where left out.
+
+    Returns:
+        The re-scaled weights, shaped like `W`. A zero row has no direction: it stays zero, gets zero
+        gradient, and leaves the other rows alone.
+
+    Raises:
+        TypeError: `W` is not floating point.
+        ValueError: no units or no inputs, wrong shape of `gain`.
+
+    >>> weight_norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), gain=torch.tensor([10.0, 1.0]))
+    tensor([[6., 8.],
+            [0., 0.]])
+    """
+    x = _prepare_channels("weight_norm", W, 0.0).flatten(1)
+    gain, _ = _parameters("weight_norm", x, gain, None, x.shape[0])
+    d, _ = rescale(x, [1], 0.0)
+    out = over_root(d, d.square().sum(1, keepdim=True))
+    return affine(out, gain, None, 0).reshape(W.shape).to(W.dtype)
+
+
+def rms_norm(
+    a: Float[Tensor, "..."], gain: Float[Tensor, " H"] | None = None, eps: float = 1e-5, dim: int = -1
+) -> Float[Tensor, "..."]:
+    r"""Divide each case by the root mean square of its units: layer norm without the mean.
+
+    $\bar a_i = g_i\,a_i / \sqrt{\frac1H \sum_j a_j^2 + \epsilon}$.
+
+    *Source* Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+
+    Args:
+        a: summed inputs; the H units along axis `dim`, every other axis counts cases.
+        gain: one number a unit; 1 where left out.
+        eps: added to the mean square.
+        dim: the axis of the units, counted from either end.
+
+    Returns:
+        The normalized summed inputs, shaped like `a`; a zero case stays zero, also at `eps = 0`.
+
+    Raises:
+        TypeError: `a` is not floating point.
+        ValueError: no units, no axis `dim`, wrong shape of `gain`, negative `eps`.
+
+    >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)
+    tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
+    """
+    x, dim = _prepare_units("rms_norm", a, eps, dim)
+    gain, _ = _parameters("rms_norm", x, gain, None, x.shape[-1])
+    if may_branch(x) and in_range(rstd := (x.square().mean(-1, keepdim=True) + eps).rsqrt()):
+        out = x * rstd
+    else:
+        d, eps_scaled = rescale(x, [-1], eps)
+        out = over_root(d, d.square().mean(-1, keepdim=True) + eps_scaled)
+    return affine(out, gain, None, -1).to(a.dtype).movedim(-1, dim)
+
+
+def group_norm(
+    a: Float[Tensor, "N C *space"],
+    groups: int,
+    gain: Float[Tensor, " C"] | None = None,
+    bias: Float[Tensor, " C"] | None = None,
+    eps: float = 1e-5,
+) -> Float[Tensor, "N C *space"]:
+    r"""Normalize each case over groups of neighbouring channels and all of space.
+
+    $\bar a_c = g_c\,(a_c - \mu_k)/\sqrt{\sigma_k^2 + \epsilon} + b_c$ for channel c in group k.
+
+    *Source* Wu and He, "Group Normalization" (2018). One group is layer norm over channels and space.
+
+    Args:
+        a: cases by channels by space (any number of axes, also none).
+        groups: how many groups; divides C.
+        gain, bias: one number a channel; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized values, shaped like `a`.
+
+    Raises:
+        TypeError: `a` is not floating point.
+        ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
+
+    >>> group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), groups=2, eps=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
+    x = _prepare_channels("group_norm", a, eps)
+    channels = x.shape[1]
+    gain, bias = _parameters("group_norm", x, gain, bias, channels)
+    if groups < 1 or channels % groups:
+        raise ValueError(
+            f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
+            f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
+        )
+    rows = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
+    out = standardize_rows(rows, None, None, eps)
+    return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
+
+
+def instance_norm(
+    a: Float[Tensor, "N C *space"],
+    gain: Float[Tensor, " C"] | None = None,
+    bias: Float[Tensor, " C"] | None = None,
+    eps: float = 1e-5,
+) -> Float[Tensor, "N C *space"]:
+    r"""Normalize each channel of each case over space: group norm with one channel a group.
+
+    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$, statistics over space.
+
+    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016).
+
+    Args:
+        a: cases by channels by space.
+        gain, bias: one number a channel; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized values, shaped like `a`.
+
+    Raises:
+        TypeError: `a` is not floating point.
+        ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
+
+    >>> instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]), eps=0.0)
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
+    """
+    x = _prepare_channels("instance_norm", a, eps, least_axes=3)
+    gain, bias = _parameters("instance_norm", x, gain, bias, x.shape[1])
+    out = standardize_rows(x.flatten(2), None, None, eps)
+    return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
+
+
+def _prepare(name: str, a: Tensor, eps: float) -> Tensor:
+    """The input in the dtype of the computation, once it is known to be one that can be normalized."""
+    if not a.is_floating_point():
+        raise TypeError(
+            f"{name}: means and standard deviations need floating point, and the input is {a.dtype}; "
+            f"convert it, for example with .to(torch.float32)"
+        )
+    if not 0 <= eps < math.inf:
+        raise ValueError(f"{name}: eps is added to a variance: it must be finite and >= 0, got {eps}")
+    return a.to(torch.promote_types(a.dtype, torch.float32))
+
+
+def _prepare_units(name: str, a: Tensor, eps: float, dim: int) -> tuple[Tensor, int]:
+    """The prepared input with its units along the last axis, and the axis they came from."""
+    if not -a.ndim <= dim < a.ndim:
+        raise ValueError(
+            f"{name}: dim names the axis of the units, and shape {tuple(a.shape)} has no axis {dim}; "
+            f"choose one of {list(range(a.ndim))}"
+        )
+    if a.shape[dim] == 0:
+        raise ValueError(
+            f"{name}: there is no mean of 0 units, and axis {dim} of shape {tuple(a.shape)} has none; "
+            f"give at least one unit"
+        )
+    return _prepare(name, a, eps).movedim(dim, -1), dim
+
+
+def _prepare_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> Tensor:
+    """The prepared input, known to be shaped (cases, channels, *space) with no empty axis but the cases."""
+    if a.ndim < least_axes:
+        raise ValueError(
+            f"{name}: needs {least_axes} axes or more, cases first, and the shape is {tuple(a.shape)}; "
+            f"add the missing axes with unsqueeze"
+        )
+    if 0 in a.shape[1:]:
+        raise ValueError(
+            f"{name}: there is no mean of 0 values, and the shape is {tuple(a.shape)}; only the first axis "
+            f"may be empty"
+        )
+    return _prepare(name, a, eps)
+
+
+def _parameters(
+    name: str, x: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
+) -> tuple[Tensor | None, Tensor | None]:
+    """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
+    for label, p in (("gain", gain), ("bias", bias)):
+        if p is not None and p.shape != (units,):
+            raise ValueError(
+                f"{name}: {label} has one entry a unit, shape ({units},), and its shape is {tuple(p.shape)}; "
+                f"reshape it or leave it out"
+            )
+    return (None if gain is None else gain.to(x.dtype)), (None if bias is None else bias.to(x.dtype))
