@@ -241,7 +241,8 @@ def test_threads_come_back_after_an_error() -> None:
             seen.append(torch.get_num_threads())
             raise KeyError
 
-    pytest.raises(KeyError, fail)
+    with pytest.raises(KeyError):
+        fail()
     assert seen == [before + 1]
     assert torch.get_num_threads() == before
 
