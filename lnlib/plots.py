@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from cycler import cycler
 from matplotlib.figure import Figure
 
-from lnlib import results
+from lnlib.rows import results_dir, write_csv
 
 __all__ = ["COLORS", "INK", "INK_DARK", "LINES", "figure", "style", "subplots"]
 
@@ -53,7 +54,7 @@ style: dict[str, Any] = {
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.8,
-    "axes.prop_cycle": mpl.cycler(color=list(COLORS.values())),
+    "axes.prop_cycle": cycler(color=list(COLORS.values())),
     "image.cmap": "RdBu_r",
     "svg.fonttype": "path",
     **dict.fromkeys(
@@ -76,7 +77,7 @@ def subplots(*args: Any, **kwargs: Any) -> tuple[Figure, Any]:
 
     Sets matplotlib's defaults to the book's, since artists read them whenever they are made.
     """
-    mpl.rcParams.update(style)
+    mpl.rcParams.update(style)  # type: ignore[arg-type]
     fig = Figure(figsize=kwargs.pop("figsize", None))
     return fig, fig.subplots(*args, **kwargs)
 
@@ -107,7 +108,7 @@ def figure(
         raise ValueError(f"figure {name!r} has no caption; state its finding")
     if len(alt) < 40 or not re.search(r"\d", alt):
         raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
-    results.write_csv(_csv_path(name), _as_rows(name, data))
+    write_csv(_csv_path(name), _as_rows(name, data))
     svg = _svg(fig, name)
     from IPython.display import display
 
@@ -131,7 +132,7 @@ def _svg(fig: Figure, name: str) -> str:
 
 def _csv_path(name: str) -> Path:
     root = os.environ.get("LNLIB_RESULTS")
-    folder = (Path(root) if root else results.results_dir("figures").parent) / "figures"
+    folder = (Path(root) if root else results_dir("figures").parent) / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}.csv"
 

@@ -5,20 +5,20 @@ tests it and the criterion that the quantity must meet; a page measures the quan
 computed here, never typed.
 """
 
-import csv
-import json
+import argparse
 import math
-import os
 import re
+import shutil
+import sys
 import time
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from lnlib.provenance import provenance
+from lnlib.rows import SCALES, book_dir, read_rows, results_dir, write_rows
 
 __all__ = [
     "VERDICTS",
@@ -28,10 +28,7 @@ __all__ = [
     "judge",
     "load_claims",
     "load_evidence",
-    "read_rows",
-    "results_dir",
     "table",
-    "write_rows",
 ]
 
 VERDICTS = (
@@ -42,8 +39,6 @@ VERDICTS = (
     "not reproduced",
     "not attempted",
 )
-SCALES = ("smoke", "book", "paper")
-_PACKAGE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -85,12 +80,6 @@ class Evidence:
         return f"{self.claim}: {_number(self)} -> {self.verdict}"
 
 
-def book_dir() -> Path | None:
-    """The checkout's `book/` folder, or None where lnlib is installed without one."""
-    path = _PACKAGE.parent / "book"
-    return path if (path / "claims.toml").is_file() else None
-
-
 def load_claims(path: Path | None = None) -> list[Claim]:
     """Read the ledger; the default is the checkout's, else the copy that is installed with the package.
 
@@ -98,7 +87,7 @@ def load_claims(path: Path | None = None) -> list[Claim]:
     """
     if path is None:
         book = book_dir()
-        path = (book or _PACKAGE) / "claims.toml"
+        path = (book or Path(__file__).parent) / "claims.toml"
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
     names = {f.name for f in fields(Claim)}
     required = {"id", "section", "source", "says", "page", "quantity", "expect", "verdict"}
@@ -239,49 +228,6 @@ def _number(e: Evidence) -> str:
     return f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}], n = {e.n}"
 
 
-def results_dir(scale: str) -> Path:
-    """Where this process writes its rows: `$LNLIB_RESULTS/<scale>`, else `_build/results/<scale>`."""
-    book = book_dir()
-    root = os.environ.get("LNLIB_RESULTS") or (book.parent / "_build" if book else Path("_build")) / "results"
-    return Path(root) / scale
-
-
-def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
-    """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path."""
-    if not rows:
-        raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
-    folder = results_dir(scale)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.csv"
-    write_csv(path, rows)
-    (folder / f"{name}.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return path
-
-
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows with equal keys as CSV; numbers keep all their digits."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:
-    """Read the rows of a stored result: of `folder`, else of this checkout's last run, else as committed.
-
-    Raises FileNotFoundError naming the command that makes them.
-    """
-    book = book_dir()
-    places = (
-        [folder / scale] if folder else [results_dir(scale), *([book / "results" / scale] if book else [])]
-    )
-    for place in places:
-        if (place / f"{name}.csv").is_file():
-            with (place / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-                return list(csv.DictReader(file))
-    raise FileNotFoundError(f"no rows {name}.csv at scale {scale!r}; `make book SCALE={scale}` makes them")
-
-
 def load_evidence(claims: Iterable[Claim], *, scale: str, folder: Path | None = None) -> dict[str, Evidence]:
     """The evidence stored for these claims, judged anew by today's criteria."""
     known = {c.id: c for c in claims}
@@ -297,3 +243,54 @@ def load_evidence(claims: Iterable[Claim], *, scale: str, folder: Path | None = 
                 verdict = judge(known[row["claim"]], value, low, high)
                 evidence[row["claim"]] = Evidence(row["claim"], value, low, high, int(row["n"]), verdict)
     return evidence
+
+
+def record(claims: Iterable[Claim], scale: str, folder: Path) -> None:
+    """Copy the last run's rows and provenance to `folder`, where they are committed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for page in dict.fromkeys(c.page for c in claims):
+        for file in results_dir(scale).glob(f"{page}.*"):
+            shutil.copyfile(file, folder / file.name)
+
+
+def replace_between_marks(text: str, mark: str, content: str) -> str:
+    """The text with what stands between `<!-- mark -->` and `<!-- /mark -->` replaced.
+
+    >>> replace_between_marks("a <!-- x -->old<!-- /x --> b", "x", "new")
+    'a <!-- x -->new<!-- /x --> b'
+    """
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    head, found, rest = text.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"the text lacks the marks {begin} and {end}; put them where the table goes")
+    return head + begin + content + end + tail
+
+
+def readme_table(folder: Path) -> str:
+    """The README's result table: every claim with the verdict of the committed rows at book scale."""
+    claims = load_claims()
+    return "\n" + table(claims, load_evidence(claims, scale="book", folder=folder)).to_markdown() + "\n"
+
+
+def main(argv: Sequence[str]) -> int:
+    """`python -m lnlib claims`: print the ledger; keep measured rows; refresh the README's table."""
+    parser = argparse.ArgumentParser(prog="python -m lnlib claims", description="the paper's claims, judged")
+    parser.add_argument("--scale", choices=SCALES, default="book")
+    parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    options = parser.parse_args(argv)
+    book = book_dir()
+    if (options.record or options.readme) and book is None:
+        print("no checkout here: --record and --readme change files of the repository", file=sys.stderr)
+        return 1
+    claims = load_claims()
+    if book and options.record:
+        record(claims, options.scale, book / "results" / options.scale)
+    if book and options.readme:
+        readme = book.parent / "README.md"
+        text = readme.read_text(encoding="utf-8")
+        content = readme_table(book / "results")
+        readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
+    print(table(claims, load_evidence(claims, scale=options.scale)).to_markdown())
+    return 0

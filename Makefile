@@ -1,0 +1,65 @@
+# Two commands do everything: `make book` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help book test check bench data clean
+
+SCALE ?= book
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# One BLAS thread a process: the tests and the pages already run a process a core.
+export OMP_NUM_THREADS ?= 1
+# The first interpreter that runs and is recent enough; `make PYTHON=/path/to/python3` overrides the search.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
+
+# $(call timed,what it does,command): say what is done, do it, say how long it took.
+define timed
+@echo "== $(1)"; start=$$(date +%s); { $(2); } || { echo "== failed: $(1)" >&2; exit 1; }; \
+	echo "== done in $$(($$(date +%s) - start)) s: $(1)"
+endef
+
+help:
+	@echo "make book   install, execute and render the book (SCALE=smoke|book|paper, now $(SCALE))"
+	@echo "make test   install and run every test: library, notebooks, pages, browser"
+	@echo "make check  lint, format, types, then every test"
+	@echo "make data   list the data sets and download what is missing"
+	@echo "make bench  measure speed and accuracy against peers"
+	@echo "make clean  remove what was built (keeps $(VENV) and downloaded data)"
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found. Install one (Debian: apt install python3 python3-venv;" \
+		"macOS: brew install python@3.11), or name it: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "Could not create $(VENV) with $(PYTHON): install its venv module (Debian: apt install python3-venv)." >&2; \
+		exit 1; }
+	$(call timed,installing into $(VENV) with $(PYTHON) and constraints.txt,$(BIN)/python -m pip install \
+		--quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]')
+	@touch $@
+
+book: $(READY)
+	$(call timed,executing and rendering the book at $(SCALE) scale,LNLIB_SCALE=$(SCALE) \
+		$(BIN)/jupyter-book build . -W -n --keep-going)
+	@echo "Open $(CURDIR)/_build/html/index.html"
+
+test: $(READY)
+	$(call timed,testing the library and the notebooks at smoke scale,$(BIN)/python -m pytest -n auto \
+		-m 'not pages and not browser')
+	$(call timed,testing the built pages and the figures in a browser,$(BIN)/python -m pytest \
+		-m 'pages or browser')
+
+check: $(READY)
+	$(call timed,linting,$(BIN)/ruff check .)
+	$(call timed,checking the format,$(BIN)/ruff format --check .)
+	$(call timed,checking the types,$(BIN)/mypy)
+	@$(MAKE) --no-print-directory test
+
+data: $(READY)
+	$(call timed,fetching the data sets,$(BIN)/python -m lnlib data --download)
+
+bench: $(READY)
+	$(call timed,benchmarking the normalizations,$(BIN)/python benchmarks/normalize.py)
+
+clean:
+	$(call timed,removing _build and caches,rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis)

@@ -1,0 +1,127 @@
+"""What an executed notebook depends on: its own code, the lnlib files it reaches, versions, scale and data.
+
+The key changes exactly when one of these does, so a page is never stale and never executed for nothing.
+"""
+
+import ast
+import hashlib
+import json
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+
+from lnlib import data
+from lnlib.results import load_claims
+
+BOOK = Path(__file__).resolve().parents[1]
+ROOT = BOOK.parent
+VERSIONS = (
+    "torch",
+    "numpy",
+    "matplotlib",
+    "scikit-learn",
+    "papermill",
+    "ipykernel",
+)
+
+
+def notebook_key(path: Path, scale: str) -> str:
+    """The hexadecimal SHA-256 of everything that the executed notebook is made from."""
+    notebook = nbformat.read(path, as_version=4)
+    cells = [(c.cell_type, c.source, c.metadata) for c in notebook.cells]
+    parts = {
+        "notebook": hashlib.sha256(
+            json.dumps([cells, notebook.metadata]).encode()
+        ).hexdigest(),
+        "scale": scale,
+        "versions": {name: metadata.version(name) for name in VERSIONS},
+        "files": {
+            str(f.relative_to(ROOT)): _sha256(f)
+            for f in sorted(files_reached(notebook))
+        },
+        "claims": [
+            repr(c)
+            for c in load_claims(BOOK / "claims.toml")
+            if c.page == path.stem
+        ],
+        "data": {
+            name: data.find(name)
+            for name in notebook.metadata.get("lnlib", {}).get("data", [])
+        },
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
+    """The lnlib files that the notebook's code can import, and the scripts and styles beside them."""
+    python = TransformerManager().transform_cell  # turns %magics into calls
+    reached: set[Path] = set()
+    todo = {
+        f
+        for c in notebook.cells
+        if c.cell_type == "code"
+        for f in _imports(python(c.source), package="")
+    }
+    while todo:
+        file = todo.pop()
+        if file not in reached:
+            reached.add(file)
+            todo |= _imports_of_file(file)
+    beside = {
+        f
+        for file in reached
+        for f in file.parent.iterdir()
+        if f.suffix in {".js", ".css"}
+    }
+    return reached | beside | {Path(__file__).with_name("execute.py")}
+
+
+@cache
+def _imports_of_file(file: Path) -> frozenset[Path]:
+    package = ".".join(file.relative_to(ROOT).parent.parts)
+    return frozenset(_imports(file.read_text(encoding="utf-8"), package))
+
+
+def _imports(code: str, package: str) -> set[Path]:
+    """Files of lnlib that this code names in an import statement, wherever it stands."""
+    found: set[Path] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = (
+                ".".join(
+                    package.split(".")[: len(package.split(".")) - node.level + 1]
+                )
+                if node.level
+                else ""
+            )
+            module = ".".join(filter(None, (base, node.module)))
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        found |= {file for name in names for file in _module_files(name)}
+    return found
+
+
+def _module_files(name: str) -> set[Path]:
+    """The files that importing a dotted name runs: the packages on the way and the module itself."""
+    parts = name.split(".")
+    if parts[0] != "lnlib":
+        return set()
+    found = set()
+    for depth in range(1, len(parts) + 1):
+        place = ROOT.joinpath(*parts[:depth])
+        found |= {
+            f
+            for f in (place / "__init__.py", place.with_suffix(".py"))
+            if f.is_file()
+        }
+    return found
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -1,0 +1,268 @@
+"""The book's Sphinx extension: executed pages, their badge lines, figures for both themes, the ledger.
+
+Notebooks are run by `execute.py`, never by Sphinx; pages are made from the executed copies. Everything a
+page links to (executed notebook, measured rows, drawn data) is copied beside it.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from datetime import datetime
+from html import escape
+from importlib import metadata
+from pathlib import Path
+from typing import Any, ClassVar
+
+import nbformat
+from docutils import nodes
+from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
+from figures import add_dark_twins, link_drawn_data
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
+
+logger = logging.getLogger(__name__)
+DEPENDENT = (
+    "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
+)
+
+
+def execute_notebooks(app: Sphinx) -> None:
+    """Run what changed since the last build, all notebooks in parallel, and publish what they measured."""
+    scale = app.config.lnlib_scale
+    if scale not in SCALES:
+        raise ExtensionError(
+            f"LNLIB_SCALE is {scale!r}; it must be one of {SCALES}"
+        )
+    pages = [
+        Path(app.srcdir, f"{docname}.ipynb")
+        for docname in app.config.external_site_map
+    ]
+    paths = [page for page in pages if page.is_file()]
+    try:
+        runs = executed_all(
+            paths, scale, say=lambda line: logger.info("[lnlib] %s", line)
+        )
+    except NotebookFailed as error:
+        raise ExtensionError(str(error)) from None
+    app.lnlib_runs = runs
+    for run in runs.values():
+        shutil.copytree(
+            run.results, ROOT / "_build" / "results", dirs_exist_ok=True
+        )
+
+
+def outdated_pages(
+    app: Sphinx, env: Any, added: set, changed: set, removed: set
+) -> list[str]:
+    """Pages whose notebook ran anew or whose copy changed, and the pages that show what others measured."""
+    now = {
+        f"book/{name}": str(run.notebook) for name, run in app.lnlib_runs.items()
+    }
+    before = getattr(env, "lnlib_executed", {})
+    env.lnlib_executed = now
+    stale = {
+        doc
+        for doc in now
+        if before.get(doc) != now[doc] or app.lnlib_runs[Path(doc).name].fresh
+    }
+    ledger = (BOOK / "claims.toml").read_text(encoding="utf-8")
+    if stale or getattr(env, "lnlib_ledger", None) != ledger:
+        stale |= {doc for doc, facts in env.metadata.items() if DEPENDENT in facts}
+    env.lnlib_ledger = ledger
+    return sorted(stale & env.found_docs)
+
+
+def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Replace a committed notebook, which has no outputs, by its executed copy with a badge line."""
+    run = app.lnlib_runs.get(Path(docname).name)
+    if run is None:
+        return
+    notebook = nbformat.read(run.notebook, as_version=4)
+    badge = nbformat.v4.new_markdown_cell(
+        badge_line(Path(docname).name, notebook, run), id="badge-line"
+    )
+    notebook.cells.insert(1, badge)
+    source[0] = nbformat.writes(notebook)
+
+
+def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
+    """One line under the title: paper pages, when and where it ran, for how long, on which data."""
+    facts = notebook.metadata.lnlib
+    measured = _measured_facts(page, run, facts.run.scale)
+    day = datetime.fromisoformat(facts.run.executed).strftime("%-d %B %Y")
+    parts = [
+        f"Paper: {escape(facts.paper)}" if "paper" in facts else "",
+        f"executed {day} at <code>{facts.run.scale}</code> scale in {facts.run.seconds:.0f} s",
+        f"{facts.run.cores} cores, {escape(facts.run.device)}",
+        f"data: {escape(_data_used(measured))}",
+        f"lnlib {facts.run.lnlib}, torch {facts.run.torch}, Python {facts.run.python}",
+        f'<a href="notebooks/{page}.ipynb" download>executed notebook</a>',
+        f'<a href="data/{page}.csv" download>measured rows</a>' if measured else "",
+    ]
+    return '<p class="badge-line">' + " · ".join(filter(None, parts)) + "</p>"
+
+
+def _measured_facts(page: str, run: Executed, scale: str) -> dict[str, Any]:
+    file = run.results / scale / f"{page}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _data_used(facts: dict[str, Any]) -> str:
+    """Data sets with their source; a stand-in is named as such."""
+    used = []
+    for data in facts.get("data", []):
+        name, source = data["name"], data["source"]
+        asked = data.get("requested", name)
+        used.append(
+            f"{name} standing in for {asked}"
+            if asked != name
+            else f"{name} ({source})"
+        )
+    return ", ".join(dict.fromkeys(used)) or "none"
+
+
+def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the figures of a page their dark twins and the links to their data."""
+    add_dark_twins(app, doctree)
+    run = app.lnlib_runs.get(Path(app.env.docname).name)
+    if run is not None:
+        link_drawn_data(
+            doctree, {f.stem for f in (run.results / "figures").glob("*.csv")}
+        )
+
+
+def drop_remote_scripts(
+    app: Sphinx, page: str, template: str, context: dict, doctree: Any
+) -> None:
+    """Take out what sphinx-thebe adds to every page: a script address on a CDN that the book never uses."""
+    context["script_files"] = [
+        s
+        for s in context.get("script_files", [])
+        if "thebe"
+        not in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"
+    ]
+
+
+def publish_files(app: Sphinx, error: Exception | None) -> None:
+    """Put MathJax, the executed notebooks and the measured numbers beside the pages that link to them."""
+    if error or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    mathjax = metadata.distribution("sphinx-mathjax-offline").locate_file(
+        "sphinx-mathjax-offline/static/mathjax/tex-svg.js"
+    )
+    (out / "_static" / "mathjax").mkdir(parents=True, exist_ok=True)
+    shutil.copy2(str(mathjax), out / "_static" / "mathjax")
+    for folder in ("notebooks", "data"):
+        shutil.rmtree(out / "book" / folder, ignore_errors=True)
+        (out / "book" / folder).mkdir(parents=True)
+    for run in app.lnlib_runs.values():
+        shutil.copy2(run.notebook, out / "book" / "notebooks")
+        for file in run.results.rglob("*.*"):
+            shutil.copy2(file, out / "book" / "data")
+
+
+class _DependentDirective(SphinxDirective):
+    """A directive whose page is read again whenever any notebook ran anew."""
+
+    option_spec: ClassVar = {"section": str}
+
+    def _depend(self) -> None:
+        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
+
+    def _evidence(self, claims: list[Claim]) -> dict[str, Evidence]:
+        return load_evidence(
+            claims,
+            scale=self.config.lnlib_scale,
+            folder=ROOT / "_build" / "results",
+        )
+
+
+class ClaimsDirective(_DependentDirective):
+    """`{claims}`: the ledger with today's verdicts, each row linked to the page that measures it."""
+
+    def run(self) -> list[nodes.Node]:
+        self._depend()
+        claims = load_claims(BOOK / "claims.toml")
+        if section := self.options.get("section"):
+            claims = [c for c in claims if c.section == section]
+        shown = table(claims, self._evidence(claims))
+        for row, claim in zip(shown.rows, claims, strict=True):
+            row.insert(0, f"{claim.page}.html")
+        return [
+            nodes.raw("", _linked_table(shown.header, shown.rows), format="html")
+        ]
+
+
+def _linked_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
+    """HTML of a table whose rows begin with the address that their second cell links to."""
+    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in header)
+    body = "".join(
+        f'<tr><td><a href="{escape(link)}">{escape(first)}</a></td>'
+        + "".join(f"<td>{escape(c)}</td>" for c in rest)
+        + "</tr>"
+        for link, first, *rest in rows
+    )
+    return (
+        '<div class="lnlib-table" role="region" aria-label="Claims" tabindex="0"><table class="table">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+class ExecutionsDirective(_DependentDirective):
+    """`{executions}`: which page ran when, at which scale, how long, on which data, and the machine."""
+
+    def run(self) -> list[nodes.Node]:
+        self._depend()
+        rows, machine = [], {}
+        for page, run in sorted(self.env.app.lnlib_runs.items()):
+            facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
+            machine = facts
+            data = _data_used(_measured_facts(page, run, facts.scale))
+            when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
+            rows.append(
+                [
+                    f"{page}.html",
+                    page,
+                    facts.scale,
+                    f"{facts.seconds:.0f} s",
+                    when,
+                    data,
+                    "passed",
+                ]
+            )
+        versions = {
+            k: machine.get(k, "")
+            for k in ("lnlib", "python", "torch", "numpy", "commit")
+        }
+        hardware = f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores, device {machine.get('device', '')}"
+        html = _linked_table(
+            ["Page", "Scale", "Time", "Executed", "Data", "Result"], rows
+        )
+        html += f"<p>Machine: {escape(hardware)}.</p><p>Versions: "
+        html += escape(", ".join(f"{k} {v}" for k, v in versions.items())) + ".</p>"
+        return [nodes.raw("", html, format="html")]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect the steps to Sphinx's events, in the order in which a build meets them."""
+    app.add_config_value(
+        "lnlib_scale", os.environ.get("LNLIB_SCALE", "book"), "env", str
+    )
+    app.connect("builder-inited", execute_notebooks)
+    app.connect("env-get-outdated", outdated_pages)
+    app.connect("source-read", read_executed)
+    app.connect(
+        "doctree-read", finish_doctree, priority=400
+    )  # before Sphinx collects the images
+    app.connect("html-page-context", drop_remote_scripts, priority=900)
+    app.connect("build-finished", publish_files)
+    app.add_directive("claims", ClaimsDirective)
+    app.add_directive("executions", ExecutionsDirective)
+    app.add_css_file("lnlib.css")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,62 @@
+"""Where measured rows live: written by a run, read by pages, committed under `book/results/`."""
+
+import csv
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["SCALES", "book_dir", "read_rows", "results_dir", "write_csv", "write_rows"]
+
+SCALES = ("smoke", "book", "paper")
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def book_dir() -> Path | None:
+    """The checkout's `book/` folder, or None where lnlib is installed without one."""
+    path = _PACKAGE.parent / "book"
+    return path if (path / "claims.toml").is_file() else None
+
+
+def results_dir(scale: str) -> Path:
+    """Where this process writes its rows: `$LNLIB_RESULTS/<scale>`, else `_build/results/<scale>`."""
+    book = book_dir()
+    root = os.environ.get("LNLIB_RESULTS") or (book.parent / "_build" if book else Path("_build")) / "results"
+    return Path(root) / scale
+
+
+def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
+    """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path."""
+    if not rows:
+        raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
+    folder = results_dir(scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
+    write_csv(path, rows)
+    (folder / f"{name}.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return path
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows with equal keys as CSV; numbers keep all their digits."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:
+    """Read the rows of a stored result: of `folder`, else of this checkout's last run, else as committed.
+
+    Raises FileNotFoundError naming the command that makes them.
+    """
+    book = book_dir()
+    places = (
+        [folder / scale] if folder else [results_dir(scale), *([book / "results" / scale] if book else [])]
+    )
+    for place in places:
+        if (place / f"{name}.csv").is_file():
+            with (place / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+                return list(csv.DictReader(file))
+    raise FileNotFoundError(f"no rows {name}.csv at scale {scale!r}; `make book SCALE={scale}` makes them")
