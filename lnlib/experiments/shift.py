@@ -1,0 +1,188 @@
+r"""Section 2, measured: what happens to a layer while the layers below it learn.
+
+A small rectifier network on labelled pictures, trained by plain stochastic gradient descent. `normalize`
+is the place where a normalization goes: a function of the layer's index and its summed inputs (N, H), or
+None for the plain network. What it returns is multiplied by the gain, so a unit receives
+$g_i \bar a_i + b_i$ as in Eq. (5).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from scipy import stats
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+__all__ = ["Network", "Run", "dependence", "interval", "lateness", "train"]
+
+Normalize = Callable[[int, Tensor], Tensor]
+Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
+
+
+def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
+    """Mean of independent measurements and its 95 % interval: Student's t over n - 1 degrees of freedom.
+
+    Raises ValueError for fewer than two measurements.
+
+    >>> [round(v, 3) for v in interval([1.0, 2.0, 3.0])]
+    [2.0, -0.484, 4.484]
+    """
+    if len(values) < 2:
+        raise ValueError(f"an interval needs at least 2 measurements, got {len(values)}; use more seeds")
+    mean = float(np.mean(values))
+    half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
+    return mean, mean - half, mean + half
+
+
+class Network:
+    """Weights, biases and gains of the layers, at He's start: a network that can be run from any layer up."""
+
+    def __init__(self, sizes: Sequence[int], seed: int, normalize: Normalize | None = None) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        self.normalize = normalize
+        self.layers: list[list[Tensor]] = []
+        for inputs, units in pairwise(sizes):
+            W = torch.randn(units, inputs, generator=generator) * (2 / inputs) ** 0.5
+            self.layers.append([p.requires_grad_() for p in (W, torch.zeros(units), torch.ones(units))])
+
+    def __call__(self, h: Float[Tensor, "N D"], start: int = 0) -> tuple[Tensor, list[Tensor]]:
+        """Eq. (1) from layer `start` up: the logits, and what each layer's non-linearity receives."""
+        received = []
+        for k, (W, b, g) in list(enumerate(self.layers))[start:-1]:
+            a = h @ W.T if self.normalize is None else g * self.normalize(k, h @ W.T)
+            received.append(a + b)
+            h = torch.relu(a + b)
+        W, b, _ = self.layers[-1]
+        return h @ W.T + b, received
+
+    def update(self, x: Tensor, y: Tensor, rate: float, layers: slice = slice(None)) -> float:
+        """One step of gradient descent for some layers; returns the loss before it."""
+        parameters = [p for layer in self.layers[layers] for p in layer]
+        loss = cross_entropy(self(x)[0], y)
+        gradients = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
+        with torch.no_grad():
+            for p, gradient in zip(parameters, gradients, strict=True):
+                p -= rate * gradient
+        return loss.item()
+
+
+def dependence(
+    cases: Cases, seed: int, normalize: Normalize | None = None, *, units: int = 100, rate: float = 0.1
+) -> tuple[float, float, float]:
+    r"""How much the gradient of the second layer's weights depends on what the first layer puts out.
+
+    After twenty updates the first layer alone makes one more, by which its outputs on 256 probe cases
+    change by some matrix. The second layer's gradient $\delta h^\top$ changes with them, and is computed
+    again for the same matrix with a random sign at each entry: as large, without any correlation.
+
+    Returns:
+        The relative change of the gradient, as learned and scrambled; and the share of the squared change
+        of the outputs that lies in its first singular direction.
+    """
+    x, y = cases
+    network = Network((x.shape[1], units, units, units, 10), seed, normalize)
+    generator = torch.Generator().manual_seed(seed)
+    batches = torch.randint(len(x), (21, 64), generator=generator)
+    for batch in batches[:-1]:
+        network.update(x[batch], y[batch], rate)
+    probe = torch.randint(len(x), (256,), generator=generator)
+
+    def gradient(h: Tensor) -> Tensor:
+        loss = cross_entropy(network(h, start=1)[0], y[probe])
+        return torch.autograd.grad(loss, network.layers[1][0])[0]
+
+    def outputs() -> Tensor:
+        with torch.no_grad():
+            return torch.relu(network(x[probe])[1][0])
+
+    before = outputs()
+    network.update(x[batches[-1]], y[batches[-1]], rate, layers=slice(1))
+    change = outputs() - before
+    signs = torch.randint(2, change.shape, generator=generator) * 2 - 1
+    old = gradient(before)
+    learned, scrambled = ((gradient(before + d) - old).norm() / old.norm() for d in (change, signs * change))
+    power = torch.linalg.svdvals(change).square()
+    return float(learned), float(scrambled), float(power[0] / power.sum())
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run: the loss before each update, and what the second layer's units receive after it."""
+
+    loss: Float[np.ndarray, " updates"]
+    mean: Float[np.ndarray, "updates H"]
+    std: Float[np.ndarray, "updates H"]
+    network: Network
+
+    @property
+    def shift(self) -> float:
+        """How far a unit's mean moves in one update, in units of the standard deviation; both averaged."""
+        return float(np.abs(np.diff(self.mean, axis=0)).mean() / self.std.mean())
+
+
+def train(
+    cases: Cases,
+    seed: int,
+    normalize: Normalize | None = None,
+    *,
+    rate: float,
+    updates: int,
+    units: int = 100,
+    batch: int = 64,
+) -> Run:
+    """Train three hidden layers and record, on the first 500 cases, what the units of the second receive."""
+    x, y = cases
+    network = Network((x.shape[1], units, units, units, 10), seed, normalize)
+    generator = torch.Generator().manual_seed(seed + 1000)
+    losses, means, stds = [], [], []
+    for _ in range(updates):
+        drawn = torch.randint(len(x), (batch,), generator=generator)
+        losses.append(network.update(x[drawn], y[drawn], rate))
+        with torch.no_grad():
+            received = network(x[:500])[1][1]
+        means.append(received.mean(0))
+        stds.append(received.std(0))
+    return Run(np.array(losses), torch.stack(means).numpy(), torch.stack(stds).numpy(), network)
+
+
+def lateness(
+    cases: Cases,
+    seed: int,
+    normalize: Normalize,
+    momenta: Sequence[float],
+    *,
+    rate: float,
+    updates: int,
+    units: int = 100,
+    batch: int = 64,
+) -> dict[float, list[float]]:
+    r"""The error of running averages of the first layer's means while the network learns.
+
+    $r \leftarrow (1 - m) r + m \hat\mu$ with the mini-batch mean $\hat\mu$ of the current weights; momentum
+    m = 1 is the last batch alone. The truth is exact at each update, because the first layer is linear:
+    $\mu_i = w_i^\top E[x]$.
+
+    Returns:
+        For each momentum the root mean square error over the units at each update, in units of each unit's
+        standard deviation in the batch.
+    """
+    x, y = cases
+    network = Network((x.shape[1], units, units, units, 10), seed, normalize)
+    generator = torch.Generator().manual_seed(seed + 1000)
+    center, running = x.mean(0), dict.fromkeys(momenta, torch.zeros(0))
+    errors: dict[float, list[float]] = {m: [] for m in momenta}
+    for _ in range(updates):
+        drawn = torch.randint(len(x), (batch,), generator=generator)
+        with torch.no_grad():
+            W = network.layers[0][0]
+            a, exact = x[drawn] @ W.T, W @ center
+            for m, r in running.items():
+                running[m] = (1 - m) * r + m * a.mean(0) if len(r) else a.mean(0)
+                error = (running[m] - exact) / a.std(0)
+                errors[m].append(float(error.square().mean().sqrt()))
+        network.update(x[drawn], y[drawn], rate)
+    return errors
