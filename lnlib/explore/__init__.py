@@ -1,0 +1,5 @@
+"""Interactive figures: a Python builder and one small script each, no network, no kernel."""
+
+from lnlib.explore.axis_flip import axis_flip
+
+__all__ = ["axis_flip"]

@@ -1,0 +1,102 @@
+"""The axis flip: the same grid of summed inputs, normalized down its columns or along its rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from lnlib.explore.element import Element, table
+from lnlib.normalize import batch_norm, layer_norm
+
+__all__ = ["axis_flip"]
+
+MAX_CASES, MAX_UNITS = 12, 10
+
+
+def axis_flip(
+    a: ArrayLike | Tensor | None = None, *, seed: int = 0, cases: int = 6, units: int = 8, eps: float = 1e-5
+) -> Element:
+    r"""Let a reader see which numbers share a mean and a standard deviation.
+
+    A grid of summed inputs beside its normalized outputs, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$. The
+    reader chooses no normalization, batch norm or layer norm, shrinks the batch to one case, and changes a
+    cell: every output that moves is marked.
+
+    *Source* Sections 2-3, Eqs. (2) and (3); the figure is ours.
+
+    Args:
+        a: summed inputs (cases, units), at most 12 by 10; one decimal is printed in a cell. Drawn from
+            `seed` where left out.
+        seed, cases, units: of the drawn summed inputs, whose units differ in mean and cases in spread.
+        eps: added to the variance.
+
+    Returns:
+        The figure; `.to_html()` is the same as a page of its own.
+
+    Raises:
+        ValueError: not a grid, larger than the figure, not finite, negative `eps`.
+
+    >>> axis_flip([[1.0, 2.0], [3.0, 8.0]])
+    <interactive figure: The axis flip>
+    """
+    grid = _checked(_draw(seed, cases, units) if a is None else a, eps)
+    return Element(
+        "axis_flip", "axisFlip", "The axis flip", {"a": grid.tolist(), "eps": eps}, _fallback(grid, eps)
+    )
+
+
+def _draw(seed: int, cases: int, units: int) -> np.ndarray:
+    """Summed inputs whose units differ in mean and whose cases differ in spread, as printed: one decimal."""
+    rng = np.random.default_rng(seed)
+    offset, spread = rng.normal(0, 1.2, units), rng.uniform(0.4, 1.8, (cases, 1))
+    return np.round(offset + spread * rng.normal(size=(cases, units)), 1) + 0.0
+
+
+def _checked(a: ArrayLike | Tensor, eps: float) -> np.ndarray:
+    """The grid as float64, once it is known to be one that the figure can show."""
+    grid = np.asarray(a.detach().cpu().double() if isinstance(a, Tensor) else a, dtype=np.float64)
+    if grid.ndim != 2 or 0 in grid.shape:
+        raise ValueError(
+            f"axis_flip: needs a grid (cases, units), got shape {grid.shape}; reshape or index it"
+        )
+    if grid.shape[0] > MAX_CASES or grid.shape[1] > MAX_UNITS:
+        raise ValueError(
+            f"axis_flip: {MAX_CASES} cases by {MAX_UNITS} units stay legible, got {grid.shape[0]} by "
+            f"{grid.shape[1]}; give a[:{MAX_CASES}, :{MAX_UNITS}]"
+        )
+    if not np.isfinite(grid).all():
+        row, col = np.argwhere(~np.isfinite(grid))[0]
+        raise ValueError(
+            f"axis_flip: summed inputs must be finite, and a[{row}, {col}] is {grid[row, col]}; replace it"
+        )
+    if not 0 <= eps < np.inf:
+        raise ValueError(f"axis_flip: eps is added to a variance and must be finite and >= 0, got {eps}")
+    return grid
+
+
+def _fallback(grid: np.ndarray, eps: float) -> str:
+    """Mean and standard deviation of every case and unit, after each normalization."""
+    a = torch.from_numpy(grid)
+    outputs = {"none": a, "batch norm": batch_norm(a, eps=eps), "layer norm": layer_norm(a, eps=eps)}
+    rows = []
+    for axis, noun in ((1, "case"), (0, "unit")):
+        columns = [_moments(out, axis) for out in outputs.values()]
+        rows += [[f"{noun} {k}", *line] for k, line in enumerate(zip(*columns, strict=True), start=1)]
+    caption = (
+        "Mean and standard deviation of the outputs. Batch norm gives every unit mean 0 and std 1 over the "
+        "cases, layer norm every case over its units; one number alone has std 0."
+    )
+    return table(caption, ["mean, std", *outputs], rows)
+
+
+def _moments(out: Tensor, axis: int) -> list[str]:
+    """Mean and biased standard deviation over one axis, as printed."""
+    mean, std = out.mean(axis).tolist(), out.std(axis, unbiased=False).tolist()
+    return [f"{_show(m)}, {_show(s)}" for m, s in zip(mean, std, strict=True)]
+
+
+def _show(value: float) -> str:
+    """Two decimals, never a negative zero."""
+    return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 1000 else f"{value:.2g}"

@@ -1,0 +1,94 @@
+"""An interactive figure as one piece of HTML: data, script, and a table for where scripts do not run."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+__all__ = ["Element"]
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }}
+</style>
+</head>
+<body><main><h1>{title}</h1>
+{figure}
+</main></body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Element:
+    """A figure that a notebook shows, a static page keeps, and a file can hold.
+
+    Jupyter shows it as the last value of a cell. Nothing is fetched and no kernel is asked: the script
+    travels with the figure, and each figure keeps to its own shadow root, so several of them, or the
+    same cell run twice, share a page.
+
+    Args:
+        name: of the script and style `name.js`, `name.css` beside this module; the script defines the
+            function `entry(root, state)`.
+        entry: the name of that function.
+        title: heads the page that :meth:`to_html` writes.
+        state: what the script draws; anything that JSON holds.
+        fallback: HTML shown where scripts do not run, and in print.
+    """
+
+    name: str
+    entry: str
+    title: str
+    state: dict[str, Any]
+    fallback: str
+
+    def _repr_html_(self) -> str:
+        state = html.escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
+        style = json.dumps(source("figure.css") + source(f"{self.name}.css"), ensure_ascii=False)
+        script = f"{source('figure.js')}{source(f'{self.name}.js')}mount({self.name!r},{style},{self.entry});"
+        return (
+            f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'
+            f"<script>(function(){{\n{script}\n}})();</script>"
+        )
+
+    def __repr__(self) -> str:
+        return f"<interactive figure: {self.title}>"
+
+    def to_html(self) -> str:
+        """The figure as a complete page, to be written to a file and opened without a server."""
+        return PAGE.format(title=html.escape(self.title), figure=self._repr_html_())
+
+
+def source(file: str) -> str:
+    """A script or style of this package as it is inlined: without comment lines, indentation, padding.
+
+    Strings stay whole, and so do spaces beside + and -, where one could change the meaning. A line of
+    comment begins with // or is closed where it begins.
+    """
+    text = resources.files("lnlib.explore").joinpath(file).read_text(encoding="utf-8")
+    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith(("//", "/*"))]
+    if file.endswith(".css"):
+        return re.sub(r"\s*([{};,])\s*", r"\1", " ".join(lines)).replace(": ", ":").replace(";}", "}")
+    padded = r'("(?:\\.|[^"\\])*"|`[^`]*`)| *([=<>*/?:,(){}\[\];&|!]+) *'
+    return "".join(re.sub(padded, lambda part: part[1] or part[2], line) + "\n" for line in lines)
+
+
+def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A plain HTML table whose first column heads the rows."""
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join(
+        f"<tr><th>{first}</th>" + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><caption>{caption}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

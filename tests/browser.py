@@ -1,0 +1,100 @@
+"""Headless Chromium for tests of pages: opens files, and records what a page complains about."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+# sphinx-book-theme reads the reader's choice of theme from here; other pages follow the colour scheme.
+CHOOSE_THEME = "try {{ localStorage.mode = localStorage.theme = '{theme}' }} catch (blocked) {{}}"
+
+
+def missing(what: str, fix: str) -> None:
+    """Skip the test, or fail where `LNLIB_REQUIRE_BROWSER=1` says that nothing may be skipped."""
+    message = f"{what} is not installed: {fix}"
+    if os.environ.get("LNLIB_REQUIRE_BROWSER") == "1":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+@dataclass
+class Chromium:
+    """A running browser."""
+
+    browser: Any
+
+    @contextmanager
+    def open_page(
+        self, path: Path | str, width: int = 1280, height: int = 900, theme: str = "light", **context: Any
+    ) -> Iterator[tuple[Any, list[str], list[str]]]:
+        """Open a file (or URL) and yield the page, its console errors and its failed requests, as they grow.
+
+        `theme` is "light" or "dark"; `context` goes to playwright's `new_context`.
+        """
+        url = path.resolve().as_uri() if isinstance(path, Path) else path
+        viewport = {"width": width, "height": height}
+        session = self.browser.new_context(viewport=viewport, color_scheme=theme, **context)
+        if context.get("java_script_enabled", True):
+            session.add_init_script(CHOOSE_THEME.format(theme=theme))
+        page = session.new_page()
+        errors: list[str] = []
+        failed: list[str] = []
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("requestfailed", lambda request: failed.append(request.url))
+        try:
+            page.goto(url)
+            yield page, errors, failed
+        finally:
+            session.close()
+
+
+@contextmanager
+def launch() -> Iterator[Chromium]:
+    """Start the system's Chromium; skip, or fail (:func:`missing`), where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright", "pip install -e '.[test]'")
+    executable = os.environ.get("LNLIB_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if executable is None:
+        missing("Chromium", "apt-get install chromium, or set LNLIB_CHROMIUM to a Chrome's path")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+        try:
+            yield Chromium(browser)
+        finally:
+            browser.close()
+
+
+def accessibility_issues(page: Any, impacts: tuple[str, ...] = ("serious", "critical")) -> list[str]:
+    """What axe-core finds on the page: "rule: element" for every element of the given impacts."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in Axe().run(page).response["violations"]
+        for node in violation["nodes"]
+        if node["impact"] in impacts
+    ]
+
+
+def overflow(page: Any) -> int:
+    """How many pixels the page is wider than its window."""
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

@@ -1,0 +1,403 @@
+"""The interactive figures: their arithmetic against lnlib, and what a reader meets in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import Chromium, accessibility_issues, launch, overflow
+
+from lnlib import equations
+from lnlib.explore import axis_flip
+from lnlib.normalize import batch_norm, layer_norm
+
+EPS = 1e-5
+SCRIPT = resources.files("lnlib.explore").joinpath("axis_flip.js").read_text(encoding="utf-8")
+LNLIB = {
+    "none": lambda a, eps: a,
+    "batch": lambda a, eps: batch_norm(a, eps=eps),
+    "layer": lambda a, eps: layer_norm(a, eps=eps),
+}
+
+
+def expected(grid: np.ndarray, method: str, eps: float = EPS) -> np.ndarray:
+    return LNLIB[method](torch.from_numpy(np.array(grid, dtype=np.float64)), eps).numpy()
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+def grids() -> dict[str, np.ndarray]:
+    """Grids that every figure must normalize as lnlib does."""
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(6, 8))
+    random = {f"random {k}": rng.normal(size=(rng.integers(1, 13), rng.integers(1, 11))) for k in range(40)}
+    return random | {
+        "constant row": np.vstack([np.full(8, 0.1), normal]),
+        "constant column": np.hstack([np.full((6, 1), 1 / 3), normal]),
+        "batch of one": normal[:1],
+        "one unit": normal[:, :1],
+        "zeros": np.zeros((3, 4)),
+        "mean 1e6": normal + 1e6,
+        "huge": normal * 1e300,
+        "tiny": normal * 1e-200,
+        "mixed magnitudes": normal * 10.0 ** rng.integers(-8, 9, size=(6, 8)),
+    }
+
+
+def run_script(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`normalize` of the script on each case, in Node where it is installed, else in Chromium."""
+    call = f"{json.dumps(cases)}.map(({{a, method, eps}}) => normalize(a, method, eps))"
+    if node := shutil.which("node"):
+        program = f"{SCRIPT}\nprocess.stdout.write(JSON.stringify({call}))"
+        done = subprocess.run([node], input=program, capture_output=True, text=True, timeout=60, check=True)
+        return json.loads(done.stdout)
+    with launch() as chromium, chromium.open_page("about:blank") as (page, _, _):
+        return json.loads(page.evaluate(f"(() => {{{SCRIPT}\nreturn JSON.stringify({call})}})()"))
+
+
+@pytest.fixture(scope="module")
+def computed() -> list[tuple[str, np.ndarray, str, float, dict[str, Any]]]:
+    """Every grid, method and eps with what the script makes of it."""
+    cases = [(name, a, m, eps) for name, a in grids().items() for m in LNLIB for eps in (EPS, 0.0)]
+    results = run_script([{"a": a.tolist(), "method": m, "eps": eps} for _, a, m, eps in cases])
+    return [(*case, result) for case, result in zip(cases, results, strict=True)]
+
+
+def test_the_script_normalizes_as_lnlib_does(computed):
+    for name, a, method, eps, result in computed:
+        np.testing.assert_allclose(
+            np.array(result["out"]),
+            expected(a, method, eps),
+            rtol=1e-12,
+            atol=1e-12,
+            err_msg=f"{name}, {method}, {eps}",
+        )
+
+
+def test_the_script_prints_the_statistics_of_equations_2_and_3(computed):
+    for name, a, _, _, result in computed:
+        if name in ("huge", "tiny"):  # their squares leave the range of the literal equations
+            continue
+        tolerance = {"rtol": 1e-12, "atol": 1e-15 * float(np.abs(a).max()) * 8 + 1e-300, "err_msg": name}
+        mean, std = equations.eq2_statistics(a)
+        np.testing.assert_allclose([group["mean"] for group in result["units"]], mean, **tolerance)
+        np.testing.assert_allclose([group["std"] for group in result["units"]], std, **tolerance)
+        for row, group in zip(a, result["cases"], strict=True):
+            np.testing.assert_allclose((group["mean"], group["std"]), equations.eq3(row), **tolerance)
+
+
+def test_equal_values_become_exactly_zero(computed):
+    seen = 0
+    for name, _, method, _, result in computed:
+        out = np.array(result["out"])
+        group = {
+            ("constant row", "layer"): out[0],
+            ("constant column", "batch"): out[:, 0],
+            ("batch of one", "batch"): out,
+            ("one unit", "layer"): out,
+        }.get((name, method))
+        if group is not None:
+            seen += 1
+            assert not group.any(), f"{name}, {method}: {group}"
+    assert seen == 8
+
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def test_the_figure_is_the_same_each_time_and_carries_no_ids():
+    assert axis_flip()._repr_html_() == axis_flip()._repr_html_()
+    assert axis_flip(seed=1)._repr_html_() != axis_flip(seed=0)._repr_html_()
+    assert " id=" not in axis_flip()._repr_html_()
+    assert repr(axis_flip()) == "<interactive figure: The axis flip>"
+
+
+def test_the_figure_is_small_and_asks_the_network_for_nothing():
+    figure = axis_flip()._repr_html_()
+    assert len(figure.encode()) <= 15 * 1024
+    largest = axis_flip(np.random.default_rng(0).normal(size=(12, 10)))._repr_html_()
+    assert len(largest.encode()) <= 19 * 1024
+    for word in ("http:", "https:", "import ", 'type="module"', "fetch(", " src="):
+        assert word not in figure
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_the_data_is_kept_exactly_and_not_modified(dtype):
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randn(3, 4, generator=generator, dtype=dtype, requires_grad=True)
+    before = a.detach().clone()
+    state = axis_flip(a, eps=0.5).state
+    assert state == {"a": before.double().tolist(), "eps": 0.5}
+    assert torch.equal(a, before)
+
+
+def test_the_fallback_table_holds_the_statistics_that_lnlib_computes():
+    a = np.array([[1.0, 3.0], [2.0, 8.0], [6.0, 4.0]])
+    fallback = axis_flip(a).fallback
+    first = [expected(a, method)[0] for method in LNLIB]
+    cells = "".join(f"<td>{values.mean() + 0.0:.2f}, {values.std():.2f}</td>" for values in first)
+    assert f"<tr><th>case 1</th>{cells}</tr>" in fallback
+    assert "<tr><th>unit 1</th><td>3.00, 2.16</td><td>0.00, 1.00</td>" in fallback
+    assert "-0.00" not in axis_flip().fallback
+
+
+@pytest.mark.parametrize(
+    ("a", "message"),
+    [
+        (np.zeros(4), r"grid \(cases, units\), got shape \(4,\)"),
+        (np.zeros((0, 4)), r"got shape \(0, 4\)"),
+        (np.zeros((2, 2, 2)), r"got shape \(2, 2, 2\)"),
+        (np.zeros((13, 4)), r"12 cases by 10 units stay legible, got 13 by 4; give a\[:12, :10\]"),
+        (np.zeros((4, 11)), "got 4 by 11"),
+        (np.array([[1.0, 2.0], [np.nan, 0.0]]), r"must be finite, and a\[1, 0\] is nan"),
+        (np.array([[1.0, np.inf]]), r"a\[0, 1\] is inf"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_its_reason(a, message):
+    with pytest.raises(ValueError, match=message):
+        axis_flip(a)
+
+
+@pytest.mark.parametrize("eps", [-1e-5, math.nan, math.inf])
+def test_an_eps_that_is_no_number_to_add_is_refused(eps):
+    with pytest.raises(ValueError, match="eps is added to a variance"):
+        axis_flip(eps=eps)
+
+
+# ------------------------------------------------------------------------------------------- the browser
+
+THEMED = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>A themed page</title><style>
+html[data-theme="light"] {{ --pst-color-text-base: #222832; --pst-color-background: #ffffff; }}
+html[data-theme="dark"] {{ --pst-color-text-base: #ced6dd; --pst-color-background: #14181e; }}
+html[data-theme="dark"] {{ color-scheme: dark; }}
+body {{ color: var(--pst-color-text-base); background: var(--pst-color-background); }}
+table {{ width: 100%; }} button, input {{ all: unset; }}
+</style></head><body><main><h1>A themed page</h1>{figures}</main></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    with launch() as running:
+        yield running
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The figure as a page of its own."""
+    path = tmp_path / "axis_flip.html"
+    path.write_text(axis_flip().to_html(), encoding="utf-8")
+    return path
+
+
+def shown(page: Any, role: str, kind: str) -> list[float]:
+    """The numbers of one kind ("cell", "stat") in the panel of that role; blanks left out."""
+    texts = page.locator(f'[role="{role}"] .{kind}').all_inner_texts()
+    return [float(text.replace("−", "-")) for text in texts if text]
+
+
+def check_numbers(page: Any, a: np.ndarray, method: str) -> None:
+    """Everything printed, of inputs and outputs, against lnlib."""
+    out = expected(a, method)
+    cells = shown(page, "table", "cell")
+    np.testing.assert_allclose(cells, out.ravel(), atol=0.0500001)
+    for role, grid in (("grid", a), ("table", out)):
+        rows = np.stack([grid.mean(1), grid.std(1)], axis=1).ravel()
+        stats = np.concatenate([grid.mean(0), grid.std(0), rows])
+        np.testing.assert_allclose(shown(page, role, "stat"), stats, atol=0.0050001)
+
+
+def said(page: Any) -> str:
+    return page.get_by_role("status").inner_text()
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_every_normalization_and_every_batch_size(chromium, file):
+    a = np.array(axis_flip().state["a"])
+    with chromium.open_page(file) as (page, errors, failed):
+        check_numbers(page, a, "batch")
+        page.keyboard.press("Tab")
+        for key, method, name in (
+            ("ArrowLeft", "none", "none"),
+            ("ArrowRight", "batch", "batch norm"),
+            ("ArrowRight", "layer", "layer norm"),
+        ):
+            page.keyboard.press(key)
+            assert page.get_by_role("radio", name=name).is_checked()
+            check_numbers(page, a, method)
+        page.keyboard.press("Tab")
+        assert page.get_by_role("slider", name="Batch size 6 cases").evaluate(
+            "e => e.matches(':focus-visible')"
+        )
+        for size in (5, 4, 3, 2, 1):
+            page.keyboard.press("ArrowLeft")
+            check_numbers(page, a[:size], "layer")
+            assert f"0 of the {8 * size} remaining outputs moved" in said(page)
+        assert "so one case is enough" in said(page)
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_one_case_leaves_batch_norm_nothing_to_read_and_the_page_says_so(chromium, file):
+    a = np.array(axis_flip().state["a"])
+    with chromium.open_page(file) as (page, _, _):
+        before = said(page)
+        assert before.startswith("Batch norm reads down the column.")
+        page.get_by_role("slider").press("Home")
+        check_numbers(page, a[:1], "batch")
+        assert shown(page, "table", "cell") == [0.0] * 8
+        assert said(page).startswith("Batch norm has nothing to read.")
+        assert "its std is 0" in said(page)
+        assert "8 of the 8 remaining outputs moved" in said(page)
+        page.locator('[aria-selected="true"]').press("+")
+        assert "0 of 8 outputs moved." in said(page)
+        assert page.locator('[role="table"] .moved').count() == 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("method", "moves", "words"),
+    [
+        ("none", {(2, 2)}, "1 of 48 outputs moved, all in case 3."),
+        ("batch", {(i, 2) for i in range(6)}, "6 of 48 outputs moved, in 6 cases."),
+        ("layer", {(2, j) for j in range(8)}, "8 of 48 outputs moved, all in case 3."),
+    ],
+    ids=["none", "batch", "layer"],
+)
+def test_a_changed_cell_marks_the_outputs_that_depend_on_it(chromium, file, method, moves, words):
+    a = np.array(axis_flip().state["a"])
+    with chromium.open_page(file) as (page, _, _):
+        page.locator(f"label.{method}").click()
+        page.locator('[aria-selected="true"]').press("ArrowDown")
+        page.keyboard.press("+")
+        a[2, 2] += 0.5
+        check_numbers(page, a, method)
+        marked = page.locator('[role="table"] .cell').evaluate_all(
+            "cells => cells.flatMap((cell, k) => cell.classList.contains('moved') ? [k] : [])"
+        )
+        assert {divmod(k, 8) for k in marked} == moves
+        assert words in said(page)
+        page.get_by_role("button", name="Reset").click()
+        check_numbers(page, np.array(axis_flip().state["a"]), method)
+
+
+@pytest.mark.browser
+def test_the_grid_has_one_tab_stop_and_the_buttons_do_what_the_keys_do(chromium, file):
+    a = np.array(axis_flip().state["a"])
+    with chromium.open_page(file) as (page, _, _):
+        assert page.locator('[role="grid"] [tabindex="0"]').count() == 1
+        page.locator('[role="grid"] .cell').nth(47).click()
+        for key in ("ArrowRight", "ArrowDown"):  # stays inside
+            page.keyboard.press(key)
+        assert page.get_by_text("Case 6, unit 8:").is_visible()
+        page.get_by_role("button", name="Decrease").click()
+        a[5, 7] -= 0.5
+        check_numbers(page, a, "batch")
+        page.get_by_role("slider").press("Home")
+        page.locator('[role="grid"] .cell').nth(47).click()  # outside the batch: not selectable
+        assert page.get_by_text("Case 1, unit 8:").is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("host", ["own page", "themed page"])
+def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
+    if host == "themed page":
+        figures = axis_flip()._repr_html_() + axis_flip(np.eye(12)[:, :10] * 9)._repr_html_()
+        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
+    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
+    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
+        for method in LNLIB:
+            for label in page.locator(f"label.{method}").all():
+                label.click()
+            assert accessibility_issues(page) == []
+        for slider in page.get_by_role("slider").all():
+            slider.press("Home")
+        assert accessibility_issues(page) == []
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("units", [8, 10])
+def test_a_phone_shows_the_figure_without_sideways_scrolling_of_the_page(chromium, tmp_path, units):
+    file = tmp_path / "phone.html"
+    file.write_text(axis_flip(cases=12, units=units).to_html(), encoding="utf-8")
+    too_wide = """cells => cells.filter(cell => {
+      const text = document.createRange(); text.selectNodeContents(cell);
+      return text.getBoundingClientRect().width > cell.getBoundingClientRect().width + 1;
+    }).map(cell => cell.textContent)"""
+    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
+        assert overflow(page) == 0
+        panels = page.locator(".panels").evaluate("e => e.scrollWidth - e.clientWidth")
+        assert panels == 0 if units == 8 else panels < 80
+        assert page.locator(".matrix .cell").evaluate_all(too_wide) == []
+        sizes = page.locator("button, label, [role=grid] .cell").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+        )
+        assert min(sizes) >= 24  # WCAG 2.2, target size
+
+
+@pytest.mark.browser
+def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path):
+    first, second = axis_flip(), axis_flip(seed=1, cases=4, units=5)
+    file = tmp_path / "shared.html"
+    figures = first._repr_html_() + second._repr_html_() + first._repr_html_()
+    file.write_text(THEMED.format(theme="light", figures=figures), encoding="utf-8")
+    with chromium.open_page(file) as (page, errors, _):
+        assert page.locator("section").count() == 3
+        page.locator("label.layer").nth(1).click()
+        states = page.locator("section").evaluate_all("all => all.map(e => e.dataset.method)")
+        assert states == ["batch", "layer", "batch"]
+        page.locator("label.none").nth(0).click()
+        states = page.locator("section").evaluate_all("all => all.map(e => e.dataset.method)")
+        assert states == ["none", "layer", "batch"]
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
+    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
+        assert page.locator("table").is_visible()
+        assert page.locator("tr").count() == 1 + 6 + 8
+    with chromium.open_page(file) as (page, _, _):
+        assert not page.locator("table").is_visible()
+        page.emulate_media(media="print")
+        assert page.locator("table").is_visible()
+        assert not page.get_by_role("slider").is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("preference", "running"), [("no-preference", 2), ("reduce", 0)])
+def test_nothing_moves_for_readers_who_asked_for_less_motion(chromium, file, preference, running):
+    with chromium.open_page(file, reduced_motion=preference) as (page, _, _):
+        count = """section => {
+          section.querySelector('label.layer input').click();
+          return section.getAnimations({ subtree: true }).length;
+        }"""
+        assert page.locator("section").evaluate(count) == running
+
+
+@pytest.mark.browser
+def test_wide_numbers_and_a_single_case_and_unit_still_draw(chromium, tmp_path):
+    file = tmp_path / "wide.html"
+    for a in ([[1e6, -1e6, 12.34, -0.04]], [[5.0]], np.zeros((2, 3))):
+        file.write_text(axis_flip(a).to_html(), encoding="utf-8")
+        with chromium.open_page(file) as (page, errors, _):
+            for method in LNLIB:
+                page.locator(f"label.{method}").click()
+            text = page.locator('[role="grid"] .cell').all_inner_texts()
+            assert errors == []
+        if len(text) == 4:
+            assert text == ["1e6", "−1e6", "12", "0.0"]
+        elif len(text) == 6:
+            assert set(text) == {"0.0"}
