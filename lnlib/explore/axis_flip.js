@@ -21,7 +21,11 @@ function standardize(values, eps) {
 function normalize(a, method, eps) {
   const cases = a.map((row) => standardize(row, eps));
   const units = a[0].map((_, j) => standardize(a.map((row) => row[j]), eps));
-  const out = { none: (i, j) => a[i][j], batch: (i, j) => units[j].out[i], layer: (i, j) => cases[i].out[j] }[method];
+  const out = {
+    none: (i, j) => a[i][j],
+    batch: (i, j) => units[j].out[i],
+    layer: (i, j) => cases[i].out[j],
+  }[method];
   return { cases, units, out: a.map((row, i) => row.map((_, j) => out(i, j))) };
 }
 
@@ -33,7 +37,8 @@ function explain({ method, size, row, col }, { cases, units }, eps) {
   if (count === 1)
     return [
       `${name} has nothing to read.`,
-      `A ${line} holds one number a: its mean is a, its std is 0, and its output is 0 / √(0² + ${eps}) = 0, whatever a was.`,
+      `A ${line} holds one number a: its mean is a, its std is 0, ` +
+        `and its output is 0 / √(0² + ${eps}) = 0, whatever a was.`,
     ];
   const { mean, std } = down ? units[col] : cases[row];
   const group = down ? `${count} cases of unit ${col + 1}` : `${count} units of case ${row + 1}`;
@@ -49,7 +54,8 @@ function explain({ method, size, row, col }, { cases, units }, eps) {
 function report(action, moved, total) {
   if (!action) return "Select a cell, change it with + or −, and see which outputs move.";
   const { row, from, to } = action;
-  if (row === undefined) return `Batch of ${from} → ${to}: ${moved.length} of the ${total} remaining outputs moved.`;
+  if (row === undefined)
+    return `Batch of ${from} → ${to}: ${moved.length} of the ${total} remaining outputs moved.`;
   const rows = new Set(moved.map(([i]) => i));
   const where = rows.size > 1 ? `, in ${rows.size} cases` : rows.size ? `, all in case ${row + 1}` : "";
   return `Case ${row + 1}, ${show(from, 1)} → ${show(to, 1)}: ${moved.length} of ${total} outputs moved${where}.`;
@@ -60,7 +66,8 @@ function panel(N, H, role, label) {
   const spans = (texts, role, kind = "") => texts.map((text) => el("span", { role, class: kind }, text));
   const cell = role === "grid" ? "gridcell" : "cell";
   const empty = (count, kind) => spans(Array(count).fill(""), cell, kind);
-  const line = (head, ...items) => el("div", { role: "row" }, ...(head ? spans([head], "rowheader") : empty(1)), ...items);
+  const line = (head, ...items) =>
+    el("div", { role: "row" }, ...(head ? spans([head], "rowheader") : empty(1)), ...items);
   const rows = Array.from({ length: N }, () => ({ cells: empty(H, "cell"), stats: empty(2, "stat") }));
   const columns = Array.from({ length: H }, () => empty(2, "stat"));
   const heads = [...columns.map((_, j) => `unit ${j + 1}`), "mean", "std"];
@@ -91,7 +98,8 @@ function outline(rings, { method, size, row, col }, H) {
 
 // Numbers, colours and statistics of one panel; `limit` is the value of the deepest colour.
 function paint({ rows, columns }, values, stats, size, limit) {
-  const write = (nodes, group) => ["mean", "std"].forEach((key, k) => (nodes[k].textContent = group ? show(group[key], 2) : ""));
+  const write = (nodes, group) =>
+    ["mean", "std"].forEach((key, k) => (nodes[k].textContent = group ? show(group[key], 2) : ""));
   columns.forEach((nodes, j) => write(nodes, stats.units[j]));
   rows.forEach((row, i) => {
     write(row.stats, stats.cases[i]);
