@@ -20,7 +20,7 @@ from jaxtyping import Float, Int64, Shaped
 from torch import Tensor, nn
 from tqdm import tqdm
 
-__all__ = ["NonFiniteLoss", "cores", "fit", "generators", "minibatches", "sweep", "torch_threads"]
+__all__ = ["NonFiniteLoss", "Row", "cores", "fit", "generators", "minibatches", "sweep", "torch_threads"]
 
 Row = dict[str, Any]
 
