@@ -6,7 +6,7 @@ None for the plain network. What it returns is multiplied by the gain, so a unit
 $g_i \bar a_i + b_i$ as in Eq. (5).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from scipy import stats
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-__all__ = ["Network", "Run", "dependence", "interval", "lateness", "train"]
+__all__ = ["Group", "Network", "Normalize", "Run", "compare", "dependence", "interval", "lateness", "train"]
 
 Normalize = Callable[[int, Tensor], Tensor]
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
@@ -147,6 +147,54 @@ def train(
         means.append(received.mean(0))
         stds.append(received.std(0))
     return Run(np.array(losses), torch.stack(means).numpy(), torch.stack(stds).numpy(), network)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one method from several starts, at the learning rate that suits it best."""
+
+    rate: float
+    runs: list[Run]
+
+    @property
+    def loss(self) -> Float[np.ndarray, " starts"]:
+        """Each run's mean loss over the last fifth of training."""
+        return np.array([run.loss[-max(1, len(run.loss) // 5) :].mean() for run in self.runs])
+
+    @property
+    def shift(self) -> Float[np.ndarray, " starts"]:
+        """Each run's shift."""
+        return np.array([run.shift for run in self.runs])
+
+    @property
+    def curve(self) -> Float[np.ndarray, " updates"]:
+        """The geometric mean of the losses at each update, smoothed over nine updates."""
+        mean = np.exp(np.log([run.loss for run in self.runs]).mean(0))
+        return np.convolve(np.pad(mean, 4, mode="edge"), np.ones(9) / 9, mode="valid")
+
+
+def compare(
+    cases: Cases,
+    methods: Mapping[str, Callable[[int], Normalize | None]],
+    *,
+    seeds: Sequence[int],
+    rates: Sequence[float],
+    updates: int,
+    units: int = 100,
+) -> dict[str, Group]:
+    """Train each method from each seed at each rate and keep its best rate: the lowest mean final loss.
+
+    `methods` makes a normalization from a seed, so that a method may be random. A rate at which a run
+    diverges is never the best.
+    """
+    best = {}
+    for name, make in methods.items():
+        groups = [
+            Group(rate, [train(cases, s, make(s), rate=rate, updates=updates, units=units) for s in seeds])
+            for rate in rates
+        ]
+        best[name] = min(groups, key=lambda group: np.nan_to_num(group.loss.mean(), nan=np.inf))
+    return best
 
 
 def lateness(

@@ -1,0 +1,112 @@
+"""Drawings of Section 2: batches, their statistics and their noise, given what was computed.
+
+Each returns a figure for `plots.figure`, where the page says what it shows. No drawing computes a result.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from lnlib import plots
+from lnlib.experiments.batches import SamplingErrors, StepErrors
+from lnlib.experiments.shift import Group
+
+__all__ = ["by_step", "clouds", "company", "sampling", "shift_and_loss", "stored"]
+
+NONE, BATCH, INK = plots.COLORS["none"], plots.COLORS["batch"], plots.INK
+
+
+def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
+    """What one unit receives in one run, and the losses: plain, batch norm, batch norm with noise."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    for (name, group), color, line, width in zip(
+        groups.items(), (NONE, BATCH, INK), (":", "--", "-"), (2, 1.8, 1), strict=True
+    ):
+        update = np.arange(1, len(group.curve) + 1)
+        left.plot(update, group.runs[0].mean[:, 0], color=color, ls=line, lw=width)
+        right.semilogy(update, group.curve, color=color, ls=line, lw=width, label=name)
+    left.set(xlabel="update", title="mean of what one unit receives")
+    right.set(xlabel="update", title="training loss")
+    right.legend()
+    return fig
+
+
+def clouds(sets: Mapping[str, Float[Tensor, "N 2"]], units: tuple[int, int]) -> Figure:
+    """Two units against each other: summed inputs in grey, then normalized in batch norm's colour."""
+    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    for ax, (title, Z), color in zip(axes, sets.items(), (NONE, BATCH), strict=True):
+        ax.axhline(0, color=INK, lw=0.8)
+        ax.axvline(0, color=INK, lw=0.8)
+        ax.plot(Z[:, 0], Z[:, 1], ".", color=color, ms=4, rasterized=True)
+        ax.set(xlabel=f"unit {units[0]}", ylabel=f"unit {units[1]}", title=title)
+        ax.set_aspect("equal", adjustable="datalim")
+    return fig
+
+
+def sampling(errors: SamplingErrors, kurtosis: float) -> Figure:
+    """Errors of mean and standard deviation against batch size, and the variance's bias. Lines are theory."""
+    B = np.array(errors.sizes)
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    left.loglog(B, errors.theory, color=NONE, lw=1.2)
+    left.loglog(B, errors.theory * np.sqrt((kurtosis - 1) / 4), color=NONE, lw=1.2, ls="--")
+    left.loglog(B, np.sqrt(errors.mean.mean(0)), "o", color=BATCH, label=r"mean, in units of $\sigma$")
+    left.loglog(B, np.sqrt(errors.std.mean(0)), "s", color=INK, mfc="none", label="std, relative")
+    left.set(xlabel="batch size $B$", title="error of the estimates")
+    left.legend(loc="lower left")
+    right.semilogx(B, (B - 1) / B * errors.cases / (errors.cases - 1), color=NONE, lw=1.2)
+    right.semilogx(B, errors.variance.mean(0), "o", color=BATCH)
+    right.set(xlabel="batch size $B$", title=r"mean of $\hat\sigma^2/\sigma^2$", ylim=(-0.05, 1.1))
+    return fig
+
+
+def company(
+    values: Mapping[int, Float[np.ndarray, " draws"]], exact: float, spread: Sequence[float]
+) -> Figure:
+    """One case in random batches, a column a batch size; its exact value; two standard deviations."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.2))
+    places = np.arange(len(values))
+    for place, v in zip(places, values.values(), strict=True):
+        across = np.linspace(place - 0.25, place + 0.25, len(v))
+        ax.plot(across, v, ".", color=BATCH, ms=4, mew=0, rasterized=True)
+    band = 2 * np.array(spread)
+    ax.fill_between(places[1:], exact - band[1:], exact + band[1:], color=NONE, alpha=0.25, lw=0)
+    ax.axhline(exact, color=INK, lw=1.2)
+    ax.axhline(0, color=INK, lw=0.8, ls=":")
+    ax.set(xticks=places, xticklabels=list(values), xlabel="batch size $B$", ylim=(-2.6, 2.6))
+    ax.set_ylabel("normalized summed input")
+    return fig
+
+
+def stored(
+    late: Mapping[float, Sequence[float]], sizes: Sequence[int], changed: Float[np.ndarray, "networks sizes"]
+) -> Figure:
+    """Errors of stored means while learning, by momentum, and answers that change with the batch."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    for (m, errors), color, line in zip(late.items(), (NONE, BATCH, INK), (":", "--", "-"), strict=True):
+        label = "last batch" if m == 1 else f"$m={m}$"
+        left.plot(np.arange(1, len(errors) + 1), errors, color=color, ls=line, label=label)
+    left.set(xlabel="update", title=r"error of the stored mean, in $\sigma$", ylim=(0, None))
+    left.legend()
+    right.semilogx(sizes, changed.T, "o", color=BATCH, alpha=0.4, mew=0, ms=5)
+    right.semilogx(sizes, changed.mean(0), color=BATCH)
+    right.set(xlabel="batch size $B$ at test", title="answers that change (%)", ylim=(0, None))
+    return fig
+
+
+def by_step(errors: StepErrors, batch: int) -> Figure:
+    """Who is left to average over at each step, and what shared and separate statistics get wrong."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    step = np.arange(1, len(errors.running) + 1)
+    left.plot(step, errors.running, color=NONE, ls=":", label="sentences that still run")
+    left.plot(step, errors.missing, color=BATCH, ls="--", label=f"batches of {batch} with fewer than 2")
+    left.set(xlabel="step $t$", title="per cent", ylim=(0, 130), yticks=range(0, 101, 20))
+    left.legend(loc="upper right")
+    right.plot(step, errors.shared, color=INK, label="shared by all steps")
+    right.plot(step, errors.average, color=BATCH, ls="--", label=f"separate, batches of {batch}")
+    right.set(xlabel="step $t$", title=r"error of a unit's $\sigma$ (%)")
+    right.set_ylim(0, 1.3 * max(errors.average.max(), errors.shared.max()))
+    right.legend(loc="upper left")
+    return fig
