@@ -12,7 +12,6 @@ from pathlib import Path
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
-
 from lnlib import data
 from lnlib.results import load_claims
 
@@ -33,24 +32,12 @@ def notebook_key(path: Path, scale: str) -> str:
     notebook = nbformat.read(path, as_version=4)
     cells = [(c.cell_type, c.source, c.metadata) for c in notebook.cells]
     parts = {
-        "notebook": hashlib.sha256(
-            json.dumps([cells, notebook.metadata]).encode()
-        ).hexdigest(),
+        "notebook": hashlib.sha256(json.dumps([cells, notebook.metadata]).encode()).hexdigest(),
         "scale": scale,
         "versions": {name: metadata.version(name) for name in VERSIONS},
-        "files": {
-            str(f.relative_to(ROOT)): _sha256(f)
-            for f in sorted(files_reached(notebook))
-        },
-        "claims": [
-            repr(c)
-            for c in load_claims(BOOK / "claims.toml")
-            if c.page == path.stem
-        ],
-        "data": {
-            name: data.find(name)
-            for name in notebook.metadata.get("lnlib", {}).get("data", [])
-        },
+        "files": {str(f.relative_to(ROOT)): _sha256(f) for f in sorted(files_reached(notebook))},
+        "claims": [repr(c) for c in load_claims(BOOK / "claims.toml") if c.page == path.stem],
+        "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -59,23 +46,14 @@ def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
     """The lnlib files that the notebook's code can import, and the scripts and styles beside them."""
     python = TransformerManager().transform_cell  # turns %magics into calls
     reached: set[Path] = set()
-    todo = {
-        f
-        for c in notebook.cells
-        if c.cell_type == "code"
-        for f in _imports(python(c.source), package="")
-    }
+    cells = [python(c.source) for c in notebook.cells if c.cell_type == "code"]
+    todo = {file for source in cells for file in _imports(source, package="")}
     while todo:
         file = todo.pop()
         if file not in reached:
             reached.add(file)
             todo |= _imports_of_file(file)
-    beside = {
-        f
-        for file in reached
-        for f in file.parent.iterdir()
-        if f.suffix in {".js", ".css"}
-    }
+    beside = {f for file in reached for f in file.parent.iterdir() if f.suffix in {".js", ".css"}}
     return reached | beside | {Path(__file__).with_name("execute.py")}
 
 
@@ -92,14 +70,9 @@ def _imports(code: str, package: str) -> set[Path]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = (
-                ".".join(
-                    package.split(".")[: len(package.split(".")) - node.level + 1]
-                )
-                if node.level
-                else ""
-            )
-            module = ".".join(filter(None, (base, node.module)))
+            above = package.split(".")
+            base = above[: len(above) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
             names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
         else:
             continue
@@ -115,11 +88,7 @@ def _module_files(name: str) -> set[Path]:
     found = set()
     for depth in range(1, len(parts) + 1):
         place = ROOT.joinpath(*parts[:depth])
-        found |= {
-            f
-            for f in (place / "__init__.py", place.with_suffix(".py"))
-            if f.is_file()
-        }
+        found |= {f for f in (place / "__init__.py", place.with_suffix(".py")) if f.is_file()}
     return found
 
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import nbformat
 import papermill
-from digest import BOOK, ROOT, notebook_key
-
 from lnlib.provenance import provenance
+
+from digest import BOOK, ROOT, notebook_key
 
 CACHE = ROOT / "_build" / "executed"
 SCALES = ("smoke", "book", "paper")
@@ -63,12 +63,8 @@ def executed_all(
     def run(path: Path) -> Executed:
         started = time.perf_counter()
         command = [sys.executable, __file__, "--scale", scale, "--quiet", str(path)]
-        environment = os.environ | {
-            "OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // workers))
-        }
-        fresh = not (
-            CACHE / scale / path.stem / notebook_key(path, scale)[:20] / path.name
-        ).is_file()
+        environment = os.environ | {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // workers))}
+        fresh = not (CACHE / scale / path.stem / notebook_key(path, scale)[:20] / path.name).is_file()
         if fresh:
             say(f"executing {path.stem} at {scale} scale")
             done = subprocess.run(
@@ -79,17 +75,12 @@ def executed_all(
                 check=False,
             )
             if done.returncode:
-                raise NotebookFailed(
-                    f"{path.name} failed at {scale} scale:\n{done.stderr.strip()}"
-                )
+                raise NotebookFailed(f"{path.name} failed at {scale} scale:\n{done.stderr.strip()}")
             say(f"executed {path.stem} in {time.perf_counter() - started:.0f} s")
         return executed(path, scale)._replace(fresh=fresh)
 
     with ThreadPoolExecutor(workers) as pool:
-        return {
-            path.stem: result
-            for path, result in zip(paths, pool.map(run, paths), strict=True)
-        }
+        return {path.stem: result for path, result in zip(paths, pool.map(run, paths), strict=True)}
 
 
 def _run(path: Path, scale: str, folder: Path) -> None:
@@ -120,9 +111,7 @@ def _run(path: Path, scale: str, folder: Path) -> None:
     _merge_parameters(notebook)
     _place_figures(path, notebook)
     facts = provenance(scale=scale, seconds=round(time.perf_counter() - started, 1))
-    facts["executed"] = datetime.datetime.now(datetime.UTC).isoformat(
-        timespec="seconds"
-    )
+    facts["executed"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     notebook.metadata.setdefault("lnlib", {})["run"] = facts
     notebook.metadata.pop("papermill", None)
     nbformat.write(notebook, partial / path.name)
@@ -141,26 +130,16 @@ def _refuse_stderr(path: Path, notebook: nbformat.NotebookNode) -> None:
 
 def _merge_parameters(notebook: nbformat.NotebookNode) -> None:
     """Show the values that ran in the parameters cell itself, instead of in a second, injected one."""
-    tagged = {
-        tag: i
-        for i, c in enumerate(notebook.cells)
-        for tag in c.metadata.get("tags", [])
-    }
+    tagged = {tag: i for i, c in enumerate(notebook.cells) for tag in c.metadata.get("tags", [])}
     injected = notebook.cells.pop(tagged["injected-parameters"])
     cell = notebook.cells[tagged["parameters"]]
-    values = dict(
-        line.split(" = ", 1)
-        for line in injected.source.splitlines()
-        if " = " in line
-    )
+    values = dict(line.split(" = ", 1) for line in injected.source.splitlines() if " = " in line)
     lines = []
     for line in cell.source.splitlines():
         name, _, rest = line.partition(" = ")
         comment = rest.partition("#")[2]
         lines.append(
-            f"{name} = {values[name]}" + (f"  #{comment}" if comment else "")
-            if name in values
-            else line
+            f"{name} = {values[name]}" + (f"  #{comment}" if comment else "") if name in values else line
         )
     cell.source = "\n".join(lines)
     for cell in notebook.cells:
@@ -170,11 +149,7 @@ def _merge_parameters(notebook: nbformat.NotebookNode) -> None:
 def _place_figures(path: Path, notebook: nbformat.NotebookNode) -> None:
     """Hand the name, caption and alt text of `plots.figure` to MyST-NB, which reads them from the cell."""
     for cell in notebook.cells:
-        notes = [
-            o.metadata["lnlib"]
-            for o in cell.get("outputs", [])
-            if "lnlib" in o.get("metadata", {})
-        ]
+        notes = [o.metadata["lnlib"] for o in cell.get("outputs", []) if "lnlib" in o.get("metadata", {})]
         if len(notes) > 1:
             raise NotebookFailed(
                 f"{path.name}: a cell shows {len(notes)} figures; give each a cell of its own"

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.application import Sphinx
-
 from lnlib.plots import GRID, GRID_DARK, INK, INK_DARK
+from sphinx.application import Sphinx
 
 
 def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
@@ -38,7 +37,5 @@ def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:
         caption = next(figure.findall(nodes.caption), None)
         if name and caption is not None:
             caption += nodes.Text(" (")
-            caption += nodes.reference(
-                "", "data", refuri=f"data/{name}.csv", classes=["drawn-data"]
-            )
+            caption += nodes.reference("", "data", refuri=f"data/{name}.csv", classes=["drawn-data"])
             caption += nodes.Text(")")

@@ -16,60 +16,41 @@ from typing import Any, ClassVar
 
 import nbformat
 from docutils import nodes
-from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
-from figures import add_dark_twins, link_drawn_data
+from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
+from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
+from figures import add_dark_twins, link_drawn_data
 
 logger = logging.getLogger(__name__)
-DEPENDENT = (
-    "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
-)
+DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
 
 
 def execute_notebooks(app: Sphinx) -> None:
     """Run what changed since the last build, all notebooks in parallel, and publish what they measured."""
     scale = app.config.lnlib_scale
     if scale not in SCALES:
-        raise ExtensionError(
-            f"LNLIB_SCALE is {scale!r}; it must be one of {SCALES}"
-        )
-    pages = [
-        Path(app.srcdir, f"{docname}.ipynb")
-        for docname in app.config.external_site_map
-    ]
+        raise ExtensionError(f"LNLIB_SCALE is {scale!r}; it must be one of {SCALES}")
+    pages = [Path(app.srcdir, f"{docname}.ipynb") for docname in app.config.external_site_map]
     paths = [page for page in pages if page.is_file()]
     try:
-        runs = executed_all(
-            paths, scale, say=lambda line: logger.info("[lnlib] %s", line)
-        )
+        runs = executed_all(paths, scale, say=lambda line: logger.info("[lnlib] %s", line))
     except NotebookFailed as error:
         raise ExtensionError(str(error)) from None
     app.lnlib_runs = runs
     for run in runs.values():
-        shutil.copytree(
-            run.results, ROOT / "_build" / "results", dirs_exist_ok=True
-        )
+        shutil.copytree(run.results, ROOT / "_build" / "results", dirs_exist_ok=True)
 
 
-def outdated_pages(
-    app: Sphinx, env: Any, added: set, changed: set, removed: set
-) -> list[str]:
+def outdated_pages(app: Sphinx, env: Any, added: set, changed: set, removed: set) -> list[str]:
     """Pages whose notebook ran anew or whose copy changed, and the pages that show what others measured."""
-    now = {
-        f"book/{name}": str(run.notebook) for name, run in app.lnlib_runs.items()
-    }
+    now = {f"book/{name}": str(run.notebook) for name, run in app.lnlib_runs.items()}
     before = getattr(env, "lnlib_executed", {})
     env.lnlib_executed = now
-    stale = {
-        doc
-        for doc in now
-        if before.get(doc) != now[doc] or app.lnlib_runs[Path(doc).name].fresh
-    }
+    stale = {doc for doc in now if before.get(doc) != now[doc] or app.lnlib_runs[Path(doc).name].fresh}
     ledger = (BOOK / "claims.toml").read_text(encoding="utf-8")
     if stale or getattr(env, "lnlib_ledger", None) != ledger:
         stale |= {doc for doc, facts in env.metadata.items() if DEPENDENT in facts}
@@ -83,9 +64,7 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     if run is None:
         return
     notebook = nbformat.read(run.notebook, as_version=4)
-    badge = nbformat.v4.new_markdown_cell(
-        badge_line(Path(docname).name, notebook, run), id="badge-line"
-    )
+    badge = nbformat.v4.new_markdown_cell(badge_line(Path(docname).name, notebook, run), id="badge-line")
     notebook.cells.insert(1, badge)
     source[0] = nbformat.writes(notebook)
 
@@ -118,11 +97,7 @@ def _data_used(facts: dict[str, Any]) -> str:
     for data in facts.get("data", []):
         name, source = data["name"], data["source"]
         asked = data.get("requested", name)
-        used.append(
-            f"{name} standing in for {asked}"
-            if asked != name
-            else f"{name} ({source})"
-        )
+        used.append(f"{name} standing in for {asked}" if asked != name else f"{name} ({source})")
     return ", ".join(dict.fromkeys(used)) or "none"
 
 
@@ -131,20 +106,15 @@ def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
     add_dark_twins(app, doctree)
     run = app.lnlib_runs.get(Path(app.env.docname).name)
     if run is not None:
-        link_drawn_data(
-            doctree, {f.stem for f in (run.results / "figures").glob("*.csv")}
-        )
+        link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
 
 
-def drop_remote_scripts(
-    app: Sphinx, page: str, template: str, context: dict, doctree: Any
-) -> None:
+def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
     """Take out what sphinx-thebe adds to every page: a script address on a CDN that the book never uses."""
     context["script_files"] = [
         s
         for s in context.get("script_files", [])
-        if "thebe"
-        not in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"
+        if "thebe" not in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"
     ]
 
 
@@ -194,9 +164,7 @@ class ClaimsDirective(_DependentDirective):
         shown = table(claims, self._evidence(claims))
         for row, claim in zip(shown.rows, claims, strict=True):
             row.insert(0, f"{claim.page}.html")
-        return [
-            nodes.raw("", _linked_table(shown.header, shown.rows), format="html")
-        ]
+        return [nodes.raw("", _linked_table(shown.header, shown.rows), format="html")]
 
 
 def _linked_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
@@ -236,14 +204,11 @@ class ExecutionsDirective(_DependentDirective):
                     "passed",
                 ]
             )
-        versions = {
-            k: machine.get(k, "")
-            for k in ("lnlib", "python", "torch", "numpy", "commit")
-        }
-        hardware = f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores, device {machine.get('device', '')}"
-        html = _linked_table(
-            ["Page", "Scale", "Time", "Executed", "Data", "Result"], rows
+        versions = {k: machine.get(k, "") for k in ("lnlib", "python", "torch", "numpy", "commit")}
+        hardware = (
+            f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores, device {machine.get('device', '')}"
         )
+        html = _linked_table(["Page", "Scale", "Time", "Executed", "Data", "Result"], rows)
         html += f"<p>Machine: {escape(hardware)}.</p><p>Versions: "
         html += escape(", ".join(f"{k} {v}" for k, v in versions.items())) + ".</p>"
         return [nodes.raw("", html, format="html")]
@@ -251,15 +216,11 @@ class ExecutionsDirective(_DependentDirective):
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the steps to Sphinx's events, in the order in which a build meets them."""
-    app.add_config_value(
-        "lnlib_scale", os.environ.get("LNLIB_SCALE", "book"), "env", str
-    )
+    app.add_config_value("lnlib_scale", os.environ.get("LNLIB_SCALE", "book"), "env", str)
     app.connect("builder-inited", execute_notebooks)
     app.connect("env-get-outdated", outdated_pages)
     app.connect("source-read", read_executed)
-    app.connect(
-        "doctree-read", finish_doctree, priority=400
-    )  # before Sphinx collects the images
+    app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)

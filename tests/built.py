@@ -1,0 +1,35 @@
+"""The built pages that the page tests read: those named by LNLIB_HTML, else a build at smoke scale."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def html() -> Path:
+    """The folder of the built HTML. Building reuses the notebooks that were executed at smoke scale."""
+    if named := os.environ.get("LNLIB_HTML"):
+        folder = Path(named).resolve()
+        assert (folder / "index.html").is_file(), f"LNLIB_HTML={named} holds no index.html: `make book`"
+        return folder
+    out = ROOT / "_build" / "smoke"
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "--path-output", str(out)]
+    done = subprocess.run(
+        [*command, "-W", "-n", "--keep-going"],
+        cwd=ROOT,
+        env=os.environ | {"LNLIB_SCALE": "smoke"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"the book does not build at smoke scale:\n{done.stdout}\n{done.stderr}"
+    return out / "_build" / "html"
+
+
+def pages() -> list[Path]:
+    """The book's own pages (not the search page or the index that Sphinx adds)."""
+    return sorted((html() / "book").glob("*.html"))

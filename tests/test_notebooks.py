@@ -1,0 +1,150 @@
+"""Every notebook runs through papermill in a fresh kernel at smoke scale, and is written as agreed."""
+
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+from execute import NotebookFailed, executed  # noqa: E402
+
+NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+SMOKE_SECONDS = 30
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(path: Path) -> list[nbformat.NotebookNode]:
+    return [c for c in read(path).cells if c.cell_type == "code"]
+
+
+@pytest.mark.notebook
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_runs_at_smoke_scale_in_a_fresh_kernel(path, record_property, monkeypatch):
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    run = executed(path, "smoke", anew=True)
+    notebook = read(run.notebook)
+    seconds = notebook.metadata.lnlib.run.seconds
+    record_property("seconds", seconds)
+    assert all(c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source.strip())
+    # A loaded machine may double the time; four times the budget means the page does too much.
+    assert seconds < 4 * SMOKE_SECONDS, (
+        f"{path.stem} took {seconds} s at smoke scale, budget {SMOKE_SECONDS} s"
+    )
+    assert (run.results / "smoke" / f"{path.stem}.csv").is_file(), f"{path.stem} never called ledger.show()"
+
+
+def toy(folder: Path, source: str, parameters: str = 'scale = "smoke"\nseed = 0') -> Path:
+    cells = [
+        nbformat.v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(source),
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    path = folder / "toy.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import warnings; warnings.warn('look here')", "look here"),
+        ("import sys; print('not for readers', file=sys.stderr)", "not for readers"),
+    ],
+)
+def test_a_notebook_that_raises_or_writes_to_stderr_fails(tmp_path, monkeypatch, source, message):
+    monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
+    with pytest.raises(NotebookFailed, match=message):
+        executed(toy(tmp_path, source), "smoke")
+    assert not list((tmp_path / "cache").rglob("*.ipynb")), "a failed run must leave no copy behind"
+
+
+def test_a_parameter_that_the_notebook_does_not_have_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
+    with pytest.raises(NotebookFailed, match="seed"):
+        executed(toy(tmp_path, "1", parameters='scale = "smoke"'), "smoke")
+
+
+def test_a_run_is_kept_until_something_it_depends_on_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
+    path = toy(tmp_path, "2 + 2")
+    assert executed(path, "smoke").fresh
+    assert not executed(path, "smoke").fresh
+    assert executed(toy(tmp_path, "2 + 3"), "smoke").fresh
+
+
+def test_the_executed_copy_shows_the_scale_that_ran(tmp_path, monkeypatch):
+    monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
+    path = toy(tmp_path, "scale", parameters='scale = "smoke"  # or "book"\nseed = 0')
+    cells = read(executed(path, "book").notebook).cells
+    assert [c.source for c in cells] == ['scale = "book"  # or "book"\nseed = 0', "scale"]
+    assert cells[1].outputs[0].data["text/plain"] == "'book'"
+
+
+def test_a_notebook_depends_on_the_lnlib_files_it_reaches_and_no_others(tmp_path):
+    from digest import files_reached
+
+    def names(source: str) -> set[str]:
+        notebook = read(toy(tmp_path, source))
+        return {f.relative_to(ROOT).as_posix() for f in files_reached(notebook) if f.suffix != ".css"}
+
+    none = names("import numpy")
+    assert not {n for n in none if n.startswith("lnlib")}
+    equations = names("%time\nfrom lnlib.equations import eq3")
+    assert {"lnlib/__init__.py", "lnlib/equations.py", "lnlib/normalize.py"} <= equations
+    assert not equations & {"lnlib/plots.py", "lnlib/training.py", "lnlib/explore/axis_flip.py"}
+    figure = names("from lnlib import explore")
+    assert {"lnlib/explore/axis_flip.py", "lnlib/explore/axis_flip.js"} <= figure
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_is_committed_without_outputs_and_with_unique_cell_ids(path):
+    notebook = read(path)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert not cell.outputs, f"{path.name}: strip the outputs (nbstripout --keep-id)"
+            assert cell.execution_count is None
+    ids = [c.id for c in notebook.cells]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_chapter_has_the_agreed_anatomy(path):
+    notebook = read(path)
+    tags = [c.metadata.get("tags", []) for c in notebook.cells]
+    assert notebook.cells[0].source.startswith("# "), "the first cell is the title alone"
+    assert "\n" not in notebook.cells[0].source.strip()
+    assert sum("parameters" in t for t in tags) == 1
+    parameters = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
+    assert [line.split(" = ")[0] for line in parameters.source.splitlines()] == ["scale", "seed"]
+    assert parameters.source.startswith('scale = "smoke"')
+    assert 'find_spec("lnlib") is None' in code_cells(path)[0].source, "make lnlib importable first"
+    lengths = sorted(len(c.source.splitlines()) for c in code_cells(path))
+    assert lengths[-1] <= 25
+    assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
+    solutions = [c for c in code_cells(path) if "hide-cell" in c.metadata.get("tags", [])]
+    assert 2 <= len(solutions) <= 4
+    for cell in solutions:
+        assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
+
+
+def test_no_function_is_defined_twice_in_the_book():
+    import ast
+    from collections import Counter
+
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    transform = TransformerManager().transform_cell
+    names: Counter[str] = Counter()
+    for path in NOTEBOOKS:
+        for cell in code_cells(path):
+            tree = ast.parse(transform(cell.source))
+            names.update(n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
+    assert not [name for name, times in names.items() if times > 1]

@@ -1,0 +1,186 @@
+"""The built HTML: nothing remote, nothing broken, nothing unlabelled."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from built import html, pages
+from bs4 import BeautifulSoup
+
+pytestmark = [pytest.mark.pages, pytest.mark.timeout(1200)]
+# Addresses that a page may load or run code from: none but files beside it.
+LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
+
+
+def soup(page: Path) -> BeautifulSoup:
+    return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
+def chapters() -> list[Path]:
+    return [p for p in pages() if p.stem.startswith("sec")]
+
+
+def test_every_page_of_the_table_of_contents_was_built():
+    sources = Path(__file__).resolve().parents[1] / "book"
+    expected = {f.stem for f in sources.iterdir() if f.suffix in {".md", ".ipynb"}}
+    assert expected <= {p.stem for p in pages()}
+
+
+def test_no_page_loads_anything_from_another_host():
+    remote = [
+        (page.name, tag.name, tag[attribute])
+        for page in html().rglob("*.html")
+        for name, attribute in LOADING.items()
+        for tag in soup(page).find_all(name)
+        if attribute in tag.attrs
+        and not (tag.name == "link" and not {"stylesheet", "icon", "preload"} & set(tag.get("rel", [])))
+        and urlsplit(tag[attribute]).scheme in {"http", "https"}
+    ]
+    assert not remote
+    for page in html().rglob("*.html"):
+        inline = " ".join(s.get_text() for s in soup(page).find_all("script") if "src" not in s.attrs)
+        assert "unpkg.com" not in inline, page.name
+        assert "cdn." not in inline, page.name
+
+
+def test_every_image_has_an_alt_text_and_every_figure_describes_its_numbers():
+    for page in pages():
+        content = soup(page).find("article") or soup(page)
+        for image in content.find_all("img"):
+            assert image.get("alt", "").strip(), f"{page.name}: {image.get('src')} has no alt text"
+        for figure in content.find_all("figure"):
+            assert figure.find("figcaption"), f"{page.name}: a figure has no caption"
+            for image in figure.find_all("img"):
+                assert len(image["alt"]) >= 40, f"{page.name}: {image['alt']!r} does not describe the figure"
+                assert re.search(r"\d", image["alt"]), f"{page.name}: {image['alt']!r} has no numbers"
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_ink_and_palette_are_readable_on_both_grounds():
+    from lnlib.plots import COLORS, INK, INK_DARK
+
+    white, black = "#ffffff", "#121212"  # the theme's two page colors
+    assert contrast(INK, white) >= 7  # WCAG AAA for text
+    assert contrast(INK_DARK, black) >= 7
+    for name, color in COLORS.items():
+        for ground in (white, black):
+            assert contrast(color, ground) >= 3, f"{name} on {ground}"  # WCAG 1.4.11, graphical objects
+
+
+def test_every_figure_has_a_twin_for_the_dark_theme():
+    from lnlib.plots import INK, INK_DARK
+
+    seen = 0
+    for page in chapters():
+        for figure in soup(page).find_all("figure"):
+            light = [i for i in figure.find_all("img") if "ink-dark" in i.get("class", [])]
+            dark = [i for i in figure.find_all("img") if "ink-light" in i.get("class", [])]
+            assert len(light) == len(dark) == 1, f"{page.name}: {figure.get('id')}"
+            drawn = (page.parent / dark[0]["src"]).read_text(encoding="utf-8")
+            assert INK not in drawn
+            assert INK_DARK in drawn
+            assert INK_DARK not in (page.parent / light[0]["src"]).read_text(encoding="utf-8")
+            seen += 1
+    assert seen >= 9
+
+
+def test_every_local_link_leads_to_a_file_and_an_anchor_that_exist():
+    ids = {p: {t["id"] for t in soup(p).find_all(id=True)} for p in html().rglob("*.html")}
+    broken = []
+    for page in ids:
+        for link in soup(page).find_all("a", href=True):
+            parts = urlsplit(link["href"])
+            if parts.scheme or link["href"] in {"#", ""}:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if not target.is_file() or (
+                parts.fragment and target in ids and parts.fragment not in ids[target]
+            ):
+                broken.append((page.name, link["href"]))
+    assert not broken
+
+
+def test_no_page_shows_a_traceback_a_warning_or_an_unresolved_reference():
+    for page in pages():
+        article = soup(page).find("article") or soup(page)
+        text = article.get_text(" ")
+        for sign in (
+            "Traceback (most recent call last)",
+            "Warning:",
+            "{numref}",
+            "{eq}",
+            "{glue:",
+            "[??]",
+            "stderr",
+        ):
+            assert sign not in text, f"{page.name} shows {sign!r}"
+        assert not article.select(".stderr"), page.name
+
+
+def test_every_chapter_carries_its_badge_line():
+    for page in chapters():
+        badge = soup(page).select_one(".badge-line")
+        assert badge, page.name
+        for part in ("Paper:", "executed", "scale in", "data:", "lnlib", "torch", "Python"):
+            assert part in badge.get_text(), f"{page.name} lacks {part!r}"
+        links = {a["href"] for a in badge.find_all("a")}
+        assert links == {f"notebooks/{page.stem}.ipynb", f"data/{page.stem}.csv"}
+
+
+def test_executed_notebooks_are_published_with_outputs_and_no_path_of_this_machine():
+    import nbformat
+
+    for page in chapters():
+        path = page.parent / "notebooks" / f"{page.stem}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        assert any(c.get("outputs") for c in notebook.cells)
+        assert str(Path(__file__).resolve().parents[1]) not in path.read_text(encoding="utf-8")
+
+
+def test_the_ledger_on_a_page_gives_every_claim_a_verdict():
+    from lnlib.results import VERDICTS, load_claims
+
+    rows = 0
+    for page in pages():
+        for table in soup(page).select(".lnlib-table table"):
+            head = [th.get_text() for th in table.select("thead th")]
+            if head[-1] == "Verdict":
+                for row in table.select("tbody tr"):
+                    verdict = row.find_all("td")[-1].get_text()
+                    assert verdict.startswith(VERDICTS), verdict
+                    rows += 1
+    assert rows >= 2 * len(load_claims()), "each chapter shows its claims, and section 1 shows all"
+
+
+class _Headings(HTMLParser):
+    """Collects the levels of headings in the order of the page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.levels: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        if re.fullmatch(r"h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+
+
+def test_headings_never_skip_a_level_within_a_page():
+    for page in pages():
+        parser = _Headings()
+        parser.feed(str(soup(page).find("article") or ""))
+        assert parser.levels, page.name
+        assert parser.levels[0] == 1, page.name
+        steps = [b - a for a, b in zip(parser.levels, parser.levels[1:], strict=False)]
+        assert all(step <= 1 for step in steps), f"{page.name}: {parser.levels}"

@@ -1,0 +1,81 @@
+"""The built pages in headless Chromium, opened as files: complete, quiet, accessible, at home on a phone."""
+
+import pytest
+from browser import accessibility_issues, launch, overflow
+from built import html, pages
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with launch() as browser:
+        yield browser
+
+
+def opened(chromium, page, **options):
+    return chromium.open_page(page, **options)
+
+
+def rendered(page) -> None:
+    """Wait until MathJax has typeset the page."""
+    page.wait_for_function("!window.MathJax || (MathJax.startup && MathJax.startup.promise)")
+    page.evaluate("window.MathJax ? MathJax.startup.promise : null")
+
+
+def test_pages_open_from_files_without_errors_and_with_their_math_typeset(chromium):
+    for path in pages():
+        with opened(chromium, path) as (page, errors, failed):
+            rendered(page)
+            assert errors == [], path.name
+            assert failed == [], path.name
+            formulas = page.locator(".math").count()
+            assert page.locator(".math mjx-container").count() >= formulas > 0 or formulas == 0, path.name
+            assert page.locator("mjx-merror").count() == 0, path.name
+
+
+def test_math_is_really_there(chromium):
+    with opened(chromium, html() / "book" / "sec3_layer_normalization.html") as (page, _, _):
+        rendered(page)
+        assert page.locator("mjx-container svg").count() > 20
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_issue(chromium, theme):
+    for path in pages():
+        with opened(chromium, path, theme=theme) as (page, _, _):
+            rendered(page)
+            assert accessibility_issues(page) == [], f"{path.name} in the {theme} theme"
+
+
+def test_pages_fit_a_phone(chromium):
+    for path in pages():
+        with opened(chromium, path, width=390, height=844) as (page, _, _):
+            rendered(page)
+            assert overflow(page) <= 0, f"{path.name} scrolls sideways by {overflow(page)} px"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_each_figure_shows_one_drawing_and_its_caption(chromium, theme):
+    for path in pages():
+        with opened(chromium, path, theme=theme) as (page, _, _):
+            assert page.evaluate("document.documentElement.dataset.theme") == theme
+            for figure in page.locator("article figure").all():
+                visible = [i for i in figure.locator("img").all() if i.is_visible()]
+                assert len(visible) == 1, path.name
+                assert visible[0].evaluate("image => image.naturalWidth") > 0
+                assert figure.locator("figcaption").is_visible()
+
+
+def test_figure_1_answers_the_keyboard_on_its_page(chromium):
+    """The numbers themselves are compared with lnlib in test_explore.py."""
+    with opened(chromium, html() / "book" / "sec3_layer_normalization.html") as (page, errors, _):
+        slider = page.locator("input[type=range]").first
+        slider.scroll_into_view_if_needed()
+        slider.focus()
+        page.keyboard.press("Home")
+        assert slider.input_value() == "1"
+        page.get_by_role("radio", name="batch").first.check()
+        live = page.locator("[aria-live]").first
+        assert "nothing to read" in live.inner_text()
+        assert errors == []

@@ -1,0 +1,117 @@
+"""What must agree across files: dependencies, table of contents, ledger, notation, addresses."""
+
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from lnlib.results import load_claims, readme_table, replace_between_marks
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CONDA_NAMES = {"pytorch": "torch"}
+
+
+def direct() -> dict[str, Requirement]:
+    """Direct dependencies of the library and of its extras, without lnlib's own extras."""
+    lines = PROJECT["dependencies"] + [
+        r for extra in PROJECT["optional-dependencies"].values() for r in extra
+    ]
+    requirements = [Requirement(line) for line in lines]
+    return {r.name: r for r in requirements if r.name != "lnlib"}
+
+
+def pinned() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def test_pyproject_and_environment_name_the_same_direct_dependencies():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    flat = [d for d in environment if isinstance(d, str)]
+    flat += [d for group in environment if isinstance(group, dict) for d in group["pip"]]
+    conda = [Requirement(d) for d in flat if d != "pip" and not d.startswith(("-e", "python>"))]
+    theirs = {CONDA_NAMES.get(r.name, r.name): str(r.specifier) for r in conda}
+    assert theirs == {name: str(r.specifier) for name, r in direct().items()}
+
+
+def test_constraints_pin_every_direct_dependency_inside_its_range():
+    versions = {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pinned().items()}
+    for name, requirement in direct().items():
+        version = versions.get(re.sub(r"[-_.]+", "-", name).lower())
+        assert version, f"constraints.txt does not pin {name}"
+        assert Version(version) in requirement.specifier, f"{name}=={version}, not {requirement.specifier}"
+    assert versions["torch"] == "2.13.0"
+
+
+def test_the_table_of_contents_lists_exactly_the_pages_that_exist():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    listed = {toc["root"]} | {c["file"] for part in toc["parts"] for c in part["chapters"]}
+    files = {f"book/{f.stem}" for f in (ROOT / "book").iterdir() if f.suffix in {".md", ".ipynb"}}
+    assert listed == files
+
+
+def test_every_claim_is_measured_on_a_page_that_exists():
+    claims = load_claims(ROOT / "book" / "claims.toml")
+    assert len(claims) >= 20
+    for claim in claims:
+        page = ROOT / "book" / f"{claim.page}.ipynb"
+        assert page.is_file(), f"claim {claim.id} names the page {claim.page}, which does not exist"
+        assert claim.id in page.read_text(encoding="utf-8"), f"{claim.page} never measures {claim.id}"
+
+
+def test_the_readme_shows_the_committed_verdicts():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    fresh = replace_between_marks(text, "claims", readme_table(ROOT / "book" / "results"))
+    assert text == fresh, "run `python -m lnlib claims --readme` and commit README.md"
+    assert "not attempted" not in readme_table(ROOT / "book" / "results"), (
+        "run `make book` and `python -m lnlib claims --record`"
+    )
+
+
+def test_the_readme_example_runs():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert example, "README.md lacks its python example"
+    assert len(example[1].splitlines()) <= 12
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example[1]], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    shown = re.search(r"```text\n(.*?)```", text, flags=re.DOTALL)
+    assert shown, "README.md lacks the example's output"
+    assert done.stdout == shown[1]
+
+
+def test_the_notation_table_names_things_that_exist():
+    """Code names in `module:name` form, or plain axis letters and locals marked as such in the table."""
+    text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`(lnlib(?:\.\w+)+)`", text))
+    assert len(names) >= 10
+    for name in names:
+        parts = name.split(".")
+        for depth in range(len(parts), 0, -1):
+            try:
+                target = importlib.import_module(".".join(parts[:depth]))
+            except ModuleNotFoundError:
+                continue
+            for part in parts[depth:]:
+                target = getattr(target, part)
+            break
+        else:
+            pytest.fail(f"notation.md names {name}, which is not in lnlib")
+
+
+def test_the_repository_address_is_the_same_everywhere():
+    address = PROJECT["urls"]["Repository"]
+    assert yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["repository"]["url"] == address
+    for path in (ROOT / "book").glob("*.ipynb"):
+        assert f"git+{address}" in path.read_text(encoding="utf-8"), path.name
+    assert address in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
