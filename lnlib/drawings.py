@@ -1,0 +1,113 @@
+"""Drawings that take more ink than thought: panels of Section 3, given what was computed.
+
+Each returns a figure for `plots.figure`, where the page says what it shows. No drawing computes a result.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from lnlib import plots
+
+__all__ = ["couplings", "curves", "directions_and_dots", "projection"]
+
+
+def directions_and_dots(
+    shares: Mapping[str, Float[np.ndarray, " K"]], dots: Mapping[str, Sequence[float]], chance: float
+) -> Figure:
+    """Left, shares of a change in its K strongest directions; right, percentages that layer norm removes."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.1), width_ratios=(3, 2))
+    for (label, share), line in zip(shares.items(), ("-", "--", ":"), strict=True):
+        left.plot(np.arange(1, len(share) + 1), 100 * share, line, color=plots.INK, label=label)
+    left.legend(loc="center right")
+    left.set(xlabel="number of strongest directions", ylabel="share of the change (%)", ylim=(0, 102))
+    left.set_xticks([1, *range(5, len(next(iter(shares.values()))) + 1, 5)])
+    for position, values in enumerate(dots.values()):
+        right.plot([position] * len(values), values, "o", color=plots.COLORS["layer"], alpha=0.6, mew=0)
+    right.axhline(chance, ls=":", color=plots.INK)
+    right.annotate("by chance", (0.5, chance), (0, 4), textcoords="offset points", ha="center")
+    right.set(xticks=range(len(dots)), xticklabels=list(dots), xlim=(-0.5, len(dots) - 0.5), ylim=(0, None))
+    right.set_title("removed by layer norm (%)")
+    return fig
+
+
+def couplings(derivatives: Mapping[str, Float[Tensor, "outputs inputs"]], cases: int) -> Figure:
+    """Absolute derivatives as pictures, one method beside the other; lines separate the cases."""
+    fig, axes = plots.subplots(1, len(derivatives), figsize=(7.2, 3.6))
+    for ax, (method, J) in zip(axes, derivatives.items(), strict=True):
+        n = len(J)
+        picture = np.zeros((n, n, 4))
+        picture[..., :3] = to_rgb(plots.COLORS[method])
+        picture[..., 3] = (J.abs() / J.abs().max()).sqrt()
+        ax.imshow(picture, extent=(0, n, n, 0), interpolation="nearest")
+        middle, names = (np.arange(cases) + 0.5) * n / cases, [f"case {k + 1}" for k in range(cases)]
+        ax.set(title=f"{method} norm", xlabel="input that changes", xticks=middle, yticks=middle)
+        ax.set(xticklabels=names, yticklabels=names)
+        for edge in np.arange(1, cases) * n / cases:
+            ax.axvline(edge, color=plots.INK, lw=0.8)
+            ax.axhline(edge, color=plots.INK, lw=0.8)
+        ax.grid(False)
+        ax.tick_params(length=0)
+    axes[0].set_ylabel("output that moves")
+    return fig
+
+
+def curves(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], ours: Sequence[str]
+) -> tuple[Figure, Axes]:
+    """Curves over a logarithmic axis, told apart by line style; those in `ours` in layer norm's color."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.1))
+    for (name, values), line in zip(lines.items(), ("-", "--", ":", "-."), strict=False):
+        color = plots.COLORS["layer"] if name in ours else plots.INK
+        ax.semilogx(x, values, line, color=color, label=name)
+    return fig, ax
+
+
+def projection(
+    cloud: Float[Tensor, "N 3"],
+    case: Float[Tensor, " 3"],
+    output: Float[Tensor, " 3"],
+    gradient: Float[Tensor, " 3"],
+    passed: Float[Tensor, " 3"],
+    spectra: Mapping[str, Sequence[float]],
+) -> Figure:
+    """Left, three units seen along (1, 1, 1): cases, outputs on a circle, a gradient and what passes of it.
+
+    Right, singular values by method.
+    """
+    plane = torch.tensor([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]], dtype=case.dtype)
+    plane = plane / plane.norm(dim=1, keepdim=True)  # an orthonormal basis of the plane perpendicular to 1
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5), width_ratios=(5, 4))
+    turn, blue = np.linspace(0, 2 * np.pi, 200), plots.COLORS["layer"]
+    left.plot(3**0.5 * np.cos(turn), 3**0.5 * np.sin(turn), color=blue)
+    left.plot(*(cloud @ plane.T).T.numpy(), ".", color=plots.COLORS["none"], ms=4)
+    start, end, arrow, kept = ((plane @ v).numpy() for v in (case, output, gradient, passed))
+    left.plot([0, start[0]], [0, start[1]], ":", color=plots.INK, lw=1.2)
+    for text, tip, color, offset in (
+        ("gradient", arrow, plots.INK, (4, -2)),
+        ("what passes", kept, blue, (-74, 2)),
+    ):
+        style = {"arrowstyle": "-|>", "color": color, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
+        left.annotate("", end + tip, end, arrowprops=style)
+        left.annotate(text, end + tip, offset, textcoords="offset points", color=color)
+    left.plot(*np.array([end + arrow, end + kept]).T, ":", color=plots.INK, lw=1.2)
+    for point, text, color in ((start, "$d$", plots.INK), (end, r"$\hat a$", blue)):
+        left.plot(*point, "o", color=color)
+        left.annotate(text, point, (7, -10), textcoords="offset points")
+    left.set(aspect="equal", xlim=(-2.9, 3.3), ylim=(-2.6, 3), xticks=[], yticks=[])
+    left.spines[:].set_visible(False)
+    left.set_title("three units, seen along (1, 1, 1)")
+    for (method, values), shift, mark in zip(spectra.items(), (-0.12, 0.12), "os", strict=True):
+        name = {"layer": "layer norm", "rms": "RMSNorm"}[method]
+        place = np.arange(1, len(values) + 1) + shift
+        right.plot(place, values, mark, color=plots.COLORS[method], label=name)
+    right.set(xlabel="singular value", title=r"derivative, times $\sigma$ (or rms)", ylim=(-0.1, 1.15))
+    right.set_xticks(range(1, len(values) + 1))
+    right.legend(loc="center left")
+    return fig

@@ -1,0 +1,134 @@
+r"""Section 3, measured: how summed inputs move as the layer below learns, and what layer norm does to them.
+
+Two measurements behind the paper's reason for layer norm (`change_above`, `strongest`, `unseen`), one of
+what gain and bias cannot restore (`unrecoverable`), and learning from one case at a time (`online`).
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
+
+from lnlib.training import torch_threads
+
+__all__ = ["change_above", "online", "strongest", "unrecoverable", "unseen"]
+
+Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
+
+
+def change_above(
+    cases: Cases,
+    f: Callable[[Tensor], Tensor],
+    seed: int,
+    *,
+    H: int = 200,
+    steps: int = 20,
+    rate: float = 0.1,
+) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
+    """The upper layer's summed inputs, and their change once the layer below it has learned.
+
+    Two hidden layers of H units are trained by gradient descent on all cases at once. Only the lower one's
+    new weights are then used; the upper one's stay as they were, so what changes is its input.
+
+    Args:
+        cases: inputs and their labels (0 to 9).
+        f: the non-linearity. `torch.relu` starts at weights of variance 2/inputs, others at 1/inputs.
+    """
+    x, y = cases
+    generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
+    sizes = (x.shape[1], H, H, 10)
+    layers = [
+        (torch.randn(o, i, generator=generator) * (power / i) ** 0.5).requires_grad_()
+        for i, o in pairwise(sizes)
+    ]
+    lower, upper = (w.detach().clone() for w in layers[:2])
+    for _ in range(steps):
+        loss = cross_entropy(f(f(x @ layers[0].T) @ layers[1].T) @ layers[2].T, y)
+        gradients = torch.autograd.grad(loss, layers)
+        with torch.no_grad():
+            for w, gradient in zip(layers, gradients, strict=True):
+                w -= rate * gradient
+    before, after = f(x @ lower.T), f(x @ layers[0].detach().T)
+    return before @ upper.T, (after - before) @ upper.T
+
+
+def strongest(change: Float[Tensor, "N H"], directions: int = 20) -> Float[Tensor, " K"]:
+    """Share of a squared change in its 1, 2, ... strongest orthogonal directions among the units.
+
+    >>> strongest(torch.tensor([[1.0, 1.0], [2.0, 2.0]]), 1)
+    tensor([1.])
+    """
+    power = torch.linalg.svdvals(change).square()
+    return (power.cumsum(0) / power.sum())[:directions]
+
+
+def unseen(a: Float[Tensor, "N H"], change: Float[Tensor, "N H"]) -> float:
+    r"""Share of a squared change that layer norm does not see, to first order.
+
+    That is the part along $\mathbf 1$ and along $a - \mu$, case by case: the two directions in which a
+    case's mean and standard deviation change. A change at random has 2/H of its square there.
+
+    >>> unseen(torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([[3.0, 4.0, 6.0]])) > 0.999
+    True
+    """
+    H = a.shape[1]
+    stretch = normalize(a - a.mean(1, keepdim=True), dim=1)
+    part = H * change.mean(1).square() + (change * stretch).sum(1).square()
+    return float(part.sum() / change.square().sum())
+
+
+def unrecoverable(a: Float[Tensor, "N H"], normalized: Float[Tensor, "N H"]) -> float:
+    """Share of the variance of `a` over the cases that no gain and bias for each unit can bring back.
+
+    Gain and bias of a unit are fitted by least squares over the cases: the best that learning could do.
+
+    >>> a = torch.tensor([[1.0, 5.0], [3.0, 2.0], [4.0, 0.0]])
+    >>> unrecoverable(a, 2 * a + 1) < 1e-12
+    True
+    """
+    wanted, given = a - a.mean(0), normalized - normalized.mean(0)
+    gain = (given * wanted).sum(0) / given.square().sum(0)
+    return float((wanted - gain * given).square().sum() / wanted.square().sum())
+
+
+def online(
+    norm: Callable[[Tensor, Tensor, Tensor], Tensor],
+    train: Cases,
+    test: Cases,
+    seed: int,
+    *,
+    cases: int,
+    H: int = 100,
+    rate: float = 0.02,
+) -> tuple[float, float]:
+    """Learn from one case at a time, each seen once: the test error, and how far the hidden weights moved.
+
+    Args:
+        norm: `layer_norm`, `batch_norm` or alike: a function of summed inputs, gain and bias.
+        cases: how many cases to learn from.
+
+    Returns:
+        The share of test cases answered wrongly, and the Frobenius norm of the hidden weights' change.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    D = train[0].shape[1]
+    W, V = (torch.randn(o, i, generator=generator) / i**0.5 for i, o in ((D, H), (H, 10)))
+    parameters = [p.requires_grad_() for p in (W, torch.ones(H), torch.zeros(H), V)]
+    start = W.detach().clone()
+
+    def logits(x: Tensor) -> Tensor:
+        return torch.relu(norm(x @ W.T, parameters[1], parameters[2])) @ V.T
+
+    with torch_threads(1):  # tensors of one case are too small to share
+        for n in torch.randperm(len(train[0]), generator=generator)[:cases].tolist():
+            loss = cross_entropy(logits(train[0][n : n + 1]), train[1][n : n + 1])
+            gradients = torch.autograd.grad(loss, parameters)
+            with torch.no_grad():
+                for p, gradient in zip(parameters, gradients, strict=True):
+                    p -= rate * gradient
+    with torch.no_grad():
+        wrong = logits(test[0]).argmax(1) != test[1]
+        return float(wrong.double().mean()), float((W - start).norm())
