@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book test check bench data clean
+.PHONY: help book test lint check links bench data clean
 
 SCALE ?= book
 VENV := .venv
@@ -24,6 +24,7 @@ help:
 	@echo "make book   install, execute and render the book (SCALE=smoke|book|paper, now $(SCALE))"
 	@echo "make test   install and run every test: library, notebooks, pages, browser"
 	@echo "make check  lint, format, types, then every test"
+	@echo "make links  follow every link of the book (needs the network)"
 	@echo "make data   list the data sets and download what is missing"
 	@echo "make bench  measure speed and accuracy against peers"
 	@echo "make clean  remove what was built (keeps $(VENV) and downloaded data)"
@@ -49,11 +50,16 @@ test: $(READY)
 	$(call timed,testing the built pages and the figures in a browser,$(BIN)/python -m pytest \
 		-m 'pages or browser')
 
-check: $(READY)
+lint: $(READY)
 	$(call timed,linting,$(BIN)/ruff check .)
 	$(call timed,checking the format,$(BIN)/ruff format --check .)
 	$(call timed,checking the types,$(BIN)/mypy)
-	@$(MAKE) --no-print-directory test
+
+check: lint test
+
+links: $(READY)
+	$(call timed,following every link of the book,LNLIB_SCALE=smoke $(BIN)/jupyter-book build . \
+		--builder linkcheck --path-output _build/links)
 
 data: $(READY)
 	$(call timed,fetching the data sets,$(BIN)/python -m lnlib data --download)

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from built import html, pages
 from bs4 import BeautifulSoup
+from built import html, pages
 
 pytestmark = [pytest.mark.pages, pytest.mark.timeout(1200)]
 # Addresses that a page may load or run code from: none but files beside it.
