@@ -1,7 +1,25 @@
-"""Layer Normalization (Ba, Kiros, Hinton 2016), executed."""
+"""Layer Normalization (Ba, Kiros, Hinton 2016), executed.
 
+The paper's normalizations and their relatives, first as functions of tensors, then as layers with parameters.
+"""
+
+from lnlib.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
 from lnlib.normalize import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm", "weight_norm"]
+# In the paper's order: Eq. (2), Eq. (3), the weight normalization of Section 5, then what came later.
+__all__ = [  # noqa: RUF022
+    "batch_norm",
+    "layer_norm",
+    "weight_norm",
+    "rms_norm",
+    "group_norm",
+    "instance_norm",
+    "BatchNorm",
+    "LayerNorm",
+    "WeightNormLinear",
+    "RMSNorm",
+    "GroupNorm",
+    "InstanceNorm",
+]
 
 __version__ = "0.1.0"

@@ -29,13 +29,13 @@ from torch import Tensor
 
 from lnlib.standardize import (
     affine,
-    in_range,
     is_accurate,
     may_branch,
     over_root,
     rescale,
     standardize,
     standardize_rows,
+    widen,
 )
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm", "weight_norm"]
@@ -72,7 +72,8 @@ def batch_norm(
     tensor([[-1., -1.],
             [ 1.,  1.]])
     """
-    x = _prepare_channels("batch_norm", a, eps)
+    _check_channels("batch_norm", a, eps)
+    x = widen(a)
     gain, bias = _parameters("batch_norm", x, gain, bias, x.shape[1])
     if x.shape[0] == 0:
         return affine(x, gain, bias, 1).to(a.dtype)
@@ -89,7 +90,7 @@ def batch_norm(
         gain = math.sqrt(shrink) * (x.new_ones(x.shape[1]) if gain is None else gain)
     if may_branch(x):
         out, mean, rstd = torch.native_batch_norm(x, gain, bias, None, None, True, 0.0, eps)
-        if is_accurate(mean, rstd, eps):
+        if is_accurate(rstd, eps, mean):
             return out.to(a.dtype)
     others = [axis for axis in range(x.ndim) if axis != 1]
     return affine(standardize(x, others, eps), gain, bias, 1).to(a.dtype)
@@ -126,9 +127,9 @@ def layer_norm(
     tensor([[-1.2247,  0.5000,  2.2247],
             [ 0.0000,  0.5000,  1.0000]])
     """
-    x, dim = _prepare_units("layer_norm", a, eps, dim)
-    gain, bias = _parameters("layer_norm", x, gain, bias, x.shape[-1])
-    return standardize_rows(x, gain, bias, eps).to(a.dtype).movedim(-1, dim)
+    _check_units("layer_norm", a, eps, dim)
+    gain, bias = _parameters("layer_norm", a, gain, bias, a.shape[dim])
+    return standardize_rows(a.movedim(dim, -1), gain, bias, eps).to(a.dtype).movedim(-1, dim)
 
 
 def weight_norm(
@@ -156,9 +157,9 @@ def weight_norm(
     tensor([[6., 8.],
             [0., 0.]])
     """
-    x = _prepare_channels("weight_norm", W, 0.0).flatten(1)
-    gain, _ = _parameters("weight_norm", x, gain, None, x.shape[0])
-    d, _ = rescale(x, [1], 0.0)
+    _check_channels("weight_norm", W, 0.0)
+    gain, _ = _parameters("weight_norm", W, gain, None, W.shape[0])
+    d, _ = rescale(widen(W).flatten(1), [1], 0.0)
     out = over_root(d, d.square().sum(1, keepdim=True))
     return affine(out, gain, None, 0).reshape(W.shape).to(W.dtype)
 
@@ -188,9 +189,10 @@ def rms_norm(
     >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)
     tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
     """
-    x, dim = _prepare_units("rms_norm", a, eps, dim)
-    gain, _ = _parameters("rms_norm", x, gain, None, x.shape[-1])
-    if may_branch(x) and in_range(rstd := (x.square().mean(-1, keepdim=True) + eps).rsqrt()):
+    _check_units("rms_norm", a, eps, dim)
+    gain, _ = _parameters("rms_norm", a, gain, None, a.shape[dim])
+    x = widen(a).movedim(dim, -1)
+    if may_branch(x) and is_accurate(rstd := (x.square().mean(-1, keepdim=True) + eps).rsqrt(), eps):
         out = x * rstd
     else:
         d, eps_scaled = rescale(x, [-1], eps)
@@ -227,15 +229,15 @@ def group_norm(
     >>> group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), groups=2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
-    x = _prepare_channels("group_norm", a, eps)
-    channels = x.shape[1]
-    gain, bias = _parameters("group_norm", x, gain, bias, channels)
+    _check_channels("group_norm", a, eps)
+    channels = a.shape[1]
+    gain, bias = _parameters("group_norm", a, gain, bias, channels)
     if groups < 1 or channels % groups:
         raise ValueError(
             f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
             f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
         )
-    rows = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
+    rows = a.reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
     out = standardize_rows(rows, None, None, eps)
     return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
 
@@ -268,26 +270,29 @@ def instance_norm(
     tensor([[[-1.,  1.],
              [-1.,  1.]]])
     """
-    x = _prepare_channels("instance_norm", a, eps, least_axes=3)
-    gain, bias = _parameters("instance_norm", x, gain, bias, x.shape[1])
-    out = standardize_rows(x.flatten(2), None, None, eps)
+    _check_channels("instance_norm", a, eps, least_axes=3)
+    gain, bias = _parameters("instance_norm", a, gain, bias, a.shape[1])
+    out = standardize_rows(a.flatten(2), None, None, eps)
     return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
 
 
-def _prepare(name: str, a: Tensor, eps: float) -> Tensor:
-    """The input in the dtype of the computation, once it is known to be one that can be normalized."""
+def _check(name: str, a: Tensor, eps: float) -> None:
+    """Refuse inputs without fractions and an eps that cannot be added to a variance."""
     if not a.is_floating_point():
         raise TypeError(
             f"{name}: means and standard deviations need floating point, and the input is {a.dtype}; "
             f"convert it, for example with .to(torch.float32)"
         )
     if not 0 <= eps < math.inf:
-        raise ValueError(f"{name}: eps is added to a variance: it must be finite and >= 0, got {eps}")
-    return a.to(torch.promote_types(a.dtype, torch.float32))
+        raise ValueError(
+            f"{name}: eps is added to a variance, so it is finite and not negative, and it is {eps}; "
+            f"1e-5 is usual, 0 is the paper's"
+        )
 
 
-def _prepare_units(name: str, a: Tensor, eps: float, dim: int) -> tuple[Tensor, int]:
-    """The prepared input with its units along the last axis, and the axis they came from."""
+def _check_units(name: str, a: Tensor, eps: float, dim: int) -> None:
+    """Refuse inputs without an axis `dim`, or with nothing along it."""
+    _check(name, a, eps)
     if not -a.ndim <= dim < a.ndim:
         raise ValueError(
             f"{name}: dim names the axis of the units, and shape {tuple(a.shape)} has no axis {dim}; "
@@ -298,11 +303,11 @@ def _prepare_units(name: str, a: Tensor, eps: float, dim: int) -> tuple[Tensor, 
             f"{name}: there is no mean of 0 units, and axis {dim} of shape {tuple(a.shape)} has none; "
             f"give at least one unit"
         )
-    return _prepare(name, a, eps).movedim(dim, -1), dim
 
 
-def _prepare_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> Tensor:
-    """The prepared input, known to be shaped (cases, channels, *space) with no empty axis but the cases."""
+def _check_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> None:
+    """Refuse inputs that are not (cases, channels, *space), or that are empty in more than the cases."""
+    _check(name, a, eps)
     if a.ndim < least_axes:
         raise ValueError(
             f"{name}: needs {least_axes} axes or more, cases first, and the shape is {tuple(a.shape)}; "
@@ -310,20 +315,20 @@ def _prepare_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> 
         )
     if 0 in a.shape[1:]:
         raise ValueError(
-            f"{name}: there is no mean of 0 values, and the shape is {tuple(a.shape)}; only the first axis "
-            f"may be empty"
+            f"{name}: there is no mean of 0 values, and the shape is {tuple(a.shape)}; "
+            f"only the first axis, the cases, may be empty"
         )
-    return _prepare(name, a, eps)
 
 
 def _parameters(
-    name: str, x: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
+    name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
+    dtype = torch.promote_types(a.dtype, torch.float32)
     for label, p in (("gain", gain), ("bias", bias)):
         if p is not None and p.shape != (units,):
             raise ValueError(
                 f"{name}: {label} has one entry a unit, shape ({units},), and its shape is {tuple(p.shape)}; "
                 f"reshape it or leave it out"
             )
-    return (None if gain is None else gain.to(x.dtype)), (None if bias is None else bias.to(x.dtype))
+    return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))

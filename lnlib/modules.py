@@ -1,0 +1,276 @@
+r"""The normalizations as layers with parameters: `torch.nn`'s own, computed by :mod:`lnlib.normalize`.
+
+Constructor, parameters, `state_dict` and `repr` are inherited from `torch.nn`, so that one replaces the
+other in both directions; only the arithmetic differs, which holds for any mean and magnitude. The gain of
+Eq. (5) is called `weight`, as `torch` does.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lnlib.normalize import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
+from lnlib.standardize import affine, widen
+
+__all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
+
+
+class BatchNorm(nn.BatchNorm1d):
+    r"""Batch normalization with running statistics: :class:`torch.nn.BatchNorm1d`, `2d` and `3d` in one.
+
+    Training normalizes by the batch and moves the running statistics towards it,
+    $\hat\mu \leftarrow (1 - m)\,\hat\mu + m\,\mu$ and the same for the unbiased variance; evaluation
+    normalizes by the running statistics, $g_i\,(a_i - \hat\mu_i)/\sqrt{\hat\sigma_i^2 + \epsilon} + b_i$.
+
+    *Source* Eq. (2), its expectation over the data estimated as Ioffe and Szegedy (2015) do.
+
+    Args:
+        num_features: units, or channels: the length of axis 1.
+        eps: added to the variance.
+        momentum: the weight m of the newest batch; None averages all batches equally.
+        affine: learn a gain and a bias.
+        track_running_stats: keep running statistics; without them evaluation uses the batch as well.
+        device, dtype: of parameters and statistics.
+        unbiased: normalize by the unbiased variance too. `torch` has the biased one there.
+
+    >>> bn = BatchNorm(1, eps=0.0)
+    >>> bn(torch.tensor([[1.0], [3.0]])).detach().flatten()
+    tensor([-1.,  1.])
+    >>> bn.running_mean, bn.running_var
+    (tensor([0.2000]), tensor([1.1000]))
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        unbiased: bool = False,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        self.unbiased = unbiased
+
+    def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
+        if self.running_mean is not None and self.running_var is not None:
+            if not self.training:
+                return self._normalize_by(a, self.running_mean, self.running_var)
+            self._track(a, self.running_mean, self.running_var)
+        return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
+
+    def extra_repr(self) -> str:
+        return super().extra_repr() + (", unbiased=True" if self.unbiased else "")
+
+    def _normalize_by(self, a: Tensor, mean: Tensor, var: Tensor) -> Tensor:
+        """Eq. (2) with given statistics."""
+        x = widen(a)
+        shape = [-1] + [1] * (a.ndim - 2)
+        d = x - mean.to(x.dtype).view(shape)
+        rstd = (var.to(x.dtype) + self.eps).rsqrt()
+        gain = rstd if self.weight is None else self.weight.to(x.dtype) * rstd
+        bias = None if self.bias is None else self.bias.to(x.dtype)
+        return affine(d, gain, bias, 1).to(a.dtype)
+
+    @torch.no_grad()
+    def _track(self, a: Tensor, mean: Tensor, var: Tensor) -> None:
+        """Move the running statistics towards those of the batch; no cases leave them alone."""
+        cases = a.numel() // a.shape[1]
+        if cases == 1:
+            raise ValueError(
+                f"BatchNorm: the running variance is an unbiased one, which needs 2 cases, and shape "
+                f"{tuple(a.shape)} has 1; give more cases, call eval(), or set track_running_stats=False"
+            )
+        if cases > 1 and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            step = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+            batch_var, batch_mean = torch.var_mean(widen(a), [0, *range(2, a.ndim)], correction=1)
+            mean.lerp_(batch_mean.to(mean.dtype), step)
+            var.lerp_(batch_var.to(var.dtype), step)
+
+
+class LayerNorm(nn.LayerNorm):
+    r"""Layer normalization: :class:`torch.nn.LayerNorm`, computed by :func:`lnlib.layer_norm`.
+
+    $\bar a_i = g_i\,(a_i - \mu)/\sqrt{\sigma^2 + \epsilon} + b_i$ over the last axes of the input.
+
+    *Source* Eqs. (3) and (5); gain 1 and bias 0 at the start, which the supplement swaps.
+
+    Args:
+        normalized_shape: the lengths of the last axes, which count as one axis of units; or the last one's.
+        eps: added to the variance.
+        elementwise_affine: learn a gain and a bias.
+        bias: learn the bias too.
+        device, dtype: of the parameters.
+
+    Raises:
+        ValueError: the input does not end in `normalized_shape`.
+
+    >>> LayerNorm(3)
+    LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)
+    >>> LayerNorm(3, eps=0.0)(torch.tensor([1.0, 2.0, 3.0])).detach()
+    tensor([-1.2247,  0.0000,  1.2247])
+    """
+
+    def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        rows = _flatten_units(a, self.normalized_shape)
+        return layer_norm(rows, _flat(self.weight), _flat(self.bias), self.eps).reshape(a.shape)
+
+
+class WeightNormLinear(nn.Module):
+    r"""A linear layer whose weight rows are given as lengths and directions.
+
+    $a_i = \frac{g_i}{\lVert v_i \rVert_2}\, v_i^\top x + b_i$ with :func:`lnlib.weight_norm`.
+
+    *Source* Section 5.1, after Salimans and Kingma (2016). `weight_g` and `weight_v` are `torch`'s names: its
+    state dicts load here, those of :func:`torch.nn.utils.parametrizations.weight_norm` too, and ours there.
+
+    Args:
+        in_features, out_features: D inputs and H units.
+        bias: learn a bias.
+        device, dtype: of the parameters.
+
+    >>> layer = WeightNormLinear(2, 1, bias=False)
+    >>> state = {"weight_g": torch.tensor([[10.0]]), "weight_v": torch.tensor([[3.0, 4.0]])}
+    >>> _ = layer.load_state_dict(state)
+    >>> layer.weight.detach(), layer(torch.tensor([1.0, 1.0])).detach()
+    (tensor([[6., 8.]]), tensor([14.]))
+    """
+
+    bias: nn.Parameter | None
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        plain = nn.Linear(in_features, out_features, bias, device, dtype)  # torch's own initialization
+        self.in_features, self.out_features = in_features, out_features
+        self.register_parameter("bias", plain.bias)
+        self.weight_g = nn.Parameter(torch.linalg.vector_norm(plain.weight.detach(), dim=1, keepdim=True))
+        self.weight_v = nn.Parameter(plain.weight.detach())
+        self.register_load_state_dict_pre_hook(_rename_parametrization)
+
+    @property
+    def weight(self) -> Float[Tensor, "H D"]:
+        """The weight matrix that the lengths and directions make."""
+        return weight_norm(self.weight_v, self.weight_g.flatten())
+
+    def forward(self, x: Float[Tensor, "*N D"]) -> Float[Tensor, "*N H"]:
+        return nn.functional.linear(x, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(nn.RMSNorm):
+    r"""Root-mean-square normalization: :class:`torch.nn.RMSNorm`, computed by :func:`lnlib.rms_norm`.
+
+    $\bar a_i = g_i\,a_i/\sqrt{\frac1H\sum_j a_j^2 + \epsilon}$ over the last axes of the input.
+
+    *Source* Zhang and Sennrich (2019).
+
+    Args:
+        normalized_shape: the lengths of the last axes, which count as one axis of units; or the last one's.
+        eps: added to the mean square; None, `torch`'s default, for the rounding unit of the computation.
+        elementwise_affine: learn a gain.
+        device, dtype: of the parameters.
+
+    Raises:
+        ValueError: the input does not end in `normalized_shape`.
+
+    >>> RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
+    tensor([0.2000, 1.4000])
+    """
+
+    def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        rows = _flatten_units(a, self.normalized_shape)
+        eps = torch.finfo(torch.promote_types(a.dtype, torch.float32)).eps if self.eps is None else self.eps
+        return rms_norm(rows, _flat(self.weight), eps).reshape(a.shape)
+
+
+class GroupNorm(nn.GroupNorm):
+    r"""Group normalization: :class:`torch.nn.GroupNorm`, computed by :func:`lnlib.group_norm`.
+
+    $\bar a_c = g_c\,(a_c - \mu_k)/\sqrt{\sigma_k^2 + \epsilon} + b_c$ for channel c in group k.
+
+    *Source* Wu and He (2018).
+
+    Args:
+        num_groups: how many groups; divides `num_channels`.
+        num_channels: the length of axis 1.
+        eps: added to the variance.
+        affine: learn a gain and a bias.
+        device, dtype: of the parameters.
+
+    >>> GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
+    tensor([[-1.,  1., -1.,  1.]])
+    """
+
+    def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
+        return group_norm(a, self.num_groups, self.weight, self.bias, self.eps)
+
+
+class InstanceNorm(nn.InstanceNorm1d):
+    r"""Instance normalization: :class:`torch.nn.InstanceNorm1d`, `2d` and `3d` in one.
+
+    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$ over space.
+
+    *Source* Ulyanov, Vedaldi, Lempitsky (2016).
+
+    Args:
+        num_features: channels: the length of axis 1.
+        eps: added to the variance.
+        affine: learn a gain and a bias; `torch` does not by default.
+        device, dtype: of the parameters.
+
+    >>> InstanceNorm(1, eps=0.0)(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.,  1.]]])
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        affine: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, eps, affine=affine, device=device, dtype=dtype)
+
+    def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
+        return instance_norm(a, self.weight, self.bias, self.eps)
+
+
+def _flatten_units(a: Tensor, normalized_shape: tuple[int, ...]) -> Tensor:
+    """The input with its last axes, which must be `normalized_shape`, as one."""
+    if a.shape[-len(normalized_shape) :] != torch.Size(normalized_shape):
+        raise ValueError(
+            f"the input must end in normalized_shape {tuple(normalized_shape)}, and its shape is "
+            f"{tuple(a.shape)}; give the module the shape of a case, or move the units to the end"
+        )
+    return a.flatten(-len(normalized_shape))
+
+
+def _flat(parameter: Tensor | None) -> Tensor | None:
+    """A gain or bias as one axis of units."""
+    return None if parameter is None else parameter.flatten()
+
+
+def _rename_parametrization(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:
+    """Read the names that torch.nn.utils.parametrizations.weight_norm writes."""
+    for index, name in enumerate(("weight_g", "weight_v")):
+        key = f"{prefix}parametrizations.weight.original{index}"
+        if key in state:
+            state[prefix + name] = state.pop(key)
