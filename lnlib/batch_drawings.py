@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
 from lnlib import plots
@@ -28,8 +29,11 @@ def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
         update = np.arange(1, len(group.curve) + 1)
         left.plot(update, group.runs[0].mean[:, 0], color=color, ls=line, lw=width)
         right.semilogy(update, group.curve, color=color, ls=line, lw=width, label=name)
-    left.set(xlabel="update", title="mean of what one unit receives")
+    left.set(xlabel="update", title="mean of what one unit receives", xlim=(0, 60))
     right.set(xlabel="update", title="training loss")
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    right.yaxis.set_minor_locator(NullLocator())
     right.legend()
     return fig
 
