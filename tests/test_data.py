@@ -146,6 +146,7 @@ def test_published_files_in_the_users_folder_are_read_and_split_as_the_paper_cou
         assert images.train_x.mean() / 255 == pytest.approx(0.1307, abs=2e-4)
 
 
+@pytest.mark.usefixtures("as_users_call")
 def test_flat_scales_pixels_to_the_unit_interval_and_keeps_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
 ) -> None:
@@ -255,11 +256,11 @@ def test_a_stand_in_is_named_in_a_warning_and_in_the_provenance(tiny: dict[str, 
     assert "Digits: 1,797" in text
     assert "LNLIB_OFFLINE is set" in text
     assert "python -m lnlib data --download tiny" in text
-    assert caught[0].filename == __file__
     assert (images.provenance["name"], images.provenance["requested"]) == ("digits", "tiny")
     assert images.provenance["source"] == "embedded"
 
 
+@pytest.mark.usefixtures("as_users_call")
 def test_a_stand_in_can_be_silent_or_refused_but_nothing_else(tiny: dict[str, bytes]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

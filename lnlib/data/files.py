@@ -115,7 +115,7 @@ def _download_file(entry: DataSet, file: PublishedFile, folder: Path) -> None:
             pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, downloader=fetch)
             return
         except OSError as error:  # of the network (requests' errors are OSErrors) or of the cache folder
-            failures.append(f"{url}: {error}")
+            failures.append(f"{url}: {_reason(error)}")
         except ValueError as error:  # pooch: the SHA-256 of what came is not the known one
             failures.append(f"{url}: {error}")
             another_file = True
@@ -126,6 +126,12 @@ def _download_file(entry: DataSet, file: PublishedFile, folder: Path) -> None:
             f"downloads set LNLIB_OFFLINE=1."
         )
     raise DownloadFailed("; ".join(failures))
+
+
+def _reason(error: OSError) -> str:
+    """What an error says if it says it shortly, else its kind: requests nests whole chains in one line."""
+    text = str(error)
+    return text if len(text) <= 120 else type(error).__name__
 
 
 def _missing(entry: DataSet, folder: Path) -> list[PublishedFile]:

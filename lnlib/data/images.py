@@ -45,7 +45,7 @@ class Images:
 
         >>> x, y = digits().flat("test")
         >>> x.shape, float(x.max()), y[:3].tolist()
-        ((360, 64), 1.0, [9, 0, 1])
+        ((360, 64), 1.0, [2, 3, 4])
         """
         if part not in ("train", "valid", "test"):
             raise DataError(f'The parts are "train", "valid" and "test", not {part!r}.')
