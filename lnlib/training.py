@@ -72,7 +72,7 @@ def minibatches(
     >>> x, y = torch.arange(5.0), torch.arange(5)
     >>> batches = minibatches(x, y, 2, torch.Generator().manual_seed(0))
     >>> [next(batches)[1].tolist() for _ in range(3)]
-    [[2, 0], [1, 3], [4, 0]]
+    [[4, 0], [1, 3], [3, 4]]
     """
     cases = len(x)
     if not 1 <= batch_size <= cases:
@@ -204,7 +204,8 @@ def sweep(
     """`[function(*common, **job) for job in jobs]`, computed by several local processes.
 
     Results do not depend on the number of processes: each job runs with the same number of torch threads,
-    also with `processes=1`, which runs all in this process. Put long jobs first.
+    also with `processes=1`, which runs all in this process. Put long jobs first. A script that calls this
+    needs Python's usual guard, `if __name__ == "__main__":`; a notebook needs nothing.
 
     Args:
         function: importable by name (a fresh process imports it: not one defined in a notebook or a shell).

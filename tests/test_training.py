@@ -155,6 +155,7 @@ def test_a_batch_size_that_cannot_be_is_refused_at_once(size: int) -> None:
         minibatches(torch.zeros(5), torch.zeros(5, dtype=torch.int64), size, torch.Generator())
 
 
+@pytest.mark.usefixtures("as_users_call")
 def test_inputs_and_targets_that_do_not_pair_up_are_refused() -> None:
     with pytest.raises(ValueError, match="5 inputs and 4 targets"):
         minibatches(torch.zeros(5), torch.zeros(4, dtype=torch.int64), 2, torch.Generator())
