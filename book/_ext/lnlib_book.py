@@ -22,6 +22,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
 from figures import add_dark_twins, link_drawn_data
 
@@ -221,6 +222,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", outdated_pages)
     app.connect("source-read", read_executed)
     app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
+    app.connect("doctree-read", number_equations)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)

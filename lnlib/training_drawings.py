@@ -1,0 +1,51 @@
+"""Drawings of Section 1: learning curves of several methods, one panel a batch size.
+
+Each returns a figure for `plots.figure`, where the page says what it shows. No drawing computes a result.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lnlib import plots
+
+__all__ = ["learning_curves", "training_losses"]
+
+LABELS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
+Curve = Mapping[str, Sequence[float]]  # update, mean, low, high
+
+
+def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
+    """Test error in percent against updates, log scale: a panel a batch size, a band a method."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.3), sharey=True)
+    for ax, (batch_size, curves) in zip(axes, panels.items(), strict=True):
+        for norm, curve in curves.items():
+            _line(ax, norm, curve)
+        ax.set(title=f"batch of {batch_size}", xlabel="updates", yscale="log", ylim=(2, 100))
+        ax.set_yticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
+        ax.minorticks_off()
+    axes[0].set_ylabel("test error (%)")
+    axes[0].legend(loc="upper right")
+    return fig
+
+
+def training_losses(curves: Mapping[str, Curve], chance: float) -> Figure:
+    """Training loss in nats against updates, and the loss of always answering with the class frequencies."""
+    fig, ax = plots.subplots(figsize=(6.4, 3.0))
+    for norm, curve in curves.items():
+        _line(ax, norm, curve)
+    end = max(curve["update"][-1] for curve in curves.values())
+    ax.axhline(chance, color=plots.INK, linewidth=0.8)
+    ax.annotate("class frequencies alone", (end, chance), (0, 5), textcoords="offset points", ha="right")
+    ax.set(xlabel="updates", ylabel="training loss (nats)", ylim=(0, 1.25 * chance))
+    ax.legend(loc="lower left")
+    return fig
+
+
+def _line(ax: Axes, norm: str, curve: Curve) -> None:
+    color, line = plots.COLORS[norm], plots.LINES[norm]
+    ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
+    low = np.maximum(curve["low"], 1e-9)
+    ax.fill_between(curve["update"], low, curve["high"], color=color, alpha=0.2, linewidth=0)
