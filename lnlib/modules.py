@@ -11,8 +11,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.normalize import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
-from lnlib.standardize import affine, widen
+from lnlib.normalize import (
+    batch_norm,
+    batch_norm_by,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    rms_norm,
+    weight_norm,
+)
+from lnlib.standardize import widen
 
 __all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
 
@@ -58,24 +66,21 @@ class BatchNorm(nn.BatchNorm1d):
         self.unbiased = unbiased
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        if self.running_mean is not None and self.running_var is not None:
-            if not self.training:
-                return self._normalize_by(a, self.running_mean, self.running_var)
-            self._track(a, self.running_mean, self.running_var)
-        return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
+        if a.ndim < 2 or a.shape[1] != self.num_features:
+            raise ValueError(
+                f"BatchNorm: axis 1 holds the {self.num_features} units, and the shape is {tuple(a.shape)}; "
+                f"move them there, or build the layer for that many"
+            )
+        if self.running_mean is None or self.running_var is None:
+            return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
+        if not self.training:
+            return batch_norm_by(a, self.running_mean, self.running_var, self.weight, self.bias, self.eps)
+        out = batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
+        self._track(a, self.running_mean, self.running_var)
+        return out
 
     def extra_repr(self) -> str:
         return super().extra_repr() + (", unbiased=True" if self.unbiased else "")
-
-    def _normalize_by(self, a: Tensor, mean: Tensor, var: Tensor) -> Tensor:
-        """Eq. (2) with given statistics."""
-        x = widen(a)
-        shape = [-1] + [1] * (a.ndim - 2)
-        d = x - mean.to(x.dtype).view(shape)
-        rstd = (var.to(x.dtype) + self.eps).rsqrt()
-        gain = rstd if self.weight is None else self.weight.to(x.dtype) * rstd
-        bias = None if self.bias is None else self.bias.to(x.dtype)
-        return affine(d, gain, bias, 1).to(a.dtype)
 
     @torch.no_grad()
     def _track(self, a: Tensor, mean: Tensor, var: Tensor) -> None:

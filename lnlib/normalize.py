@@ -38,7 +38,15 @@ from lnlib.standardize import (
     widen,
 )
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm", "weight_norm"]
+__all__ = [
+    "batch_norm",
+    "batch_norm_by",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "rms_norm",
+    "weight_norm",
+]
 
 
 def batch_norm(
@@ -94,6 +102,43 @@ def batch_norm(
             return out.to(a.dtype)
     others = [axis for axis in range(x.ndim) if axis != 1]
     return affine(standardize(x, others, eps), gain, bias, 1).to(a.dtype)
+
+
+def batch_norm_by(
+    a: Float[Tensor, "N H *space"],
+    mean: Float[Tensor, " H"],
+    var: Float[Tensor, " H"],
+    gain: Float[Tensor, " H"] | None = None,
+    bias: Float[Tensor, " H"] | None = None,
+    eps: float = 1e-5,
+) -> Float[Tensor, "N H *space"]:
+    r"""Batch normalization by given statistics, which no case of the batch influences.
+
+    $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$.
+
+    *Source* Eq. (2) with estimates of its expectations over the data, as in evaluation.
+
+    Args:
+        a: summed inputs, cases by units; further axes count as cases.
+        mean, var: $\mu$ and $\sigma^2$ of each unit.
+        gain, bias: one number a unit; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized summed inputs, shaped like `a`.
+
+    Raises:
+        TypeError: `a` is not floating point.
+        ValueError: no units, wrong shape of `gain` or `bias`, negative `eps`.
+
+    >>> batch_norm_by(torch.tensor([[5.0]]), mean=torch.tensor([1.0]), var=torch.tensor([4.0]), eps=0.0)
+    tensor([[2.]])
+    """
+    _check_channels("batch_norm_by", a, eps)
+    gain, bias = _parameters("batch_norm_by", a, gain, bias, a.shape[1])
+    x, column = widen(a), (-1, *[1] * (a.ndim - 2))
+    d = x - mean.to(x.dtype).view(column)
+    return affine(d / (var.to(x.dtype) + eps).sqrt().view(column), gain, bias, 1).to(a.dtype)
 
 
 def layer_norm(
@@ -237,7 +282,7 @@ def group_norm(
             f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
             f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
         )
-    rows = a.reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
+    rows = widen(a).reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
     out = standardize_rows(rows, None, None, eps)
     return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
 
@@ -272,7 +317,7 @@ def instance_norm(
     """
     _check_channels("instance_norm", a, eps, least_axes=3)
     gain, bias = _parameters("instance_norm", a, gain, bias, a.shape[1])
-    out = standardize_rows(a.flatten(2), None, None, eps)
+    out = standardize_rows(widen(a).flatten(2), None, None, eps)
     return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
 
 

@@ -1,0 +1,87 @@
+"""The literal equations against each other and against exact rational arithmetic."""
+
+import doctest
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from exact import standardized
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import lnlib.equations as eq
+
+# Of moderate size, in steps of 1/8, so that a spread of 0 is the only tiny one.
+eighths = st.integers(-800, 800).map(lambda k: k / 8)
+rows = st.lists(eighths, min_size=2, max_size=9).map(np.array)
+
+
+@given(rows)
+def test_eq3_is_the_exact_mean_and_biased_standard_deviation(a: np.ndarray) -> None:
+    mu, sigma = eq.eq3(a)
+    exact = [Fraction(v) for v in a]
+    mean = sum(exact) / len(a)
+    var = sum((v - mean) ** 2 for v in exact) / len(a)
+    # at most 9 values of one binade: a dozen roundings of 1.1e-16 of numbers up to 100
+    assert mu == pytest.approx(float(mean), abs=1e-13)
+    assert sigma**2 == pytest.approx(float(var), rel=1e-13, abs=1e-25)
+
+
+@given(rows)
+def test_eq5_with_eq3_is_layer_norm_in_exact_arithmetic(a: np.ndarray) -> None:
+    assume(a.std() > 0)
+    mu, sigma = eq.eq3(a)
+    H = len(a)
+    got = eq.eq5(a, mu, sigma, np.ones(H), np.zeros(H), lambda z: z)
+    # |mean|/std is at most 2400 here, which multiplies the few roundings of 1.1e-16
+    assert_allclose(got, standardized(a.tolist()), rtol=0, atol=1e-11)
+
+
+@given(rows)
+def test_eqs_15_and_16_are_eqs_5_and_3_in_other_letters(a: np.ndarray) -> None:
+    assume(a.std() > 0)
+    gain, bias = np.arange(1.0, len(a) + 1), np.arange(len(a)) - 2.0
+    mu, sigma = eq.eq3(a)
+    assert eq.eq16(a) == (mu, sigma)
+    # g / sigma * d and d / sigma * g differ by the order of two roundings of numbers up to 27
+    assert_allclose(eq.eq15(a, gain, bias), eq.eq5(a, mu, sigma, gain, bias, lambda z: z), rtol=0, atol=1e-13)
+
+
+@given(rows)
+def test_eq15_started_as_printed_gives_ones_whatever_goes_in(a: np.ndarray) -> None:
+    assume(a.std() > 0)
+    assert (eq.eq15(a, np.zeros(len(a)), np.ones(len(a))) == 1).all()
+
+
+@given(st.lists(st.tuples(eighths, eighths, eighths), min_size=2, max_size=6).map(np.array))
+def test_eq2_is_eq3_of_each_column(a: np.ndarray) -> None:
+    assume((a.std(axis=0) > 0).all())
+    g = np.array([1.0, -2.0, 0.5])
+    expected = [g[i] * np.array(standardized(a[:, i].tolist())) for i in range(3)]
+    # as for Eq. (5), times a gain of up to 2
+    assert_allclose(eq.eq2(a, g), np.transpose(expected), rtol=0, atol=2e-11)
+    mu, sigma = eq.eq2_statistics(a)
+    assert [(mu[i], sigma[i]) for i in range(3)] == [eq.eq3(a[:, i]) for i in range(3)]
+
+
+def test_eq1_is_a_matrix_product_with_a_bias_inside_the_nonlinearity() -> None:
+    rng = np.random.default_rng(0)
+    W, h, b = rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=4)
+    a, out = eq.eq1(W, h, b, np.tanh)
+    # sums of 3 products of numbers near 1
+    assert_allclose(a, W @ h, rtol=0, atol=1e-14)
+    assert_allclose(out, np.tanh(W @ h + b), rtol=0, atol=1e-14)
+
+
+def test_the_two_normalizations_of_the_same_numbers_differ() -> None:
+    a = np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+    by_case = [eq.eq5(row, *eq.eq3(row), np.ones(3), np.zeros(3), lambda z: z) for row in a]
+    # two cases leave only signs to batch norm; layer norm keeps 1 : 2 : 4
+    assert np.abs(eq.eq2(a, np.ones(3)) - np.array(by_case)).max() > 0.25
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    results = doctest.testmod(eq, extraglobs={"np": np})
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -1,0 +1,241 @@
+"""The layers against torch.nn's own: values, gradients, state dicts and running statistics."""
+
+import copy
+import doctest
+import math
+import pickle
+import re
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm as torch_weight_norm
+from torch.testing import assert_close
+
+import lnlib.modules
+from lnlib import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
+
+# A dozen roundings of float64, in numbers of size 1 to 10.
+EXACT = {"rtol": 1e-13, "atol": 1e-13}
+F64 = {"dtype": torch.float64}
+
+# ours, torch's, the shape of an input
+PAIRS = {
+    "batch": (BatchNorm(4, **F64), nn.BatchNorm1d(4, **F64), (6, 4)),
+    "batch in time": (BatchNorm(4, **F64), nn.BatchNorm1d(4, **F64), (6, 4, 5)),
+    "batch in space": (BatchNorm(4, 1e-3, None, **F64), nn.BatchNorm2d(4, 1e-3, None, **F64), (3, 4, 5, 6)),
+    "batch without a gain": (
+        BatchNorm(4, affine=False, **F64),
+        nn.BatchNorm1d(4, affine=False, **F64),
+        (6, 4),
+    ),
+    "batch without memory": (
+        BatchNorm(4, track_running_stats=False, **F64),
+        nn.BatchNorm1d(4, track_running_stats=False, **F64),
+        (6, 4),
+    ),
+    "layer": (LayerNorm(4, **F64), nn.LayerNorm(4, **F64), (6, 5, 4)),
+    "layer over two axes": (LayerNorm((5, 4), 1e-3, **F64), nn.LayerNorm((5, 4), 1e-3, **F64), (6, 5, 4)),
+    "layer without a bias": (LayerNorm(4, bias=False, **F64), nn.LayerNorm(4, bias=False, **F64), (6, 4)),
+    "layer without a gain": (
+        LayerNorm(4, elementwise_affine=False, **F64),
+        nn.LayerNorm(4, elementwise_affine=False, **F64),
+        (6, 4),
+    ),
+    "rms": (RMSNorm(4, **F64), nn.RMSNorm(4, **F64), (6, 5, 4)),
+    "rms over two axes": (RMSNorm((5, 4), 0.1, **F64), nn.RMSNorm((5, 4), 0.1, **F64), (6, 5, 4)),
+    "group": (GroupNorm(2, 4, **F64), nn.GroupNorm(2, 4, **F64), (6, 4, 5)),
+    "instance": (InstanceNorm(4, **F64), nn.InstanceNorm1d(4, **F64), (6, 4, 5)),
+    "instance in space": (
+        InstanceNorm(4, affine=True, **F64),
+        nn.InstanceNorm2d(4, affine=True, **F64),
+        (3, 4, 5, 6),
+    ),
+    "weight": (WeightNormLinear(4, 3, **F64), torch_weight_norm(nn.Linear(4, 3, **F64)), (6, 5, 4)),
+    "weight without a bias": (
+        WeightNormLinear(4, 3, bias=False, **F64),
+        torch_weight_norm(nn.Linear(4, 3, bias=False, **F64)),
+        (6, 4),
+    ),
+}
+
+
+def draw(shape: tuple[int, ...], seed: int = 0) -> Tensor:
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.fixture(params=PAIRS)
+def pair(request: pytest.FixtureRequest) -> tuple[nn.Module, nn.Module, tuple[int, ...]]:
+    """Ours and torch's as just built, parameters and statistics drawn alike, and the shape of an input."""
+    ours, theirs, shape = copy.deepcopy(PAIRS[request.param])
+    with torch.no_grad():
+        for i, value in enumerate(theirs.parameters()):
+            value.copy_(draw(tuple(value.shape), seed=i) + 1)
+    ours.load_state_dict(theirs.state_dict())
+    return ours, theirs, shape
+
+
+Pair = tuple[nn.Module, nn.Module, tuple[int, ...]]
+
+
+def test_values_and_gradients_are_torchs(pair: Pair) -> None:
+    ours, theirs, shape = pair
+    results = []
+    for module in (ours, theirs):
+        a = (2 * draw(shape) + 1).requires_grad_()
+        out = module(a)
+        (out**3).sum().backward()
+        # both name their parameters alike but for the parametrization, whose order is gain, direction
+        gradients = sorted(
+            (p.grad.flatten().tolist() for p in module.parameters()), key=lambda g: (len(g), g)
+        )
+        results.append([out, a.grad, *(torch.tensor(g) for g in gradients)])
+    for mine, its in zip(*results, strict=True):
+        # sums of up to 90 cubes
+        assert_close(mine, its, rtol=1e-11, atol=1e-11)
+
+
+def test_state_dicts_are_exchanged_with_torch(pair: Pair) -> None:
+    ours, theirs, shape = pair
+    state = {key: torch.full_like(value, 2) for key, value in ours.state_dict().items()}
+    for into, source in ((ours, state), (theirs, ours.state_dict()), (ours, theirs.state_dict())):
+        outcome = into.load_state_dict(source)
+        assert not outcome.missing_keys
+        assert not outcome.unexpected_keys
+        assert all((value == 2).all() for value in into.state_dict().values())
+    assert_close(ours.eval()(draw(shape)), theirs.eval()(draw(shape)), **EXACT)
+
+
+def test_a_layer_survives_pickling(pair: Pair) -> None:
+    ours, _, shape = pair
+    assert_close(
+        pickle.loads(pickle.dumps(ours)).eval()(draw(shape)), ours.eval()(draw(shape)), rtol=0, atol=0
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRS if not name.startswith("weight")])
+def test_a_layer_is_shown_as_torchs_is(name: str) -> None:
+    ours, theirs, _ = PAIRS[name]
+    assert repr(ours).split("(", 1)[1] == repr(theirs).split("(", 1)[1]
+
+
+@pytest.mark.parametrize("momentum", [0.1, 0.75, 1.0, None])
+@pytest.mark.parametrize("shape", [(6, 4), (2, 4, 3, 5)])
+def test_running_statistics_follow_torchs_through_training_and_evaluation(momentum, shape) -> None:
+    theirs = (nn.BatchNorm1d if len(shape) == 2 else nn.BatchNorm2d)(4, momentum=momentum, **F64)
+    ours = BatchNorm(4, momentum=momentum, **F64)
+    for step in range(5):
+        a = draw(shape, seed=step) * (step + 1) + step
+        assert_close(ours.train()(a), theirs.train()(a), **EXACT)
+        assert_close(dict(ours.named_buffers()), dict(theirs.named_buffers()), **EXACT)
+        ours.eval(), theirs.eval()
+        assert_close(ours(a), theirs(a), **EXACT)
+        assert ours.num_batches_tracked == step + 1
+
+
+def test_evaluation_depends_on_no_other_case_and_training_does() -> None:
+    norm, a = BatchNorm(4, **F64), draw((6, 4))
+    changed = a.clone()
+    changed[1:] += 1
+    assert (norm(a)[0] - norm(changed)[0]).abs().max() > 0.1
+    norm.eval()
+    assert (norm(a)[0] == norm(changed)[0]).all()
+
+
+def test_the_unbiased_option_changes_what_normalizes_and_not_what_is_tracked() -> None:
+    a = draw((6, 4))
+    biased, unbiased = BatchNorm(4, eps=0, **F64), BatchNorm(4, eps=0, unbiased=True, **F64)
+    assert_close(biased(a), math.sqrt(6 / 5) * unbiased(a), **EXACT)
+    assert_close(dict(biased.named_buffers()), dict(unbiased.named_buffers()), rtol=0, atol=0)
+    assert repr(unbiased).endswith("unbiased=True)")
+
+
+def test_evaluation_far_from_zero_keeps_its_digits() -> None:
+    norm = BatchNorm(3, affine=False)
+    a = (draw((256, 3)) + 1e6).float()
+    for _ in range(200):  # 0.9 ** 200 = 7e-10 of the initial statistics are left
+        norm(a)
+    norm.eval()
+    mean, var = norm.running_mean.double(), norm.running_var.double()
+    expected = ((a.double() - mean) / (var + norm.eps).sqrt()).float()
+    # a - mean is exact; a few roundings of numbers up to 4
+    assert_close(norm(a), expected, rtol=0, atol=2e-6)
+
+
+def test_no_cases_leave_running_statistics_alone() -> None:
+    norm = BatchNorm(4)
+    before = copy.deepcopy(norm.state_dict())
+    assert norm(torch.zeros(0, 4)).shape == (0, 4)
+    assert_close(norm.state_dict(), before, rtol=0, atol=0)
+
+
+def test_a_direction_of_zero_length_gives_zeros_and_finite_gradients() -> None:
+    layer = WeightNormLinear(3, 2, **F64)
+    with torch.no_grad():
+        layer.weight_v[0] = 0
+    layer(draw((5, 3))).sum().backward()
+    assert (layer.weight[0] == 0).all()
+    assert all(p.grad.isfinite().all() for p in layer.parameters())
+
+
+def test_a_fresh_weight_normalized_layer_is_torchs_linear_layer() -> None:
+    torch.manual_seed(0)
+    plain = nn.Linear(5, 4, **F64)
+    torch.manual_seed(0)
+    assert_close(WeightNormLinear(5, 4, **F64)(draw((3, 5))), plain(draw((3, 5))), **EXACT)
+
+
+@pytest.mark.parametrize("eps", [None, 1e-3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rms_norms_default_eps_is_torchs(dtype: torch.dtype, eps: float | None) -> None:
+    # so small that eps decides the result
+    a = (1e-4 if dtype == torch.float32 else 1e-8) * draw((3, 8)).to(dtype)
+    ours, theirs = RMSNorm(8, eps, dtype=dtype), nn.RMSNorm(8, eps, dtype=dtype)
+    assert_close(ours(a), theirs(a), rtol=8 * torch.finfo(dtype).eps, atol=0)
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_layers_are_compiled_in_one_graph_with_their_running_statistics() -> None:
+    torch.compiler.reset()
+    model = nn.Sequential(
+        nn.Linear(4, 4), BatchNorm(4), LayerNorm(4), WeightNormLinear(4, 4), RMSNorm(4)
+    ).double()
+    compiled = torch.compile(copy.deepcopy(model), fullgraph=True, backend="aot_eager", dynamic=False)
+    for seed in range(2):
+        assert_close(compiled(draw((6, 4), seed)), model(draw((6, 4), seed)), **EXACT)
+    assert_close(compiled._orig_mod.state_dict(), model.state_dict(), **EXACT)
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: LayerNorm(4)(torch.zeros(2, 3)), ["end in normalized_shape (4,)", "(2, 3)"]),
+        (lambda: LayerNorm((3, 4), elementwise_affine=False)(torch.zeros(4)), ["(3, 4)", "(4,)"]),
+        (lambda: RMSNorm((3, 4))(torch.zeros(4, 3)), ["(3, 4)", "(4, 3)", "move the units"]),
+        (lambda: BatchNorm(4)(torch.zeros(1, 4)), ["2 cases", "(1, 4)", "eval()"]),
+        (lambda: BatchNorm(4)(torch.zeros(5, 3)), ["4 units", "(5, 3)"]),
+        (lambda: BatchNorm(4, affine=False).eval()(torch.zeros(4)), ["4 units", "(4,)"]),
+        (lambda: GroupNorm(2, 4)(torch.zeros(5, 6)), ["(6,)", "(4,)"]),
+    ],
+)
+def test_an_input_that_does_not_fit_is_refused_in_words(call, words: list[str]) -> None:
+    with pytest.raises(ValueError, match=".*".join(re.escape(word) for word in words)):
+        call()
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize("training", [True, False])
+def test_a_refused_batch_leaves_no_trace(training: bool) -> None:
+    norm = BatchNorm(4).train(training)
+    before = copy.deepcopy(norm.state_dict())
+    for wrong in (torch.zeros(5, 4, dtype=torch.int64), torch.zeros(5, 3), torch.zeros(4)):
+        with pytest.raises((TypeError, ValueError), match=r"BatchNorm|batch_norm"):
+            norm(wrong)
+    assert_close(norm.state_dict(), before, rtol=0, atol=0)
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    results = doctest.testmod(lnlib.modules)
+    assert results.attempted > 0
+    assert results.failed == 0

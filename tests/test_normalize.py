@@ -1,0 +1,546 @@
+"""The normalizations against the equations, torch's functions and exact arithmetic; and at the edges."""
+
+import doctest
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from exact import standardized
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.testing import assert_close
+
+import lnlib.normalize
+from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
+
+HALF = [torch.float16, torch.bfloat16]
+DTYPES = [torch.float64, torch.float32, *HALF]
+# A dozen roundings of float64, and 3 bits for |mean|/std, in numbers of size 1 to 10.
+EXACT = {"rtol": 1e-13, "atol": 1e-13}
+
+# name -> (ours, torch's) on (6, 8, 5) inputs, with a gain and a bias for the 8 units or channels
+PAIRS: dict[str, tuple[Callable[..., Tensor], Callable[..., Tensor]]] = {
+    "batch": (
+        lambda a, g, b, eps=1e-5: batch_norm(a, g, b, eps),
+        lambda a, g, b, eps=1e-5: F.batch_norm(a, None, None, g, b, training=True, eps=eps),
+    ),
+    "layer": (
+        lambda a, g, b, eps=1e-5: layer_norm(a, g, b, eps, dim=1),
+        lambda a, g, b, eps=1e-5: F.layer_norm(a.mT, (8,), g, b, eps).mT,
+    ),
+    "rms": (
+        lambda a, g, b, eps=1e-5: rms_norm(a, g, eps, dim=1),
+        lambda a, g, b, eps=1e-5: F.rms_norm(a.mT, (8,), g, eps).mT,
+    ),
+    "group": (
+        lambda a, g, b, eps=1e-5: group_norm(a, 4, g, b, eps),
+        lambda a, g, b, eps=1e-5: F.group_norm(a, 4, g, b, eps),
+    ),
+    "instance": (
+        lambda a, g, b, eps=1e-5: instance_norm(a, g, b, eps),
+        lambda a, g, b, eps=1e-5: F.instance_norm(a, weight=g, bias=b, eps=eps),
+    ),
+    "weight": (
+        lambda a, g, b, eps=1e-5: weight_norm(a.transpose(0, 1), g),
+        lambda a, g, b, eps=1e-5: torch._weight_norm(a.transpose(0, 1), g[:, None, None], 0),
+    ),
+}
+# torch imports its own TorchScript code when it first differentiates forward, or compiles
+torch_scripts_itself = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+every_norm = pytest.mark.parametrize("name", PAIRS)
+
+
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+    return draw(6, 8, 5).to(dtype), draw(8, seed=1).to(dtype), draw(8, seed=2).to(dtype)
+
+
+# --------------------------------------------------------------------------------- the paper's equations
+
+eighths = st.integers(-80, 80).map(lambda k: k / 8)
+rows = st.lists(eighths, min_size=2, max_size=9).filter(lambda v: max(v) > min(v))
+
+
+@given(rows)
+def test_layer_norm_is_eq3_in_eq5(values: list[float]) -> None:
+    H = len(values)
+    a, g, b = torch.tensor(values, dtype=torch.float64), draw(H), draw(H, seed=1)
+    expected = equations.eq5(a.numpy(), *equations.eq3(a.numpy()), g.numpy(), b.numpy(), lambda z: z)
+    # the literal equation itself loses |mean|/std <= 240 roundings here
+    assert_close(layer_norm(a, g, b, eps=0), torch.from_numpy(expected), rtol=0, atol=1e-12)
+    assert_close(
+        layer_norm(a, g, b, eps=0),
+        torch.from_numpy(equations.eq15(a.numpy(), g.numpy(), b.numpy())),
+        rtol=0,
+        atol=1e-12,
+    )
+
+
+def test_batch_norm_is_eq2() -> None:
+    a, g = draw(6, 8), draw(8, seed=1)
+    assert_close(batch_norm(a, g, eps=0), torch.from_numpy(equations.eq2(a.numpy(), g.numpy())), **EXACT)
+
+
+def test_weight_norm_is_eq5_with_the_length_of_the_row() -> None:
+    W, g, x = draw(5, 4), draw(5, seed=1), draw(4, seed=2)
+    a = (W @ x).numpy()
+    length = np.sqrt((W.numpy() ** 2).sum(axis=1))
+    expected = equations.eq5(a, 0.0, length, g.numpy(), np.zeros(5), lambda z: z)
+    assert_close(weight_norm(W, g) @ x, torch.from_numpy(expected), **EXACT)
+
+
+def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
+    a, g, b = inputs()
+    std = (a.var(dim=(0, 2), correction=1, keepdim=True) + 0.1).sqrt()
+    expected = g[:, None] * (a - a.mean(dim=(0, 2), keepdim=True)) / std + b[:, None]
+    assert_close(batch_norm(a, g, b, eps=0.1, unbiased=True), expected, **EXACT)
+    # 30 cases: the biased one is larger by sqrt(30/29), 1.7 %
+    ratio = batch_norm(a, eps=0) / batch_norm(a, eps=0, unbiased=True)
+    assert_close(ratio, torch.full_like(a, math.sqrt(30 / 29)), **EXACT)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
+def test_rms_and_weight_norm_of_any_finite_numbers_are_those_of_exact_arithmetic(values) -> None:
+    a, H = torch.tensor([values], dtype=torch.float64), len(values)
+    exact = torch.tensor([standardized(values, centre=False)], dtype=torch.float64)
+    # no cancellation: the roundings of 8 squares and a root; results up to sqrt(8), some of them subnormal
+    assert_close(rms_norm(a, eps=0), exact, rtol=2e-15, atol=1e-300)
+    assert_close(weight_norm(a), exact / math.sqrt(H), rtol=2e-15, atol=1e-300)
+
+
+# --------------------------------------------------------------------------------- torch's own functions
+
+
+@every_norm
+def test_values_and_gradients_are_torchs(name: str) -> None:
+    ours, theirs = PAIRS[name]
+    args = [t.requires_grad_() for t in inputs()]
+    upstream = draw(*ours(*args).shape, seed=3)
+    assert_close(ours(*args), theirs(*args), **EXACT)
+    got = torch.autograd.grad(ours(*args), args, upstream, allow_unused=True)
+    expected = torch.autograd.grad(theirs(*args), args, upstream, allow_unused=True)
+    for mine, its in zip(got, expected, strict=True):
+        assert (mine is None) == (its is None)
+        if mine is not None:
+            # gains and biases sum 30 terms
+            assert_close(mine, its, rtol=1e-12, atol=1e-12)
+
+
+@every_norm
+@pytest.mark.parametrize("offset", [0.0, 100.0], ids=["kernel", "centred again"])
+def test_first_and_second_derivatives_are_those_of_differences(name: str, offset: float) -> None:
+    ours, _ = PAIRS[name]
+    a, g, b = inputs()
+    args = [(a[:2, :, :2] + offset).requires_grad_(), g.requires_grad_(), b.requires_grad_()]
+    # gradcheck's own tolerances for float64; fast_mode checks along random directions
+    torch.autograd.gradcheck(ours, args, check_batched_grad=True, fast_mode=True)
+    torch.autograd.gradgradcheck(ours, args, fast_mode=True)
+
+
+@torch_scripts_itself
+@every_norm
+def test_inside_transforms_and_vectorized_the_result_is_the_same(name: str) -> None:
+    ours, _ = PAIRS[name]
+    a, g, b = inputs()
+    stack = torch.stack([a, 3 * a + 50])
+    expected = torch.stack([ours(each, g, b) for each in stack])
+    assert_close(torch.vmap(lambda each: ours(each, g, b))(stack), expected, **EXACT)
+    # per-case gradients in one call, against one call each
+    loss = lambda each: (ours(each, g, b) ** 3).sum()  # noqa: E731
+    per_case = torch.vmap(torch.func.grad(loss))(stack)
+    for got, each in zip(per_case, stack, strict=True):
+        each = each.clone().requires_grad_()
+        assert_close(got, torch.autograd.grad(loss(each), each)[0], rtol=1e-11, atol=1e-11)
+    small = a[:1, :, :2]
+    jacobians = [j(lambda each: ours(each, g, b))(small) for j in (torch.func.jacrev, torch.func.jacfwd)]
+    assert_close(*jacobians, **EXACT)
+
+
+@every_norm
+@pytest.mark.usefixtures("as_users_call")
+def test_compiled_in_one_graph_values_and_gradients_are_the_same(name: str) -> None:
+    ours, _ = PAIRS[name]
+    torch.compiler.reset()
+    compiled = torch.compile(ours, fullgraph=True, backend="aot_eager", dynamic=False)
+    args = [t.requires_grad_() for t in inputs()]
+    assert_close(compiled(*args), ours(*args), **EXACT)
+    gradients = [torch.autograd.grad(f(*args).pow(3).sum(), args[:2]) for f in (compiled, ours)]
+    assert_close(*gradients, rtol=1e-11, atol=1e-11)
+
+
+@torch_scripts_itself
+@pytest.mark.usefixtures("as_users_call")
+def test_compiled_to_machine_code_hard_rows_stay_exact() -> None:
+    torch.compiler.reset()
+    a = torch.stack([draw(16) + 1e6, draw(16) * 1e30, torch.full((16,), 0.1).double(), draw(16)]).float()
+    got = torch.compile(layer_norm, fullgraph=True, dynamic=False)(a)
+    for row, out in zip(a, got, strict=True):
+        exact = torch.tensor(standardized(row.tolist(), 1e-5))
+        # a few roundings of numbers up to sqrt(15); the constant row exactly
+        assert_close(out, exact, rtol=0, atol=2e-6 * float(row.std() > 0))
+
+
+# ------------------------------------------------------------------------------------------- properties
+
+
+@given(rows, st.sampled_from([-64.0, 0.5, 1024.0]), st.integers(-1024, 1024))
+def test_layer_norm_ignores_shift_and_positive_scale_and_keeps_the_sign_of_scale(
+    values, scale, shift
+) -> None:
+    a = torch.tensor(values, dtype=torch.float64)
+    # eighths, scaled by powers of two and shifted by integers: the inputs themselves are not rounded
+    assert_close(
+        layer_norm(scale * a + shift, eps=0),
+        math.copysign(1, scale) * layer_norm(a, eps=0),
+        rtol=0,
+        atol=1e-13,
+    )
+
+
+@given(rows)
+def test_layer_norm_twice_is_layer_norm_once(values: list[float]) -> None:
+    once = layer_norm(torch.tensor(values, dtype=torch.float64), eps=0)
+    assert_close(layer_norm(once, eps=0), once, **EXACT)
+
+
+@given(rows)
+def test_layer_norm_is_rms_norm_of_the_centred_values(values: list[float]) -> None:
+    a = torch.tensor(values, dtype=torch.float64)
+    # centring in float64 loses |mean|/std <= 240 roundings
+    assert_close(layer_norm(a, eps=0), rms_norm(a - a.mean(), eps=0), rtol=0, atol=1e-12)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=9))
+def test_no_value_exceeds_the_root_of_one_unit_less(values: list[float]) -> None:
+    bound = math.sqrt(len(values) - 1)
+    assert layer_norm(torch.tensor(values, dtype=torch.float64), eps=0).abs().max() <= bound * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("H", [2, 3, 10, 1000])
+def test_a_single_distinct_value_attains_the_bound(H: int) -> None:
+    a = torch.zeros(H, dtype=torch.float64)
+    a[0] = -7.0
+    assert_close(layer_norm(a, eps=0)[0].item(), -math.sqrt(H - 1), rtol=1e-13, atol=0)
+
+
+@given(st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)))
+def test_of_two_units_only_the_sign_of_their_difference_is_left(pair: tuple[float, float]) -> None:
+    a = torch.tensor(pair, dtype=torch.float64)
+    sign = (a[0] - a[1]).sign()
+    assert_close(layer_norm(a, eps=0), torch.stack([sign, -sign]), rtol=1e-14, atol=0)
+
+
+@given(rows)
+def test_the_gradient_of_the_sum_of_layer_norm_is_zero(values: list[float]) -> None:
+    a = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(layer_norm(a, eps=0).sum(), a)
+    # roundings of ones, divided by the std
+    assert gradient.abs().max() <= 1e-13 / a.std(correction=0)
+
+
+@pytest.mark.parametrize(("norm", "lost"), [(layer_norm, 2), (rms_norm, 1)])
+def test_the_jacobian_is_a_projection_over_std_of_rank_H_less_2_or_1(norm, lost: int) -> None:
+    a, H = draw(7), 7
+    std = a.std(correction=0) if norm is layer_norm else a.square().mean().sqrt()
+    P = std * torch.func.jacrev(lambda v: norm(v, eps=0))(a)
+    assert_close(P @ P, P, rtol=0, atol=1e-13)
+    assert_close(P, P.mT, rtol=0, atol=1e-13)
+    assert_close(P.trace().item(), float(H - lost), rtol=1e-13, atol=0)
+
+
+def test_rescaling_one_unit_changes_layer_norm() -> None:
+    a = draw(4, 16)
+    changed = a.clone()
+    changed[:, 0] *= 2.7
+    difference = (layer_norm(changed, eps=0) - layer_norm(a, eps=0)).abs().amax(dim=1)
+    assert (difference > 0.1).all()
+    # batch norm, which has the statistics of that unit alone, does not change
+    assert_close(batch_norm(changed, eps=0), batch_norm(a, eps=0), **EXACT)
+
+
+def test_rescaling_one_case_changes_batch_norm_but_not_layer_norm() -> None:
+    a = draw(4, 16)
+    changed = a.clone()
+    changed[0] *= 2.7
+    assert_close(layer_norm(changed, eps=0), layer_norm(a, eps=0), **EXACT)
+    assert (batch_norm(changed, eps=0) - batch_norm(a, eps=0)).abs().max() > 0.1
+
+
+def test_shifting_all_units_changes_rms_norm() -> None:
+    a = draw(4, 16)
+    assert (rms_norm(a + 2.7, eps=0) - rms_norm(a, eps=0)).abs().max() > 0.5
+
+
+@pytest.mark.parametrize("delta", [2.7, 0.1])
+def test_eps_breaks_invariance_to_scale_by_exactly_the_predicted_factor(delta: float) -> None:
+    a, eps = draw(4, 16), 0.3
+    var = a.var(dim=1, correction=0, keepdim=True)
+    factor = ((var + eps) / (var + eps / delta**2)).sqrt()
+    assert_close(layer_norm(delta * a, eps=eps), factor * layer_norm(a, eps=eps), **EXACT)
+    assert (factor - 1).abs().min() > 0.05
+
+
+def test_one_group_is_layer_norm_and_a_group_a_channel_is_instance_norm() -> None:
+    a, _, _ = inputs()
+    assert_close(group_norm(a, 1), layer_norm(a.flatten(1)).view_as(a), **EXACT)
+    assert_close(group_norm(a, 8), instance_norm(a), **EXACT)
+
+
+# ------------------------------------------------------------------------------------------- edge inputs
+
+
+@every_norm
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_are_rounded_once_to_the_dtype_of_the_input(name: str, dtype: torch.dtype) -> None:
+    ours, _ = PAIRS[name]
+    args = inputs(dtype)
+    got = ours(*args)
+    assert got.dtype == dtype
+    eps = torch.finfo(dtype).eps
+    # half: one rounding at the end. float32, float64: some, and the cancellation of gain * a + bias
+    rtol, atol = (eps / 2 * 1.01, 1e-5) if dtype in HALF else (8 * eps, 32 * eps)
+    assert_close(got.double(), ours(*(t.double() for t in args)), rtol=rtol, atol=atol)
+
+
+@pytest.mark.parametrize("dtype", HALF)
+@pytest.mark.parametrize("wide_parameters", [False, True])
+def test_gradients_of_half_precision_are_summed_wide(dtype: torch.dtype, wide_parameters: bool) -> None:
+    a = draw(4096, 32).to(dtype)
+    upstream = (draw(4096, 32, seed=1) + 0.1).to(dtype)
+    parameters = [p.to(torch.float32 if wide_parameters else dtype) for p in (draw(32), draw(32, seed=2))]
+    args = [t.requires_grad_() for t in (a, *parameters)]
+    truth = [t.detach().double().requires_grad_() for t in args]
+    got = torch.autograd.grad(layer_norm(*args), args, upstream)
+    expected = torch.autograd.grad(layer_norm(*truth), truth, upstream.double())
+    for mine, its in zip(got, expected, strict=True):
+        # one rounding to its dtype, after float32 sums of 4,096 terms
+        tolerance = torch.finfo(mine.dtype).eps + 1e-5
+        assert (mine.double() - its).abs().max() <= tolerance * its.abs().max()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("eps", [1e-5, 0.0])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.3e-3, 700.1])
+@pytest.mark.parametrize("H", [1, 3, 10, 1000])
+def test_equal_values_give_exactly_the_bias_and_a_finite_gradient(H, value, eps, dtype) -> None:
+    a = torch.full((2, H), value, dtype=dtype)
+    a[1] = draw(H).to(dtype)
+    a.requires_grad_()
+    gain, bias = draw(H, seed=1).to(dtype), draw(H, seed=2).to(dtype)
+    out = layer_norm(a, gain, bias, eps)
+    assert (out[0] == bias).all()
+    (gradient,) = torch.autograd.grad(out.sum(), a)
+    assert gradient.isfinite().all()
+    if eps == 0:
+        assert (gradient[0] == 0).all()
+    # the same in every place where a set of equal values can be
+    assert (batch_norm(a[:1].detach().mT.repeat(1, 2), eps=eps) == 0).all()
+    assert (group_norm(a[:1].detach().repeat(1, 2), 2, eps=eps) == 0).all()
+    assert (instance_norm(a[:1, None].detach(), eps=eps) == 0).all()
+
+
+def test_a_gradient_at_equal_values_is_that_of_the_formula_with_eps() -> None:
+    a = torch.full((1, 4), 0.1, dtype=torch.float64, requires_grad=True)
+    upstream = torch.tensor([[1.0, 2.0, 3.0, 6.0]], dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(layer_norm(a, eps=1e-4), a, upstream)
+    # (upstream - its mean) / sqrt(eps)
+    assert_close(gradient, torch.tensor([[-200.0, -100.0, 0.0, 300.0]], dtype=torch.float64), **EXACT)
+
+
+def test_a_bfloat16_row_that_rounds_to_a_constant_gives_zero() -> None:
+    row = (300 + draw(64) / 8).to(torch.bfloat16)
+    assert row.unique().numel() == 1
+    assert (layer_norm(row) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "magnitude"),
+    [(torch.float64, m) for m in (1e160, 1e307, 1e-165, 1e-307, 5e-320)]
+    + [(torch.float32, m) for m in (1e20, 1e38, 1e-23, 1e-37, 1e-42)],
+)
+def test_any_magnitude_gives_values_and_gradients_of_the_right_size(dtype, magnitude: float) -> None:
+    steps = torch.tensor([[1.0, -2.0, 3.0, 0.0, 2.0, -1.0, 1.0, 2.0]], dtype=torch.float64)
+    a = (steps * magnitude).to(dtype).requires_grad_()
+    exact = torch.tensor([standardized(a[0].tolist())], dtype=torch.float64)
+    upstream = draw(1, 8)
+    for norm in (
+        layer_norm,
+        lambda a, eps: batch_norm(a.mT, eps=eps).mT,
+        lambda a, eps: group_norm(a, 1, eps=eps),
+    ):
+        out = norm(a, eps=0.0)
+        # a few roundings in numbers up to 2
+        assert_close(out.double(), exact, rtol=0, atol=16 * torch.finfo(dtype).eps)
+        if magnitude > 10 * torch.finfo(dtype).smallest_normal:
+            (gradient,) = torch.autograd.grad(out, a, upstream.to(dtype))
+            assert gradient.isfinite().all()
+            assert gradient.abs().max() > 0.1 / magnitude
+
+
+@every_norm
+@pytest.mark.parametrize("poison", [math.nan, math.inf, -math.inf])
+def test_nan_and_infinity_poison_only_the_values_they_are_normalized_with(name: str, poison: float) -> None:
+    ours, _ = PAIRS[name]
+    a, g, b = inputs()
+    clean = ours(a, g, b)
+    together = torch.zeros(6, 8, 5, dtype=torch.bool)
+    where = {"batch": (slice(None), 4), "layer": (2, slice(None), 3), "rms": (2, slice(None), 3),
+             "group": (2, slice(4, 6)), "instance": (2, 4), "weight": (slice(None), 4)}  # fmt: skip
+    together[where[name]] = True
+    a[2, 4, 3] = poison
+    if name == "weight":
+        together = together.transpose(0, 1)
+    got = ours(a, g, b)
+    # it takes other arithmetic when it sees NaN, so the clean values agree to rounding
+    assert_close(got[~together], clean[~together], **EXACT)
+    assert got[together].isnan().any()
+    assert not got[together].isfinite().all()
+    if math.isnan(poison) or name not in ("rms", "weight"):
+        assert got[together].isnan().all()
+
+
+def test_float32_far_from_zero_is_more_accurate_than_torch() -> None:
+    a = (draw(64, 256) + 1e6).float()
+    truth = F.layer_norm(a.double() - 1e6, (256,))
+    ours, theirs = ((f - truth).abs().max().item() for f in (layer_norm(a), F.layer_norm(a, (256,))))
+    assert ours < 1e-5
+    assert theirs > 1e-3
+
+
+@every_norm
+def test_any_layout_gives_the_values_of_its_contiguous_copy(name: str) -> None:
+    ours, _ = PAIRS[name]
+    _, g, b = inputs()
+    base = draw(12, 10, 16)
+    views = [
+        base[::2, ::2, 3:11].mT,
+        base[:6, :5, :8].transpose(1, 2),
+        draw(8).expand(6, 5, 8).mT,
+        draw(5, 6, 8).permute(1, 2, 0),
+    ]
+    for view in views:
+        assert not view.is_contiguous()
+        assert_close(ours(view, g, b), ours(view.contiguous(), g, b), **EXACT)
+
+
+def test_channels_last_images_give_the_same_values() -> None:
+    a = draw(3, 4, 5, 6)
+    last = a.contiguous(memory_format=torch.channels_last)
+    for norm in (batch_norm, instance_norm, lambda a: group_norm(a, 2), lambda a: layer_norm(a, dim=1)):
+        assert_close(norm(last), norm(a), **EXACT)
+
+
+@every_norm
+def test_inputs_are_not_modified(name: str) -> None:
+    ours, _ = PAIRS[name]
+    for offset in (0.0, 1e9):
+        args = [t + offset for t in inputs()]
+        before = [t.clone() for t in args]
+        ours(*args)
+        for t, was in zip(args, before, strict=True):
+            assert (t == was).all()
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
+def test_the_axis_of_the_units_can_be_any(dim: int) -> None:
+    a, _, _ = inputs()
+    H = a.shape[dim]
+    for norm in (layer_norm, rms_norm):
+        moved = norm(a.movedim(dim, -1), draw(H)).movedim(-1, dim)
+        assert_close(norm(a, draw(H), dim=dim), moved, **EXACT)
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRS if name != "weight"])
+def test_no_cases_give_an_empty_result_with_a_gradient(name: str) -> None:
+    ours, _ = PAIRS[name]
+    a = torch.zeros(0, 8, 5, requires_grad=True)
+    out = ours(a, torch.ones(8), torch.ones(8))
+    assert out.shape == (0, 8, 5)
+    out.sum().backward()
+    assert a.grad is not None
+    assert a.grad.shape == a.shape
+
+
+def test_a_zero_weight_row_stays_zero_with_zero_gradient_and_spares_the_others() -> None:
+    W = draw(3, 4)
+    W[1] = 0
+    W.requires_grad_()
+    out = weight_norm(W, torch.tensor([2.0, 3.0, 4.0]))
+    (gradient,) = torch.autograd.grad(out, W, draw(3, 4, seed=1))
+    assert (out[1] == 0).all()
+    assert (gradient[1] == 0).all()
+    rest = W.detach()[[0, 2]].requires_grad_()
+    alone = weight_norm(rest, torch.tensor([2.0, 4.0]))
+    assert_close(out[[0, 2]], alone, **EXACT)
+    assert_close(gradient[[0, 2]], torch.autograd.grad(alone, rest, draw(3, 4, seed=1)[[0, 2]])[0], **EXACT)
+
+
+def test_shapes_are_known_without_values() -> None:
+    a = torch.zeros(6, 8, 5, device="meta")
+    for ours, _ in PAIRS.values():
+        assert ours(a, a[0, :, 0], a[0, :, 0]).device.type == "meta"
+    assert layer_norm(a).shape == a.shape
+
+
+# ----------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: layer_norm(torch.arange(3)), TypeError, ["int64", "floating point", ".to(torch.float32)"]),
+        (lambda: weight_norm(torch.ones(2, 2).bool()), TypeError, ["bool", ".to(torch.float32)"]),
+        (lambda: batch_norm(torch.ones(2, 2).cfloat()), TypeError, ["complex64"]),
+        (lambda: layer_norm(torch.zeros(3, 0)), ValueError, ["0 units", "(3, 0)", "at least one"]),
+        (lambda: rms_norm(torch.zeros(0, 3), dim=0), ValueError, ["0 units", "axis 0", "(0, 3)"]),
+        (lambda: layer_norm(torch.zeros(3), dim=1), ValueError, ["no axis 1", "(3,)", "[0]"]),
+        (lambda: layer_norm(torch.tensor(1.0)), ValueError, ["no axis -1", "()"]),
+        (lambda: layer_norm(torch.zeros(2, 3), torch.ones(2)), ValueError, ["gain", "(3,)", "(2,)"]),
+        (lambda: layer_norm(torch.zeros(2, 3), bias=torch.ones(1, 3)), ValueError, ["bias", "(1, 3)"]),
+        (lambda: layer_norm(torch.zeros(3), eps=-1e-5), ValueError, ["eps", "-1e-05", "not negative"]),
+        (lambda: layer_norm(torch.zeros(3), eps=math.nan), ValueError, ["eps", "nan"]),
+        (lambda: batch_norm(torch.zeros(3)), ValueError, ["2 axes", "(3,)", "unsqueeze"]),
+        (lambda: batch_norm(torch.zeros(3, 0)), ValueError, ["0 values", "(3, 0)"]),
+        (lambda: batch_norm(torch.zeros(1, 3), unbiased=True), ValueError, ["cases - 1", "at least 2"]),
+        (lambda: instance_norm(torch.zeros(2, 3)), ValueError, ["3 axes", "(2, 3)", "unsqueeze"]),
+        (lambda: instance_norm(torch.zeros(2, 3, 0)), ValueError, ["0 values", "(2, 3, 0)"]),
+        (lambda: group_norm(torch.zeros(2, 6), 4), ValueError, ["4 does not divide 6", "[1, 2, 3, 6]"]),
+        (lambda: group_norm(torch.zeros(2, 6), 0), ValueError, ["0 does not divide 6"]),
+        (lambda: weight_norm(torch.zeros(3)), ValueError, ["2 axes", "(3,)"]),
+        (lambda: weight_norm(torch.zeros(3, 0)), ValueError, ["0 values", "(3, 0)"]),
+        (lambda: weight_norm(torch.zeros(3, 2), torch.ones(2)), ValueError, ["gain", "(3,)", "(2,)"]),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_invariant_the_values_and_the_fix(call, error, words: list[str]) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
+    bias = draw(8)
+    assert (batch_norm(draw(1, 8, seed=1), draw(8, seed=2), bias) == bias).all()
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    results = doctest.testmod(lnlib.normalize)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+@given(rows)
+def test_a_row_alone_is_a_row_of_a_batch(values: list[float]) -> None:
+    a = torch.tensor(values, dtype=torch.float64)
+    assume(a.numel() > 1)
+    batch = torch.stack([a, a.flip(0), a + 1e6, torch.zeros_like(a)])
+    # one hard row sends the whole batch the other way
+    assert_close(layer_norm(batch)[0], layer_norm(a), rtol=0, atol=1e-12)
