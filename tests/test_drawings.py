@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import drawings, plots
+from lnlib import plots
+from lnlib.drawings import layers as drawings
 
 
 def drawn(fig, name: str) -> str:

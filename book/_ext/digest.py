@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
+
 from lnlib import data
 from lnlib.results import load_claims
 

@@ -1,4 +1,4 @@
-"""Equation numbers: the paper's own for labels `eq-<number>`, a letter after the chapter's for the book's own."""
+"""Equation numbers: the paper's for labels `eq-<number>`; chapter and letter for the book's own."""
 
 import re
 from string import ascii_lowercase

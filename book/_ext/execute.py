@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import nbformat
 import papermill
-from lnlib.provenance import provenance
 
 from digest import BOOK, ROOT, notebook_key
+from lnlib.provenance import provenance
 
 CACHE = ROOT / "_build" / "executed"
 SCALES = ("smoke", "book", "paper")

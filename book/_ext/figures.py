@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from docutils import nodes
-from lnlib.plots import GRID, GRID_DARK, INK, INK_DARK
 from sphinx.application import Sphinx
+
+from lnlib.plots import GRID, GRID_DARK, INK, INK_DARK
 
 
 def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import nbformat
 from docutils import nodes
-from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -25,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
 from figures import add_dark_twins, link_drawn_data
+from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured

@@ -27,7 +27,7 @@ from jaxtyping import Int64, UInt8
 from torch import Tensor, nn
 
 from lnlib import modules
-from lnlib.data import load
+from lnlib.data import Images, load
 from lnlib.training import Row, fit, generators, minibatches, sweep
 
 __all__ = ["NORMS", "SCALES", "Norm", "Scale", "learning_curves", "measure", "network", "train"]
@@ -82,6 +82,7 @@ def learning_curves(
     scale: str,
     seed: int = 0,
     *,
+    images: Images | None = None,
     norms: Sequence[Norm] = NORMS,
     batch_sizes: Sequence[int] | None = None,
     device: str = "cpu",
@@ -94,6 +95,7 @@ def learning_curves(
         scale: a name of `SCALES`.
         seed: the first seed; the others count up from it. Runs of one seed share their initial weights,
             and those of one batch size their order of the data too.
+        images: default: the scale's data set.
         norms: which normalizations.
         batch_sizes: default: the scale's.
         device: where to compute.
@@ -111,7 +113,7 @@ def learning_curves(
     (300, True)
     """
     size = _scale(scale)
-    images = load(size.data)
+    images = images or load(size.data)
     sizes = tuple(size.updates) if batch_sizes is None else tuple(batch_sizes)
     unknown = sorted(set(sizes) - set(size.updates))
     if unknown:

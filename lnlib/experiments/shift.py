@@ -13,29 +13,13 @@ from itertools import pairwise
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy import stats
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-__all__ = ["Group", "Network", "Normalize", "Run", "compare", "dependence", "interval", "lateness", "train"]
+__all__ = ["Group", "Network", "Normalize", "Run", "compare", "dependence", "lateness", "train"]
 
 Normalize = Callable[[int, Tensor], Tensor]
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
-
-
-def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
-    """Mean of independent measurements and its 95 % interval: Student's t over n - 1 degrees of freedom.
-
-    Raises ValueError for fewer than two measurements.
-
-    >>> [round(v, 3) for v in interval([1.0, 2.0, 3.0])]
-    [2.0, -0.484, 4.484]
-    """
-    if len(values) < 2:
-        raise ValueError(f"an interval needs at least 2 measurements, got {len(values)}; use more seeds")
-    mean = float(np.mean(values))
-    half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
-    return mean, mean - half, mean + half
 
 
 class Network:

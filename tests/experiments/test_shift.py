@@ -20,17 +20,6 @@ def batch(k: int, a: torch.Tensor) -> torch.Tensor:
     return lnlib.batch_norm(a)
 
 
-def test_the_interval_is_students() -> None:
-    mean, low, high = shift.interval([1.0, 2.0, 3.0])
-    assert mean == 2.0
-    assert high - mean == pytest.approx(mean - low) == pytest.approx(4.302652729911275 / np.sqrt(3))
-
-
-def test_an_interval_of_one_measurement_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 2"):
-        shift.interval([1.0])
-
-
 def test_a_normalized_network_does_not_see_the_scale_of_its_hidden_weights(cases) -> None:
     network = shift.Network((12, 8, 8, 10), seed=1, normalize=lambda k, a: lnlib.batch_norm(a, eps=0.0))
     before = network(cases[0])[0]

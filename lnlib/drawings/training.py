@@ -1,7 +1,4 @@
-"""Drawings of Section 1: learning curves of several methods, one panel a batch size.
-
-Each returns a figure for `plots.figure`, where the page says what it shows. No drawing computes a result.
-"""
+"""Section 1's pictures: learning curves of several methods, a panel a batch size."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,4 @@
-"""Drawings that take more ink than thought: panels of Section 3, given what was computed.
-
-Each returns a figure for `plots.figure`, where the page says what it shows. No drawing computes a result.
-"""
+"""Section 3's pictures: what layer norm keeps, removes and couples."""
 
 from collections.abc import Mapping, Sequence
 

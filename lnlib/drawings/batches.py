@@ -1,7 +1,4 @@
-"""Drawings of Section 2: batches, their statistics and their noise, given what was computed.
-
-Each returns a figure for `plots.figure`, where the page says what it shows. No drawing computes a result.
-"""
+"""Section 2's pictures: batches, their statistics and their noise."""
 
 from collections.abc import Mapping, Sequence
 
