@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from exact import layer_norm_gradient, standardized
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -40,12 +40,14 @@ def assert_exact(way, values: list[float], dtype: torch.dtype, eps: float) -> No
 
 @pytest.mark.parametrize("way", [robust, fast_where_accurate])
 @given(values=st.lists(any_float64, min_size=1, max_size=8), eps=some_eps)
+@example(values=[1e-200, 3e-200], eps=1e-5)  # far below the root of eps, far above the smallest number
 def test_any_finite_doubles_are_standardized_as_in_exact_arithmetic(way, values, eps) -> None:
     assert_exact(way, values, torch.float64, eps)
 
 
 @pytest.mark.parametrize("way", [robust, fast_where_accurate])
 @given(values=st.lists(any_float32, min_size=1, max_size=8), eps=some_eps)
+@example(values=torch.tensor([1e-25, 3e-25]).tolist(), eps=1e-5)
 def test_any_finite_singles_are_standardized_as_in_exact_arithmetic(way, values, eps) -> None:
     assert_exact(way, values, torch.float32, eps)
 
@@ -74,7 +76,7 @@ def test_gradients_are_those_of_exact_arithmetic(way, dtype, offset, scale, step
 @pytest.mark.parametrize("dtype", DTYPES)
 @given(
     values=st.lists(st.floats(-50, 50, width=32), min_size=1, max_size=8),
-    offset=st.sampled_from([0.0, 0.1, 10.0]),
+    offset=st.sampled_from([0.0, 0.1, 10.0, 300.0, 3000.0]),
     eps=some_eps,
 )
 def test_a_kernels_result_is_kept_only_where_it_is_exact(dtype, values, offset, eps) -> None:
@@ -82,6 +84,22 @@ def test_a_kernels_result_is_kept_only_where_it_is_exact(dtype, values, offset, 
     out, mean, rstd = torch.native_layer_norm(row, [row.shape[-1]], None, None, eps)
     if is_accurate(rstd, eps, mean):
         assert_exact(lambda row, eps: out, row[0].tolist(), dtype, eps)
+
+
+@pytest.mark.parametrize("way", [robust, fast_where_accurate])
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(value=st.floats(-1e-3, 1e-3), H=st.integers(1, 100), eps=some_eps)
+def test_equal_values_near_zero_give_exactly_zero(way, dtype, value, H, eps) -> None:
+    assert (way(torch.full((1, H), value, dtype=dtype) * 1.1, eps) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(value=st.floats(1e-9, 1.0), eps=st.floats(1e-8, 1.0), roundings=st.integers(-3, 3))
+def test_equal_values_are_recognized_whatever_a_kernel_rounds(dtype, value, eps, roundings) -> None:
+    # The kernel of another machine, or another version, may round 1/sqrt(eps) otherwise.
+    rstd = torch.tensor([[1 / math.sqrt(eps)]], dtype=dtype) * (1 + roundings * torch.finfo(dtype).eps)
+    assert not is_accurate(rstd, eps, torch.tensor([[value]], dtype=dtype))
+    assert is_accurate(rstd, eps, torch.zeros(1, 1, dtype=dtype))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
