@@ -1,0 +1,173 @@
+"""Speed and accuracy of lnlib's normalizations against torch's own.
+
+    python benchmarks/normalize.py             print the table
+    python benchmarks/normalize.py --record    and keep it in book/results/benchmarks/
+
+Times are milliseconds. In every round each function runs once, in turn, and the ratio is the median over
+rounds of the quotient within a round: load on the machine hits both sides. On a busy machine one thread
+(OMP_NUM_THREADS=1, as `make bench` sets it) says more, since two wait for each other. Errors are the largest
+over all outputs, against float64 on the same inputs, which is itself right to 1e-9 at a mean of 1e6.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from statistics import median
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import lnlib
+from lnlib.provenance import provenance
+from lnlib.rows import book_dir, write_csv
+
+Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
+Case = tuple[str, str, torch.dtype, float]  # norm, shape, dtype, mean
+Row = dict[str, str | float]
+
+PAIRS: dict[str, dict[str, Norm]] = {
+    "layer": {
+        "torch": lambda a, g, b: F.layer_norm(a, g.shape, g, b),
+        "lnlib": lambda a, g, b: lnlib.layer_norm(a, g, b),
+    },
+    "rms": {
+        "torch": lambda a, g, b: F.rms_norm(a, g.shape, g, 1e-5) + b,
+        "lnlib": lambda a, g, b: lnlib.rms_norm(a, g) + b,
+    },
+    "batch": {
+        "torch": lambda a, g, b: F.batch_norm(a, None, None, g, b, training=True),
+        "lnlib": lambda a, g, b: lnlib.batch_norm(a, g, b),
+    },
+    "group": {
+        "torch": lambda a, g, b: F.group_norm(a, 8, g, b),
+        "lnlib": lambda a, g, b: lnlib.group_norm(a, 8, g, b),
+    },
+}
+CASES = [  # norm, cases, units, dtype, mean: a mean of 1e4 is taken off first, at its price
+    ("layer", 4096, 1024, torch.float32, 0.0),
+    ("layer", 4096, 1024, torch.float32, 1e4),
+    ("layer", 512, 512, torch.float32, 0.0),
+    ("layer", 64, 64, torch.float32, 0.0),
+    ("layer", 4096, 1024, torch.bfloat16, 0.0),
+    ("rms", 4096, 1024, torch.float32, 0.0),
+    ("batch", 4096, 1024, torch.float32, 0.0),
+    ("group", 4096, 1024, torch.float32, 0.0),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
+    parser.add_argument("--rounds", type=int, default=100, help="rounds of each comparison (default 100)")
+    args = parser.parse_args()
+    rows = [*speed(args.rounds), *accuracy(), *gradient_accuracy()]
+    for line in [list(rows[0]), *(row.values() for row in rows)]:
+        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line]
+        print("{:<26}{:<8}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}".format(*cells))
+    if args.record:
+        record(rows, provenance(rounds=args.rounds))
+
+
+def speed(rounds: int) -> Iterator[Row]:
+    """Forward, and forward with backward, of torch's function and ours."""
+    for norm, cases, units, dtype, mean in CASES:
+        a, upstream = draw(cases, units, mean, dtype), draw(cases, units, 0.0, dtype, seed=1)
+        g, b = draw(1, units, 1.0, dtype)[0], draw(1, units, 0.0, dtype, seed=1)[0]
+        case = (norm, f"{cases}x{units}", dtype, mean)
+        forward = {method: partial(f, a, g, b) for method, f in PAIRS[norm].items()}
+        yield from times("forward (ms)", case, forward, rounds)
+        both = {method: partial(differentiate, f, (a, g, b), upstream) for method, f in PAIRS[norm].items()}
+        yield from times("forward + backward (ms)", case, both, rounds)
+
+
+def times(measure: str, case: Case, calls: Mapping[str, Callable[[], object]], rounds: int) -> Iterator[Row]:
+    """Median milliseconds of each call, and of its quotient with torch's, after two rounds to warm up."""
+    taken: dict[str, list[float]] = {method: [] for method in calls}
+    for _ in range(rounds + 2):
+        for method, call in calls.items():
+            start = time.perf_counter()
+            call()
+            taken[method].append(1e3 * (time.perf_counter() - start))
+    for method, each in taken.items():
+        quotients = [x / y for x, y in zip(each[2:], taken["torch"][2:], strict=True)]
+        yield row(measure, case, method, median(each[2:]), median(quotients))
+
+
+def accuracy() -> Iterator[Row]:
+    """Layer norm's outputs far from zero, in float32."""
+    eps = 1e-5
+    for mean in (0.0, 1e4, 1e6):
+        a = draw(512, 512, mean, torch.float32)
+        d = a.double() - a.double().mean(1, keepdim=True)
+        truth = d / (d.square().mean(1, keepdim=True) + eps).sqrt()
+        one_pass = (a.square().mean(1, keepdim=True) - a.mean(1, keepdim=True).square()).clamp(min=0.0)
+        outputs = {
+            "torch": F.layer_norm(a, a.shape[-1:], eps=eps),
+            "one-pass": (a - a.mean(1, keepdim=True)) / (one_pass + eps).sqrt(),
+            "lnlib": lnlib.layer_norm(a, eps=eps),
+        }
+        yield from errors("largest error", ("layer", "512x512", torch.float32, mean), outputs, truth)
+
+
+def gradient_accuracy() -> Iterator[Row]:
+    """The gain's gradient, a sum over the cases, in half precision; relative to its largest entry."""
+    for dtype in (torch.float16, torch.bfloat16):
+        a, upstream = draw(4096, 512, 0.0, dtype), draw(4096, 512, 0.0, dtype, seed=1)
+        leaves = (a, torch.ones(512, dtype=dtype), torch.zeros(512, dtype=dtype))
+        wide = differentiate(PAIRS["layer"]["torch"], [t.double() for t in leaves], upstream.double())[1]
+        outputs = {
+            method: differentiate(f, leaves, upstream)[1] / wide.abs().max()
+            for method, f in PAIRS["layer"].items()
+        }
+        case = ("layer", "4096x512", dtype, 0.0)
+        yield from errors("error of gain's gradient", case, outputs, wide / wide.abs().max())
+
+
+def errors(measure: str, case: Case, outputs: Mapping[str, Tensor], truth: Tensor) -> Iterator[Row]:
+    found = {method: (out - truth).abs().max().item() for method, out in outputs.items()}
+    for method, error in found.items():
+        yield row(measure, case, method, error, error / found["torch"])
+
+
+def differentiate(norm: Norm, args: Sequence[Tensor], upstream: Tensor) -> tuple[Tensor, ...]:
+    leaves = [t.detach().requires_grad_() for t in args]
+    return torch.autograd.grad(norm(*leaves), leaves, upstream)
+
+
+def row(measure: str, case: Case, method: str, value: float, ratio: float) -> Row:
+    norm, shape, dtype, mean = case
+    return {
+        "measure": measure,
+        "norm": norm,
+        "shape": shape,
+        "dtype": str(dtype).removeprefix("torch."),
+        "mean": mean,
+        "method": method,
+        "value": value,
+        "ratio": ratio,
+    }
+
+
+def draw(cases: int, units: int, mean: float, dtype: torch.dtype, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(cases, units, generator=generator, dtype=torch.float64) + mean).to(dtype)
+
+
+def record(rows: Sequence[Row], facts: Mapping[str, object]) -> None:
+    book = book_dir()
+    if book is None:
+        raise SystemExit("--record writes to the checkout's book/results/benchmarks/; run it from a checkout")
+    folder = book / "results" / "benchmarks"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(folder / "normalize.csv", rows)
+    text = json.dumps(facts, indent=1, sort_keys=True)
+    (folder / "normalize.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
