@@ -110,7 +110,7 @@ def widen(x: Tensor) -> Tensor:
 
 
 def may_branch(x: Tensor) -> bool:
-    """Whether Python may look at values: on a CPU, and outside tracing, compilation and torch.func."""
+    """Whether Python may look at values: on a CPU, and outside compilation, tracing and torch.func."""
     plain = not torch.compiler.is_compiling() and type(x) in (Tensor, torch.nn.Parameter)
     return plain and x.device.type == "cpu" and not _in_transform()
 
@@ -155,6 +155,7 @@ def _reach(dtype: torch.dtype) -> int:
 
 
 def _in_transform() -> bool:
-    """Whether a torch.func transform (vmap, grad, ...) is active; said to be so where torch cannot tell."""
+    """Whether torch.func (vmap, grad, ...) or a tracer sees each operation; yes where torch cannot tell."""
     level = getattr(torch._C._functorch, "maybe_current_level", lambda: 0)
-    return level() is not None
+    modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+    return level() is not None or modes() > 0

@@ -9,6 +9,8 @@ from exact import layer_norm_gradient, standardized
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import lnlib.standardize
 from lnlib.standardize import inner_mean, is_accurate, may_branch, rescale, standardize, standardize_rows
@@ -165,7 +167,10 @@ def test_values_are_looked_at_only_on_a_cpu_outside_transforms_and_tracing() -> 
     torch.vmap(look)(x)
     torch.func.grad(look)(x)
     look(x.to("meta"))
-    assert seen == [True, False, False, False]
+    make_fx(look)(x)
+    with FakeTensorMode() as fake:
+        look(fake.from_tensor(x))
+    assert seen == [True, False, False, False, False, False]
 
 
 def test_the_examples_in_the_docstrings_run() -> None:
