@@ -148,3 +148,13 @@ def test_no_function_is_defined_twice_in_the_book():
             tree = ast.parse(transform(cell.source))
             names.update(n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)))
     assert not [name for name, times in names.items() if times > 1]
+
+
+@pytest.mark.notebook
+def test_data_that_are_nowhere_to_be_found_leave_no_mark_on_stderr(tmp_path, monkeypatch):
+    monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
+    for name, value in {"LNLIB_DATA": "", "LNLIB_CACHE": str(tmp_path), "LNLIB_OFFLINE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    source = 'from lnlib import data\ndata.load("mnist", on_stand_in="silent").provenance["name"]'
+    cells = read(executed(toy(tmp_path, source), "smoke").notebook).cells
+    assert cells[1].outputs[0].data["text/plain"] == "'digits'"

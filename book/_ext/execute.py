@@ -41,7 +41,7 @@ class Executed(NamedTuple):
 
 def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
     """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run."""
-    folder = CACHE / scale / path.stem / notebook_key(path, scale)[:20]
+    folder = _folder(path, scale)
     target = folder / path.name
     fresh = anew or not target.is_file()
     if fresh:
@@ -49,38 +49,43 @@ def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
     return Executed(target, folder / "results", fresh)
 
 
-def executed_all(
-    paths: Iterable[Path],
-    scale: str,
-    *,
-    say: Callable[[str], None],
-    workers: int | None = None,
-) -> dict[str, Executed]:
-    """`executed` for many notebooks, each in a process of its own; the first failure stops the build."""
+def executed_all(paths: Iterable[Path], scale: str, *, say: Callable[[str], None]) -> dict[str, Executed]:
+    """`executed` for many notebooks, each in a process of its own; the first failure stops the build.
+
+    As many at a time as there are cores; afterwards, one by one, those whose metadata say `"cores": "all"`.
+    """
     paths = list(paths)
-    workers = workers or max(1, min(len(paths), os.cpu_count() or 1))
-
-    def run(path: Path) -> Executed:
-        started = time.perf_counter()
-        command = [sys.executable, __file__, "--scale", scale, "--quiet", str(path)]
-        environment = os.environ | {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // workers))}
-        fresh = not (CACHE / scale / path.stem / notebook_key(path, scale)[:20] / path.name).is_file()
-        if fresh:
-            say(f"executing {path.stem} at {scale} scale")
-            done = subprocess.run(
-                command,
-                capture_output=True,
-                text=True,
-                env=environment,
-                check=False,
-            )
-            if done.returncode:
-                raise NotebookFailed(f"{path.name} failed at {scale} scale:\n{done.stderr.strip()}")
-            say(f"executed {path.stem} in {time.perf_counter() - started:.0f} s")
-        return executed(path, scale)._replace(fresh=fresh)
-
+    cores = os.cpu_count() or 1
+    wide = {path for path in paths if nbformat.read(path, 4).metadata.get("lnlib", {}).get("cores") == "all"}
+    workers = max(1, min(len(paths) - len(wide), cores))
     with ThreadPoolExecutor(workers) as pool:
-        return {path.stem: result for path, result in zip(paths, pool.map(run, paths), strict=True)}
+        narrow = [path for path in paths if path not in wide]
+        runs = pool.map(lambda path: _in_own_process(path, scale, max(1, cores // workers), say), narrow)
+        done = dict(zip(narrow, runs, strict=True))
+    done |= {path: _in_own_process(path, scale, cores, say) for path in sorted(wide)}
+    return {path.stem: done[path] for path in paths}
+
+
+def _in_own_process(path: Path, scale: str, threads: int, say: Callable[[str], None]) -> Executed:
+    if _folder(path, scale).joinpath(path.name).is_file():
+        return executed(path, scale)
+    say(f"executing {path.stem} at {scale} scale")
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, __file__, "--scale", scale, "--quiet", str(path)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": str(threads)},
+        check=False,
+    )
+    if done.returncode:
+        raise NotebookFailed(f"{path.name} failed at {scale} scale:\n{done.stderr.strip()}")
+    say(f"executed {path.stem} in {time.perf_counter() - started:.0f} s")
+    return executed(path, scale)._replace(fresh=True)
+
+
+def _folder(path: Path, scale: str) -> Path:
+    return CACHE / scale / path.stem / notebook_key(path, scale)[:20]
 
 
 def _run(path: Path, scale: str, folder: Path) -> None:

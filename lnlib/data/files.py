@@ -10,7 +10,14 @@ Environment variables, read at each call:
 import hashlib
 import os
 import sys
+import warnings
 from pathlib import Path
+
+from tqdm import TqdmWarning
+
+with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would tell readers to install them
+    warnings.simplefilter("ignore", TqdmWarning)
+    import pooch
 
 from .registry import DataError, DataSet, PublishedFile
 
@@ -31,8 +38,6 @@ def is_offline() -> bool:
 
 def cache_folder() -> Path:
     """The folder of downloaded files: `$LNLIB_CACHE`, or the operating system's cache folder for lnlib."""
-    import pooch
-
     return Path(os.environ.get("LNLIB_CACHE") or pooch.os_cache("lnlib"))
 
 
@@ -99,8 +104,6 @@ def download(entry: DataSet) -> Path:
 
 
 def _download_file(entry: DataSet, file: PublishedFile, folder: Path) -> None:
-    import pooch
-
     pooch.get_logger().setLevel("WARNING")  # it would announce each download on stderr, in notebooks too
     fetch = pooch.HTTPDownloader(
         progressbar=sys.stderr.isatty(),

@@ -64,7 +64,7 @@ _EPOCHS = 60  # at paper scale; the text gives no number
 SCALES: dict[str, Scale] = {
     "smoke": Scale("digits", (64, 64), 2, {128: 120, 4: 300, 1: 300}, points=4, test_cases=1000, processes=1),
     "book": Scale(
-        "mnist", (1000, 1000), 3, {128: 429, 4: 800, 1: 800}, points=8, test_cases=1000, processes=None
+        "mnist", (1000, 1000), 4, {128: 280, 4: 500, 1: 500}, points=8, test_cases=1000, processes=None
     ),
     "paper": Scale(
         "mnist",
