@@ -36,7 +36,7 @@ def training_losses(curves: Mapping[str, Curve], chance: float) -> Figure:
     end = max(curve["update"][-1] for curve in curves.values())
     ax.axhline(chance, color=plots.INK, linewidth=0.8)
     ax.annotate("class frequencies alone", (end, chance), (0, 5), textcoords="offset points", ha="right")
-    ax.set(xlabel="updates", ylabel="training loss (nats)", ylim=(0, 1.25 * chance))
+    ax.set(xlabel="updates", ylabel="training loss (nats)", ylim=(0, 1.5 * chance))
     ax.legend(loc="lower left")
     return fig
 

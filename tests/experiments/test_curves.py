@@ -1,0 +1,39 @@
+"""Learning curves are read as they were measured."""
+
+import numpy as np
+import pytest
+
+from lnlib.experiments import curves
+
+ERRORS = {0: [0.9, 0.4, 0.2, 0.1, 0.1], 1: [0.8, 0.5, 0.4, 0.4, 0.1]}
+ROWS = [
+    {"norm": "layer", "batch_size": 4, "seed": seed, "update": 10 * k, "test_error": error}
+    for seed, errors in ERRORS.items()
+    for k, error in enumerate(errors)
+]
+
+
+def test_a_line_is_a_seed_and_a_column_a_measurement() -> None:
+    np.testing.assert_array_equal(curves.seeds_of(ROWS, "layer", 4, "test_error"), list(ERRORS.values()))
+    with pytest.raises(ValueError, match="batch size 5"):
+        curves.seeds_of(ROWS, "layer", 5, "test_error")
+
+
+def test_a_band_holds_the_mean_and_leaves_out_the_time_before_training() -> None:
+    band = curves.band(ROWS, "layer", 4, "test_error", factor=100)
+    assert band["update"].tolist() == [10, 20, 30, 40]
+    # Means of two numbers with one decimal, times 100: the last bit of a float64 is the only slack.
+    np.testing.assert_allclose(band["mean"], [45, 30, 25, 10], rtol=1e-14)
+    assert (band["low"] <= band["mean"]).all()
+    assert (band["low"][:3] < band["mean"][:3]).all()
+
+
+def test_the_late_error_is_the_geometric_mean_of_the_second_half() -> None:
+    np.testing.assert_allclose(curves.late_error(ROWS, "layer", 4), [0.1, 0.2], rtol=1e-14)
+
+
+def test_a_goal_is_met_between_measurements_at_the_first_or_never() -> None:
+    assert curves.updates_to(0.3, ERRORS[0], [0, 10, 20, 30, 40]) == pytest.approx(15)
+    assert curves.updates_to(0.95, ERRORS[0], [0, 10, 20, 30, 40]) == 0
+    with pytest.raises(ValueError, match="lowest value is 0.1"):
+        curves.updates_to(0.01, ERRORS[0], [0, 10, 20, 30, 40])
