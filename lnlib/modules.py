@@ -1,8 +1,8 @@
 r"""The normalizations as layers with parameters: `torch.nn`'s own, computed by :mod:`lnlib.normalize`.
 
-Constructor, parameters, `state_dict` and `repr` are inherited from `torch.nn`, so that one replaces the
-other in both directions; only the arithmetic differs, which holds for any mean and magnitude. The gain of
-Eq. (5) is called `weight`, as `torch` does.
+Constructor (but :class:`InstanceNorm`'s), parameters, `state_dict` and `repr` are inherited from `torch.nn`,
+so that one replaces the other in both directions; only the arithmetic differs, which holds for any mean and
+magnitude. The gain of Eq. (5) is called `weight`, as `torch` does.
 """
 
 from typing import Any
@@ -66,11 +66,7 @@ class BatchNorm(nn.BatchNorm1d):
         self.unbiased = unbiased
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        if a.ndim < 2 or a.shape[1] != self.num_features:
-            raise ValueError(
-                f"BatchNorm: axis 1 holds the {self.num_features} units, and the shape is {tuple(a.shape)}; "
-                f"move them there, or build the layer for that many"
-            )
+        _check_channels(self, a, self.num_features)
         if self.running_mean is None or self.running_var is None:
             return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
         if not self.training:
@@ -93,10 +89,12 @@ class BatchNorm(nn.BatchNorm1d):
             )
         if cases > 1 and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            step = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
             batch_var, batch_mean = torch.var_mean(widen(a), [0, *range(2, a.ndim)], correction=1)
-            mean.lerp_(batch_mean.to(mean.dtype), step)
-            var.lerp_(batch_var.to(var.dtype), step)
+            # the count stays where it is: to read it would wait for a GPU
+            count = self.num_batches_tracked.to(batch_mean.dtype)
+            step = 1 / count if self.momentum is None else self.momentum
+            mean.add_(step * (batch_mean.to(mean.dtype) - mean))
+            var.add_(step * (batch_var.to(var.dtype) - var))
 
 
 class LayerNorm(nn.LayerNorm):
@@ -224,13 +222,15 @@ class GroupNorm(nn.GroupNorm):
     """
 
     def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
+        _check_channels(self, a, self.num_channels)
         return group_norm(a, self.num_groups, self.weight, self.bias, self.eps)
 
 
 class InstanceNorm(nn.InstanceNorm1d):
     r"""Instance normalization: :class:`torch.nn.InstanceNorm1d`, `2d` and `3d` in one.
 
-    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$ over space.
+    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$ over space, without
+    running statistics. `torch` has their momentum where `affine` would stand, so `affine` goes by name.
 
     *Source* Ulyanov, Vedaldi, Lempitsky (2016).
 
@@ -248,6 +248,7 @@ class InstanceNorm(nn.InstanceNorm1d):
         self,
         num_features: int,
         eps: float = 1e-5,
+        *,
         affine: bool = False,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -255,6 +256,7 @@ class InstanceNorm(nn.InstanceNorm1d):
         super().__init__(num_features, eps, affine=affine, device=device, dtype=dtype)
 
     def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
+        _check_channels(self, a, self.num_features)
         return instance_norm(a, self.weight, self.bias, self.eps)
 
 
@@ -266,6 +268,15 @@ def _flatten_units(a: Tensor, normalized_shape: tuple[int, ...]) -> Tensor:
             f"{tuple(a.shape)}; give the module the shape of a case, or move the units to the end"
         )
     return a.flatten(-len(normalized_shape))
+
+
+def _check_channels(module: nn.Module, a: Tensor, channels: int) -> None:
+    """Refuse an input whose axis 1 does not have the channels that the module was built for."""
+    if a.ndim < 2 or a.shape[1] != channels:
+        raise ValueError(
+            f"{type(module).__name__}: axis 1 holds the {channels} units, and the shape is {tuple(a.shape)}; "
+            f"move them there, or build the layer for that many"
+        )
 
 
 def _flat(parameter: Tensor | None) -> Tensor | None:

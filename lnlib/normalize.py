@@ -125,20 +125,23 @@ def batch_norm_by(
         eps: added to the variance.
 
     Returns:
-        The normalized summed inputs, shaped like `a`.
+        The normalized summed inputs, shaped like `a`. With `var` and `eps` 0, the mean itself gives the bias.
 
     Raises:
         TypeError: `a` is not floating point.
-        ValueError: no units, wrong shape of `gain` or `bias`, negative `eps`.
+        ValueError: no units, wrong shape of `mean`, `var`, `gain` or `bias`, negative `eps`.
 
     >>> batch_norm_by(torch.tensor([[5.0]]), mean=torch.tensor([1.0]), var=torch.tensor([4.0]), eps=0.0)
     tensor([[2.]])
     """
     _check_channels("batch_norm_by", a, eps)
     gain, bias = _parameters("batch_norm_by", a, gain, bias, a.shape[1])
+    _check_entries("batch_norm_by", a.shape[1], mean=mean, var=var)
     x, column = widen(a), (-1, *[1] * (a.ndim - 2))
-    d = x - mean.to(x.dtype).view(column)
-    return affine(d / (var.to(x.dtype) + eps).sqrt().view(column), gain, bias, 1).to(a.dtype)
+    d, std = x - mean.to(x.dtype).view(column), (var.to(x.dtype) + eps).sqrt().view(column)
+    if eps == 0:  # 0 / 0 is 0 by definition
+        std = torch.where((d == 0) & (std == 0), math.inf, std)
+    return affine(d / std, gain, bias, 1).to(a.dtype)
 
 
 def layer_norm(
@@ -322,11 +325,11 @@ def instance_norm(
 
 
 def _check(name: str, a: Tensor, eps: float) -> None:
-    """Refuse inputs without fractions and an eps that cannot be added to a variance."""
-    if not a.is_floating_point():
+    """Refuse inputs without fractions, or of 8 bits, and an eps that cannot be added to a variance."""
+    if not a.is_floating_point() or a.dtype.itemsize < 2:
         raise TypeError(
-            f"{name}: means and standard deviations need floating point, and the input is {a.dtype}; "
-            f"convert it, for example with .to(torch.float32)"
+            f"{name}: means and standard deviations need floating point of 16 bits or more, and the input is "
+            f"{a.dtype}; convert it, for example with .to(torch.float32)"
         )
     if not 0 <= eps < math.inf:
         raise ValueError(
@@ -369,11 +372,16 @@ def _parameters(
     name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
+    _check_entries(name, units, gain=gain, bias=bias)
     dtype = torch.promote_types(a.dtype, torch.float32)
-    for label, p in (("gain", gain), ("bias", bias)):
+    return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))
+
+
+def _check_entries(name: str, units: int, **parameters: Tensor | None) -> None:
+    """Refuse what has not one entry a unit; one that broadcasts would be shared silently."""
+    for label, p in parameters.items():
         if p is not None and p.shape != (units,):
             raise ValueError(
                 f"{name}: {label} has one entry a unit, shape ({units},), and its shape is {tuple(p.shape)}; "
                 f"reshape it or leave it out"
             )
-    return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))

@@ -146,7 +146,7 @@ def _kernel_operands(a: Tensor, gain: Tensor | None, bias: Tensor | None) -> tup
     if torch.is_grad_enabled() and wanted:
         return widen(a), gain
     half = a.dtype.itemsize < 4
-    return a, torch.ones(a.shape[-1]) if half and gain is None else gain
+    return a, a.new_ones(a.shape[-1], dtype=torch.float32) if half and gain is None else gain
 
 
 def _reach(dtype: torch.dtype) -> int:

@@ -169,6 +169,18 @@ def test_no_cases_leave_running_statistics_alone() -> None:
     assert_close(norm.state_dict(), before, rtol=0, atol=0)
 
 
+def test_cumulative_averages_read_no_value_so_that_no_gpu_is_waited_for() -> None:
+    norm = BatchNorm(4, momentum=None, device="meta")
+    assert norm(torch.zeros(6, 4, device="meta")).shape == (6, 4)
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_instance_norm_takes_no_argument_by_the_place_that_torch_gives_to_another() -> None:
+    with pytest.raises(TypeError):
+        InstanceNorm(4, 1e-5, 0.1)  # torch's third is the momentum
+    assert InstanceNorm(4, 1e-5).affine is False
+
+
 def test_a_direction_of_zero_length_gives_zeros_and_finite_gradients() -> None:
     layer = WeightNormLinear(3, 2, **F64)
     with torch.no_grad():
@@ -216,7 +228,9 @@ def test_layers_are_compiled_in_one_graph_with_their_running_statistics() -> Non
         (lambda: BatchNorm(4)(torch.zeros(1, 4)), ["2 cases", "(1, 4)", "eval()"]),
         (lambda: BatchNorm(4)(torch.zeros(5, 3)), ["4 units", "(5, 3)"]),
         (lambda: BatchNorm(4, affine=False).eval()(torch.zeros(4)), ["4 units", "(4,)"]),
-        (lambda: GroupNorm(2, 4)(torch.zeros(5, 6)), ["(6,)", "(4,)"]),
+        (lambda: GroupNorm(2, 4)(torch.zeros(5, 6)), ["GroupNorm", "4 units", "(5, 6)"]),
+        (lambda: GroupNorm(2, 4, affine=False)(torch.zeros(5, 6)), ["GroupNorm", "4 units", "(5, 6)"]),
+        (lambda: InstanceNorm(4)(torch.zeros(5, 6, 7)), ["InstanceNorm", "4 units", "(5, 6, 7)"]),
     ],
 )
 def test_an_input_that_does_not_fit_is_refused_in_words(call, words: list[str]) -> None:

@@ -16,6 +16,7 @@ from torch.testing import assert_close
 
 import lnlib.normalize
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
+from lnlib.normalize import batch_norm_by
 
 HALF = [torch.float16, torch.bfloat16]
 DTYPES = [torch.float64, torch.float32, *HALF]
@@ -430,6 +431,22 @@ def test_any_layout_gives_the_values_of_its_contiguous_copy(name: str) -> None:
         assert_close(ours(view, g, b), ours(view.contiguous(), g, b), **EXACT)
 
 
+@every_norm
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_torchs_default_dtype_and_device_do_not_matter(name: str, dtype: torch.dtype) -> None:
+    ours, _ = PAIRS[name]
+    a, g, b = inputs(dtype)
+    calls = [lambda: ours(a, g, b), lambda: ours(a, g, None), lambda: ours(a, None, None)]
+    expected = [call() for call in calls]
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.device("meta"):
+            got = [call() for call in calls]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert_close(got, expected, rtol=0, atol=0)
+
+
 def test_channels_last_images_give_the_same_values() -> None:
     a = draw(3, 4, 5, 6)
     last = a.contiguous(memory_format=torch.channels_last)
@@ -497,6 +514,9 @@ def test_shapes_are_known_without_values() -> None:
     ("call", "error", "words"),
     [
         (lambda: layer_norm(torch.arange(3)), TypeError, ["int64", "floating point", ".to(torch.float32)"]),
+        (lambda: layer_norm(torch.ones(2).to(torch.float8_e5m2)), TypeError, ["float8", "16 bits or more"]),
+        (lambda: batch_norm_by(torch.ones(2, 3), torch.ones(1), torch.ones(3)), ValueError, ["mean", "(3,)"]),
+        (lambda: batch_norm_by(torch.ones(2, 3), torch.ones(3), torch.ones(1)), ValueError, ["var", "(1,)"]),
         (lambda: weight_norm(torch.ones(2, 2).bool()), TypeError, ["bool", ".to(torch.float32)"]),
         (lambda: batch_norm(torch.ones(2, 2).cfloat()), TypeError, ["complex64"]),
         (lambda: layer_norm(torch.zeros(3, 0)), ValueError, ["0 units", "(3, 0)", "at least one"]),
@@ -524,6 +544,15 @@ def test_an_error_names_the_invariant_the_values_and_the_fix(call, error, words:
         call()
     for word in words:
         assert word in str(caught.value)
+
+
+def test_given_statistics_without_spread_or_eps_give_the_bias_at_the_mean_and_infinity_beside_it() -> None:
+    a = torch.tensor([[3.0, 3.0], [3.0, 4.0]], requires_grad=True)
+    mean, var, bias = torch.full((2,), 3.0), torch.zeros(2), torch.tensor([0.5, -1.0])
+    out = batch_norm_by(a, mean, var, bias=bias, eps=0)
+    assert out.tolist() == [[0.5, -1.0], [0.5, math.inf]]
+    (gradient,) = torch.autograd.grad(out[0].sum(), a)
+    assert (gradient[0] == 0).all()
 
 
 def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
