@@ -222,11 +222,60 @@ def test_offline_means_that_no_server_is_asked(
     assert requests == []
 
 
-def test_a_users_folder_that_does_not_exist_is_passed_over(
+@pytest.mark.usefixtures("tiny")
+def test_a_users_folder_that_does_not_exist_is_an_error_that_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "here" / "tiny", tiny_files())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LNLIB_DATA", "here")
+    assert data.load("tiny").provenance["source"] == "LNLIB_DATA"
+    monkeypatch.chdir(tmp_path / "here")  # as notebooks run in book/
+    for call in (data.find, data.load):
+        with pytest.raises(DataError, match=r"LNLIB_DATA is 'here'.*here.here\. Give an absolute path"):
+            call("tiny")
+    assert data.load("digits").provenance["source"] == "embedded"
+    assert main(["data", "tiny"]) == 1
+    out, err = capsys.readouterr()
+    assert "unusable" in out
+    assert str(tmp_path / "here" / "here") in err
+
+
+@pytest.mark.usefixtures("tiny")
+def test_an_empty_setting_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LNLIB_DATA", "")
+    assert data.find("tiny") == "absent"
+
+
+def test_symbolic_links_are_followed_and_broken_ones_are_missing_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
 ) -> None:
-    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "nowhere"))
-    assert data.find("tiny") == "absent"
+    elsewhere = write(tmp_path / "elsewhere", tiny)
+    (tmp_path / "users" / "tiny").mkdir(parents=True)
+    for name in tiny:
+        (tmp_path / "users" / "tiny" / name).symlink_to(elsewhere / name)
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
+    assert data.load("tiny").provenance["source"] == "LNLIB_DATA"
+    (elsewhere / f"{NAMES[0]}-ubyte.gz").unlink()
+    with pytest.raises(DataError, match=r"incomplete: train-images-idx3-ubyte\.gz not there"):
+        data.load("tiny")
+
+
+def test_what_may_not_be_read_is_an_error_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
+) -> None:
+    folder = write(tmp_path / "cache" / "tiny", tiny)
+
+    def forbidden(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")  # chmod would not stop root
+
+    with monkeypatch.context() as patch:
+        patch.setattr(data.files, "_sha256", forbidden)
+        with pytest.raises(DataError, match=r"images-idx3-ubyte\.gz cannot be read \(Permission denied\)"):
+            data.load("tiny")
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(DataError, match=rf"{folder} cannot be looked into \(Permission denied\)"):
+        data.find("tiny")
 
 
 def test_the_cache_is_the_operating_systems_unless_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -549,7 +598,9 @@ def test_the_listing_reports_damage_and_fails(
         "LNLIB_DATA", str(write(tmp_path / "users" / "tiny", dict(list(tiny.items())[:2])).parent)
     )
     assert main(["data", "tiny"]) == 1
-    assert "incomplete" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "unusable" in out
+    assert "is incomplete" in err
 
 
 @pytest.mark.usefixtures("online")

@@ -44,12 +44,17 @@ def cache_folder() -> Path:
 def locate(entry: DataSet) -> tuple[str, Path] | None:
     """The first place that holds the published files: ("LNLIB_DATA" | "cache", folder), or None.
 
-    Looks at names only: no network, no hashing. Raises `DataError` when the user's folder holds some of
-    the files but not all: half a data set there is an accident to report, not to paper over.
+    Looks at names only: no network, no hashing. Raises `DataError` when the user names a folder that does
+    not exist, or one that holds some of the files but not all: accidents to report, not to paper over.
     """
     root = os.environ.get("LNLIB_DATA")
     if root:
         folder = Path(root) / entry.name
+        if not Path(root).is_dir():
+            raise DataError(
+                f"LNLIB_DATA is {root!r}, and there is no folder {Path(root).absolute()}. Give an absolute "
+                f"path (a relative one begins where the process runs: notebooks in book/), or unset it."
+            )
         missing = _missing(entry, folder)
         if not missing:
             return "LNLIB_DATA", folder
@@ -66,15 +71,18 @@ def verify(entry: DataSet, folder: Path) -> None:
     """Check the size and SHA-256 of every published file in `folder`.
 
     A file that passed is not hashed again by this process unless it changes. Raises `DataError` with both
-    hashes for the first file that fails, and leaves the file as it is.
+    hashes for the first file that fails, and leaves the file as it is; also for one that cannot be read.
     """
     for file in entry.files:
         path = folder / file.name
-        status = path.stat()
-        key = (str(path), status.st_size, status.st_mtime_ns, file.sha256)
-        if key in _verified:
-            continue
-        found = _sha256(path)
+        try:
+            status = path.stat()
+            key = (str(path), status.st_size, status.st_mtime_ns, file.sha256)
+            if key in _verified:
+                continue
+            found = _sha256(path)
+        except OSError as error:
+            raise DataError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
         if found != file.sha256:
             raise DataError(
                 f"{path} is not the published file: expected {file.size} bytes with SHA-256 {file.sha256}, "
@@ -138,7 +146,12 @@ def _reason(error: OSError) -> str:
 
 
 def _missing(entry: DataSet, folder: Path) -> list[PublishedFile]:
-    return [file for file in entry.files if not (folder / file.name).is_file()]
+    try:
+        return [file for file in entry.files if not (folder / file.name).is_file()]
+    except OSError as error:
+        raise DataError(
+            f"{folder} cannot be looked into ({error.strerror}); see to its permissions."
+        ) from error
 
 
 def _sha256(path: Path) -> str:

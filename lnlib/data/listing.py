@@ -14,7 +14,7 @@ __all__ = ["main"]
 def main(argv: Sequence[str]) -> int:
     """List the data sets, after downloading them if asked.
 
-    Returns the exit status: 1 if one is corrupt or cannot be fetched, 2 for an unknown name.
+    Returns the exit status: 1 if one is corrupt, unusable or cannot be fetched, 2 for an unknown name.
     """
     parser = argparse.ArgumentParser(prog="python -m lnlib data", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(DATA_SETS)} (default: all)")
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     for entry in entries:
         found, path = _describe(entry)
         rows.append((entry.name, found, _size(entry), entry.licence, path))
-        status |= found in ("corrupt", "incomplete")
+        status |= found in ("corrupt", "unusable")
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -58,7 +58,7 @@ def _describe(entry: DataSet) -> tuple[str, str]:
         place = files.locate(entry)
     except DataError as error:
         print(error, file=sys.stderr)
-        return "incomplete", ""
+        return "unusable", ""
     if place is None:
         return "absent", ""
     source, folder = place
