@@ -119,6 +119,14 @@ def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, do
     ]
 
 
+def mend_roles(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
+    """Sphinx marks a bibliography as a list whose children are no list items; say nothing instead."""
+    if "body" in context:
+        context["body"] = context["body"].replace(
+            'role="list" class="citation-list"', 'class="citation-list"'
+        )
+
+
 def publish_files(app: Sphinx, error: Exception | None) -> None:
     """Put MathJax, the executed notebooks and the measured numbers beside the pages that link to them."""
     if error or app.builder.format != "html":
@@ -224,6 +232,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
     app.connect("doctree-read", number_equations)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
+    app.connect("html-page-context", mend_roles)
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("executions", ExecutionsDirective)
