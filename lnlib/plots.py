@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -87,7 +85,7 @@ def figure(
     name: str,
     caption: str,
     alt: str,
-    data: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]],
+    data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
 ) -> None:
     """Show a figure with what a reader needs: name, caption, alt text, and its data as CSV.
 
@@ -99,17 +97,19 @@ def figure(
         data: what is drawn, as columns of equal length or as rows with equal keys.
 
     Raises:
-        ValueError: for a malformed name, an empty caption, an alt text without a number, columns of unequal
-            length, or a drawing too large for a page (rasterize its heavy artists).
+        ValueError: for a malformed name, an empty caption, an alt text without a number, no data, columns of
+            unequal length, or a drawing too large for a page (rasterize its heavy artists).
     """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise ValueError(f"figure name is {name!r}; use lower-case words joined by hyphens")
     if not caption.strip():
         raise ValueError(f"figure {name!r} has no caption; state its finding")
-    if len(alt) < 40 or not re.search(r"\d", alt):
+    if len(alt.strip()) < 40 or not re.search(r"\d", alt):
         raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
-    write_csv(_csv_path(name), _as_rows(name, data))
     svg = _svg(fig, name)
+    folder = results_dir("figures")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(folder / f"{name}.csv", _as_rows(name, data))
     from IPython.display import display
 
     bundle = {"image/svg+xml": svg, "text/plain": f"[figure: {alt}]"}
@@ -122,23 +122,16 @@ def _svg(fig: Figure, name: str) -> str:
     with mpl.rc_context({"svg.hashsalt": name}):
         fig.savefig(buffer, format="svg", metadata={"Date": None})
     svg = buffer.getvalue()
-    if len(svg) > MAX_SVG_BYTES:
+    if (size := len(svg.encode())) > MAX_SVG_BYTES:
         raise ValueError(
-            f"figure {name!r} takes {len(svg):,} bytes, over {MAX_SVG_BYTES:,}; "
+            f"figure {name!r} takes {size:,} bytes, over {MAX_SVG_BYTES:,}; "
             "draw its heavy artists with rasterized=True"
         )
     return svg
 
 
-def _csv_path(name: str) -> Path:
-    root = os.environ.get("LNLIB_RESULTS")
-    folder = (Path(root) if root else results_dir("figures").parent) / "figures"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{name}.csv"
-
-
 def _as_rows(
-    name: str, data: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
+    name: str, data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     if not isinstance(data, Mapping):
         return list(data)

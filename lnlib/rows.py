@@ -28,8 +28,6 @@ def results_dir(scale: str) -> Path:
 
 def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
     """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path."""
-    if not rows:
-        raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
     folder = results_dir(scale)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
@@ -39,11 +37,21 @@ def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str,
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows with equal keys as CSV; numbers keep all their digits."""
+    """Write rows with equal keys as CSV; numbers, also those in tensors, keep all their digits.
+
+    Raises ValueError, and writes nothing, for no rows or for rows whose keys differ.
+    """
+    if not rows:
+        raise ValueError(f"no rows for {path.stem!r}: a result without rows says nothing")
+    keys = list(rows[0])
+    for row in rows:
+        if row.keys() != rows[0].keys():
+            raise ValueError(f"rows of {path.stem!r} have keys {keys} and {list(row)}; make them equal")
+    plain = [{key: v.item() if hasattr(v, "item") else v for key, v in row.items()} for row in rows]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(file, fieldnames=keys, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(plain)
 
 
 def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:

@@ -1,0 +1,143 @@
+"""Every figure reaches a page with name, caption, alt text and data, or not at all."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import torch
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from lnlib import plots
+
+CAPTION = "Layer norm falls fastest."
+ALT = "Two lines fall from 2.3 at the left to 0.1 at the right."
+
+
+@pytest.fixture(autouse=True)
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """What is displayed, instead of a notebook; matplotlib's settings come back afterwards."""
+    displayed: list[tuple[dict[str, str], dict[str, Any]]] = []
+    monkeypatch.setattr(
+        "IPython.display.display", lambda bundle, raw, metadata: displayed.append((bundle, metadata))
+    )
+    return displayed
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path))
+    with mpl.rc_context():
+        yield tmp_path
+
+
+def line(values: Any = (1.0, 2.0)) -> Figure:
+    fig, ax = plots.subplots()
+    ax.plot(values, label="layer")
+    ax.legend()
+    return fig
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def test_a_figure_is_shown_once_with_what_a_reader_needs(shown) -> None:
+    plots.figure(line(), "a-1", CAPTION, ALT, {"x": [1.0, 2.0]})
+    ((bundle, metadata),) = shown
+    assert bundle["image/svg+xml"].lstrip().startswith("<?xml")
+    assert ALT in bundle["text/plain"]
+    assert metadata == {"lnlib": {"name": "a-1", "caption": CAPTION, "alt": ALT}}
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"x": [1, 2], "y": [0.1, 0.2]},
+        {"x": np.array([1, 2]), "y": np.array([0.1, 0.2])},
+        {"x": torch.tensor([1, 2]), "y": torch.tensor([0.1, 0.2], dtype=torch.float64)},
+        [{"x": 1, "y": 0.1}, {"x": 2, "y": 0.2}],
+    ],
+)
+def test_the_csv_holds_what_was_drawn(results: Path, columns) -> None:
+    plots.figure(line(), "a-1", CAPTION, ALT, columns)
+    assert rows_of(results / "figures" / "a-1.csv") == [["x", "y"], ["1", "0.1"], ["2", "0.2"]]
+
+
+@pytest.mark.parametrize("name", ["", "A", "two words", "under_score", "-a", "a-", "a--b", "../a", "a.svg"])
+def test_a_name_that_is_not_words_joined_by_hyphens_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="lower-case words joined by hyphens"):
+        plots.figure(line(), name, CAPTION, ALT, {"x": [1]})
+
+
+@pytest.mark.parametrize(
+    ("caption", "alt", "data", "complaint"),
+    [
+        ("  \n", ALT, {"x": [1]}, "no caption"),
+        (CAPTION, "Two lines fall 2.3.", {"x": [1]}, "describe the shape"),
+        (CAPTION, "2.3" + " " * 40, {"x": [1]}, "describe the shape"),
+        (CAPTION, "Two lines fall from the left side to the right side.", {"x": [1]}, "give its numbers"),
+        (CAPTION, ALT, {"x": [1, 2], "y": [1]}, r"lengths {'x': 2, 'y': 1}; they must be equal"),
+        (CAPTION, ALT, {"x": []}, "no rows for 'a-1'"),
+        (CAPTION, ALT, [], "no rows for 'a-1'"),
+        (CAPTION, ALT, [{"x": 1}, {"y": 1}], "have keys"),
+    ],
+)
+def test_a_figure_that_lacks_something_is_neither_shown_nor_stored(
+    shown, results: Path, caption: str, alt: str, data, complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        plots.figure(line(), "a-1", caption, alt, data)
+    assert shown == []
+    assert not list(results.rglob("*.csv"))
+
+
+def test_a_drawing_too_large_for_a_page_is_refused_and_passes_with_heavy_artists_rasterized(
+    shown, results: Path
+) -> None:
+    def scatter(rasterized: bool) -> Figure:
+        fig, ax = plots.subplots()
+        points = np.random.default_rng(0).normal(size=(2, 8000))
+        ax.scatter(*points, rasterized=rasterized)
+        return fig
+
+    with pytest.raises(ValueError, match="over 400,000; draw its heavy artists with rasterized=True"):
+        plots.figure(scatter(False), "a-1", CAPTION, ALT, {"x": [1]})
+    assert shown == []
+    assert not list(results.rglob("*.csv"))
+    plots.figure(scatter(True), "a-1", CAPTION, ALT, {"x": [1]})
+    assert len(shown) == 1
+
+
+def test_the_same_figure_is_the_same_bytes_and_another_figure_is_not(shown) -> None:
+    for name, values in (("a-1", (1.0, 2.0)), ("a-1", (1.0, 2.0)), ("a-1", (2.0, 1.0)), ("a-2", (1.0, 2.0))):
+        plots.figure(line(values), name, CAPTION, ALT, {"x": [1]})
+    first, again, other_values, other_name = (bundle["image/svg+xml"] for bundle, _ in shown)
+    assert first == again
+    assert first != other_values
+    assert first != other_name  # ids of two figures on one page must not meet
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2's ratio of relative luminances."""
+
+    def luminance(color: str) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#14181e"], ids=["light", "dark"])
+def test_every_method_is_visible_on_both_themes_and_has_a_line_style_of_its_own(background: str) -> None:
+    assert plots.COLORS.keys() == plots.LINES.keys()
+    assert len(set(map(str, plots.LINES.values()))) == len(plots.LINES)
+    for color in plots.COLORS.values():
+        assert contrast(color, background) >= 3
+    ink = plots.INK if background == "#ffffff" else plots.INK_DARK
+    assert contrast(ink, background) >= 7
