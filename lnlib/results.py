@@ -61,7 +61,7 @@ class Claim:
     otherwise: str = "not reproduced"
     condition: str = ""
     exact: bool = False
-    paper: float | None = None
+    paper: int | float | None = None
     unit: str = ""
 
 
@@ -89,15 +89,19 @@ def load_claims(path: Path | None = None) -> list[Claim]:
         book = book_dir()
         path = (book or Path(__file__).parent) / "claims.toml"
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
-    names = {f.name for f in fields(Claim)}
+    if not isinstance(entries, list):
+        raise ValueError(f"{path.name} has a table [claim]; write [[claim]], one for each claim")
+    types = {f.name: f.type for f in fields(Claim)}
     required = {"id", "section", "source", "says", "page", "quantity", "expect", "verdict"}
     claims: dict[str, Claim] = {}
     for entry in entries:
         label = f"claim {entry.get('id', '?')!r} in {path.name}"
-        if unknown := set(entry) - names:
-            raise ValueError(f"{label} has unknown fields {sorted(unknown)}; known are {sorted(names)}")
+        if unknown := set(entry) - set(types):
+            raise ValueError(f"{label} has unknown fields {sorted(unknown)}; known are {sorted(types)}")
         if missing := required - set(entry):
             raise ValueError(f"{label} lacks {sorted(missing)}; add them")
+        if wrong := [key for key, value in entry.items() if not isinstance(value, types[key])]:  # type: ignore[arg-type]
+            raise ValueError(f"{label} has the wrong type in {wrong}; quote text, and nothing else")
         claim = Claim(**entry)
         for verdict in (claim.verdict, claim.otherwise):
             if verdict not in VERDICTS:
@@ -110,14 +114,17 @@ def load_claims(path: Path | None = None) -> list[Claim]:
 
 
 def _criterion(claim: Claim) -> tuple[str, float]:
-    match = re.fullmatch(r"(<=|>=|<|>|==)\s*([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)", claim.expect.strip())
+    number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+    match = re.fullmatch(rf"(<=|>=|<|>|==)\s*({number})", claim.expect.strip())
     if match is None:
         raise ValueError(f"claim {claim.id!r} expects {claim.expect!r}; compare with a number, as '<= 1e-12'")
     return match[1], float(match[2])
 
 
 def judge(claim: Claim, value: float, low: float | None = None, high: float | None = None) -> str:
-    """The verdict on a claim. With an interval, the whole interval must meet the criterion; NaN never does.
+    """The verdict on a claim. With an interval, the whole interval must meet the criterion.
+
+    NaN neither meets it nor fails it: whatever `otherwise` says, the claim is then not reproduced.
 
     >>> claim = Claim("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "holds")
     >>> judge(claim, 1e-16), judge(claim, 0.0, -1.0, 1.0)
@@ -132,6 +139,8 @@ def judge(claim: Claim, value: float, low: float | None = None, high: float | No
         "==": lambda x: x == bound,
     }[operator]
     points = [value] + [x for x in (low, high) if x is not None]
+    if any(math.isnan(x) for x in points):
+        return "not reproduced"
     return claim.verdict if all(meets(x) for x in points) else claim.otherwise
 
 
@@ -170,6 +179,8 @@ class Ledger:
                 f"{claim_id!r} is not a claim of page {self.page!r}; the ledger has {sorted(self.claims)} "
                 "(add it to book/claims.toml)"
             )
+        if n < 2 and (low is not None or high is not None):
+            raise ValueError(f"the interval of {claim_id!r} is over n = {n} measurements; give n, at least 2")
         value = float(value)
         ends = [value if x is None else float(x) for x in (low, high)]
         verdict = judge(self.claims[claim_id], value, *ends)
@@ -177,9 +188,15 @@ class Ledger:
         return self.evidence[claim_id]
 
     def show(self) -> "Table":
-        """Keep the rows and return the page's table. Every claim of the page must have been measured."""
+        """Keep the rows and return the page's table.
+
+        Raises ValueError if a claim of the page was not measured, or an exact one does not hold.
+        """
         if missing := sorted(set(self.claims) - set(self.evidence)):
             raise ValueError(f"page {self.page!r} did not measure its claims {missing}; measure each")
+        exact = [c for c in self.claims.values() if c.exact]
+        if failed := [self.evidence[c.id] for c in exact if self.evidence[c.id].verdict != c.verdict]:
+            raise ValueError(f"exact claims hold at every scale, these do not: {failed}; correct the page")
         facts = provenance(scale=self.scale, seed=self.seed, seconds=time.perf_counter() - self._started)
         write_rows(self.page, [asdict(e) for e in self.evidence.values()], facts, scale=self.scale)
         return table(list(self.claims.values()), self.evidence)
@@ -246,11 +263,17 @@ def load_evidence(claims: Iterable[Claim], *, scale: str, folder: Path | None = 
 
 
 def record(claims: Iterable[Claim], scale: str, folder: Path) -> None:
-    """Copy the last run's rows and provenance to `folder`, where they are committed."""
+    """Copy the last run's rows and provenance to `folder`, where they are committed.
+
+    Raises FileNotFoundError if no page of the claims has any.
+    """
+    pages = dict.fromkeys(c.page for c in claims)
+    files = [file for page in pages for file in results_dir(scale).glob(f"{page}.*")]
+    if not files:
+        raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
     folder.mkdir(parents=True, exist_ok=True)
-    for page in dict.fromkeys(c.page for c in claims):
-        for file in results_dir(scale).glob(f"{page}.*"):
-            shutil.copyfile(file, folder / file.name)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
 
 
 def replace_between_marks(text: str, mark: str, content: str) -> str:
@@ -284,13 +307,17 @@ def main(argv: Sequence[str]) -> int:
     if (options.record or options.readme) and book is None:
         print("no checkout here: --record and --readme change files of the repository", file=sys.stderr)
         return 1
-    claims = load_claims()
-    if book and options.record:
-        record(claims, options.scale, book / "results" / options.scale)
-    if book and options.readme:
-        readme = book.parent / "README.md"
-        text = readme.read_text(encoding="utf-8")
-        content = readme_table(book / "results")
-        readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
-    print(table(claims, load_evidence(claims, scale=options.scale)).to_markdown())
+    try:
+        claims = load_claims()
+        if book and options.record:
+            record(claims, options.scale, book / "results" / options.scale)
+        if book and options.readme:
+            readme = book.parent / "README.md"
+            text = readme.read_text(encoding="utf-8")
+            content = readme_table(book / "results")
+            readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
+        print(table(claims, load_evidence(claims, scale=options.scale)).to_markdown())
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
