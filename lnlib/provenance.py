@@ -13,18 +13,18 @@ import numpy
 import torch
 
 from lnlib import __version__, data
+from lnlib.rows import book_dir
 
 __all__ = ["provenance"]
 
-_PACKAGE = Path(__file__).resolve().parent
 _started = time.perf_counter()
 
 
 def provenance(**facts: Any) -> dict[str, Any]:
     """The facts of this process that a stored number needs beside it, and what the caller adds.
 
-    `data` lists the data sets loaded so far, `seconds` counts from the import of lnlib, and `peak_memory_mb`
-    is the process's own peak.
+    `data` lists the data sets loaded so far, `seconds` counts from the import of this module, `device` is a
+    GPU only if the process has used it, and `peak_memory_mb` is the process's own peak.
     """
     return {
         "commit": _commit(),
@@ -35,7 +35,7 @@ def provenance(**facts: Any) -> dict[str, Any]:
         "cpu": _cpu(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "device": torch.cuda.get_device_name() if torch.cuda.is_initialized() else "cpu",
         "date": datetime.date.today().isoformat(),
         "data": data.loaded(),
         "peak_memory_mb": _peak_memory_mb(),
@@ -45,7 +45,10 @@ def provenance(**facts: Any) -> dict[str, Any]:
 
 def _commit() -> str:
     """The checkout's commit, with '+' if files differ from it; 'unknown' outside a checkout."""
-    command = ["git", "-C", str(_PACKAGE), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
+    book = book_dir()
+    if book is None:  # installed: a repository around the environment is somebody else's
+        return "unknown"
+    command = ["git", "-C", str(book), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):

@@ -1,0 +1,82 @@
+"""What a stored number says about where it comes from, and that it says nothing false."""
+
+import datetime
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from lnlib import data
+from lnlib.provenance import provenance
+
+PACKAGE = Path(__file__).resolve().parents[1] / "lnlib"
+
+
+def test_the_facts_are_those_of_this_process_and_fit_into_json() -> None:
+    data.load("digits")
+    facts = provenance()
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts["torch"] == torch.__version__
+    assert facts["threads"] == torch.get_num_threads()
+    assert facts["date"] == datetime.date.today().isoformat()
+    assert "digits" in [entry["name"] for entry in facts["data"]]
+    assert facts["seconds"] >= 0
+    assert facts["cpu"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell")
+def test_the_peak_of_memory_is_in_megabytes() -> None:
+    before = provenance()["peak_memory_mb"]
+    block = bytearray(b"1") * (before + 300) * 10**6  # above whatever the peak was
+    grown = provenance()["peak_memory_mb"]
+    assert grown >= len(block) / 1e6
+    assert grown < before + len(block) / 1e6 + 300
+
+
+def test_what_the_caller_adds_comes_last() -> None:
+    facts = provenance(scale="smoke", seconds=12.5)
+    assert (facts["scale"], facts["seconds"]) == ("smoke", 12.5)
+
+
+def test_a_gpu_that_was_not_used_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: False)
+    assert provenance()["device"] == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    assert provenance()["device"] == "a GPU"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), "-c", "user.name=x", "-c", "user.email=x@x.x", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit_seen_in(folder: Path) -> str:
+    script = "from lnlib.provenance import provenance; print(provenance()['commit'])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_the_commit_is_the_checkouts_and_never_that_of_a_repository_around_an_installation(
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "lnlib", ignore=shutil.ignore_patterns("__pycache__"))
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "lnlib")
+    git(tmp_path, "commit", "--quiet", "--message", "somebody else's project")
+    assert commit_seen_in(tmp_path) == "unknown"
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "claims.toml").write_text("")
+    git(tmp_path, "add", "book/claims.toml")
+    git(tmp_path, "commit", "--quiet", "--message", "a checkout")
+    commit = git(tmp_path, "rev-parse", "--short=12", "HEAD")
+    assert commit_seen_in(tmp_path) == commit
+    (tmp_path / "book" / "claims.toml").write_text("changed = 1")
+    assert commit_seen_in(tmp_path) == commit + "+"
