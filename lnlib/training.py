@@ -122,6 +122,7 @@ def fit(
         update 0) and what `evaluate` returns.
 
     Raises:
+        ValueError: no updates, no rows, or fewer batches than updates.
         NonFiniteLoss: with the exact update, found when the row that would hold it is due; so no update
             has to wait for a GPU.
     """
@@ -135,7 +136,7 @@ def fit(
     _record(rows, model, evaluate, update=0, cases_seen=0, seconds=0.0, train_loss=None)
     start = time.perf_counter()
     for update in tqdm(range(1, updates + 1), unit="update", leave=False, disable=not _wanted(progress)):
-        x, y = next(batches)
+        x, y = _next(batches, update)
         value = loss(model(x.to(device)), y.to(device))
         optimizer.zero_grad()
         value.backward()
@@ -153,6 +154,14 @@ def fit(
             losses.clear()
             start = time.perf_counter()
     return rows
+
+
+def _next(batches: Iterator[tuple[Tensor, Tensor]], update: int) -> tuple[Tensor, Tensor]:
+    """The next batch; a bare StopIteration would end a caller's loop as if all were well."""
+    try:
+        return next(batches)
+    except StopIteration:
+        raise ValueError(f"The batches ended before update {update}; give as many as updates.") from None
 
 
 def _record(

@@ -188,6 +188,13 @@ def test_a_non_finite_loss_crosses_process_borders_whole() -> None:
     assert (error.update, error.loss, error.last_finite, error.rows) == (3, math.inf, 0.5, [{"update": 0}])
 
 
+def test_batches_that_end_too_early_are_an_error_and_no_silent_end_of_a_callers_loop() -> None:
+    model, batches, optimizer = line(0)
+    few = itertools.islice(batches, 3)
+    with pytest.raises(ValueError, match="ended before update 4"):
+        fit(model, few, nn.functional.mse_loss, optimizer, updates=5, device="cpu", every=1)
+
+
 @pytest.mark.parametrize(("updates", "every"), [(0, 1), (1, 0), (-1, 1)])
 def test_no_updates_or_no_rows_are_refused(updates: int, every: int) -> None:
     model, batches, optimizer = line(0)
