@@ -60,6 +60,9 @@ def sampling(errors: SamplingErrors, kurtosis: float) -> Figure:
     right.semilogx(B, (B - 1) / B * errors.cases / (errors.cases - 1), color=NONE, lw=1.2)
     right.semilogx(B, errors.variance.mean(0), "o", color=BATCH)
     right.set(xlabel="batch size $B$", title=r"mean of $\hat\sigma^2/\sigma^2$", ylim=(-0.05, 1.1))
+    for ax in (left, right):
+        ax.set_xticks(errors.sizes[::2], errors.sizes[::2])
+        ax.xaxis.set_minor_locator(NullLocator())
     return fig
 
 
@@ -93,6 +96,8 @@ def stored(
     left.legend()
     right.semilogx(sizes, changed.T, "o", color=BATCH, alpha=0.4, mew=0, ms=5)
     right.semilogx(sizes, changed.mean(0), color=BATCH)
+    right.set_xticks(sizes[::2], sizes[::2])
+    right.xaxis.set_minor_locator(NullLocator())
     right.set(xlabel="batch size $B$ at test", title="answers that change (%)", ylim=(0, None))
     return fig
 
@@ -103,7 +108,7 @@ def by_step(errors: StepErrors, batch: int) -> Figure:
     step = np.arange(1, len(errors.running) + 1)
     left.plot(step, errors.running, color=NONE, ls=":", label="sentences that still run")
     left.plot(step, errors.missing, color=BATCH, ls="--", label=f"batches of {batch} with fewer than 2")
-    left.set(xlabel="step $t$", title="per cent", ylim=(0, 130), yticks=range(0, 101, 20))
+    left.set(xlabel="step $t$", title="share (%)", ylim=(0, 130), yticks=range(0, 101, 20))
     left.legend(loc="upper right")
     right.plot(step, errors.shared, color=INK, label="shared by all steps")
     right.plot(step, errors.average, color=BATCH, ls="--", label=f"separate, batches of {batch}")

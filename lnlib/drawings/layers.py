@@ -8,11 +8,12 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
 from lnlib import plots
 
-__all__ = ["couplings", "curves", "directions_and_dots", "projection"]
+__all__ = ["couplings", "curves", "directions_and_dots", "projection", "rounding"]
 
 
 def directions_and_dots(
@@ -23,13 +24,15 @@ def directions_and_dots(
     for (label, share), line in zip(shares.items(), ("-", "--", ":"), strict=True):
         left.plot(np.arange(1, len(share) + 1), 100 * share, line, color=plots.INK, label=label)
     left.legend(loc="center right")
-    left.set(xlabel="number of strongest directions", ylabel="share of the change (%)", ylim=(0, 102))
+    left.set(xlabel="number of strongest directions", ylim=(0, 102))
+    left.set_title("share of the change (%)")
     left.set_xticks([1, *range(5, len(next(iter(shares.values()))) + 1, 5)])
     for position, values in enumerate(dots.values()):
         right.plot([position] * len(values), values, "o", color=plots.COLORS["layer"], alpha=0.6, mew=0)
     right.axhline(chance, ls=":", color=plots.INK)
     right.annotate("by chance", (0.5, chance), (0, 4), textcoords="offset points", ha="center")
     right.set(xticks=range(len(dots)), xticklabels=list(dots), xlim=(-0.5, len(dots) - 0.5), ylim=(0, None))
+    right.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     right.set_title("removed by layer norm (%)")
     return fig
 
@@ -66,6 +69,19 @@ def curves(
     return fig, ax
 
 
+def rounding(means: Sequence[float], errors: Mapping[str, Sequence[float]], ours: Sequence[str]) -> Figure:
+    """Errors against the mean of the summed inputs, log-log, each curve named at its right end."""
+    fig, ax = curves(means, errors, ours)
+    ax.set(xlabel="mean of the summed inputs, of standard deviation 1", ylabel="largest error")
+    ax.set(yscale="log", xlim=(means[0] * 0.7, means[-1] * 40), xticks=means)
+    ax.xaxis.set_minor_locator(NullLocator())
+    lifts = {"two passes": 2, "torch": -11}  # neighbors in print
+    for name, values in errors.items():
+        place = (6, lifts.get(name, -4))
+        ax.annotate(name, (means[-1], values[-1]), place, textcoords="offset points")
+    return fig
+
+
 def projection(
     cloud: Float[Tensor, "N 3"],
     case: Float[Tensor, " 3"],
@@ -76,7 +92,7 @@ def projection(
 ) -> Figure:
     """Left, three units seen along (1, 1, 1): cases, outputs on a circle, a gradient and what passes of it.
 
-    Right, singular values by method.
+    Right, the last eight singular values by method.
     """
     plane = torch.tensor([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]], dtype=case.dtype)
     plane = plane / plane.norm(dim=1, keepdim=True)  # an orthonormal basis of the plane perpendicular to 1
@@ -102,9 +118,9 @@ def projection(
     left.set_title("three units, seen along (1, 1, 1)")
     for (method, values), shift, mark in zip(spectra.items(), (-0.12, 0.12), "os", strict=True):
         name = {"layer": "layer norm", "rms": "RMSNorm"}[method]
-        place = np.arange(1, len(values) + 1) + shift
-        right.plot(place, values, mark, color=plots.COLORS[method], label=name)
+        place = np.arange(1, len(values) + 1)[-8:]
+        right.plot(place + shift, values[-8:], mark, color=plots.COLORS[method], label=name)
     right.set(xlabel="singular value", title=r"derivative, times $\sigma$ (or rms)", ylim=(-0.1, 1.15))
-    right.set_xticks(range(1, len(values) + 1))
+    right.set_xticks(place)
     right.legend(loc="center left")
     return fig
