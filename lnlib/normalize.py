@@ -139,6 +139,7 @@ def batch_norm_by(
     _check_entries("batch_norm_by", a.shape[1], mean=mean, var=var)
     x, column = widen(a), (-1, *[1] * (a.ndim - 2))
     d, std = x - mean.to(x.dtype).view(column), (var.to(x.dtype) + eps).sqrt().view(column)
+    std = std.masked_fill(std == math.inf, math.nan)  # beyond the range: unknown, and no reason for zeros
     if eps == 0:  # 0 / 0 is 0 by definition
         std = torch.where((d == 0) & (std == 0), math.inf, std)
     return affine(d / std, gain, bias, 1).to(a.dtype)

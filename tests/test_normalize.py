@@ -555,6 +555,13 @@ def test_given_statistics_without_spread_or_eps_give_the_bias_at_the_mean_and_in
     assert (gradient[0] == 0).all()
 
 
+def test_a_given_variance_beyond_the_range_gives_nan_in_its_unit_and_no_silent_zeros() -> None:
+    out = batch_norm_by(torch.full((2, 2), 1e20), torch.zeros(2), torch.tensor([math.inf, 1e38]))
+    assert out[:, 0].isnan().all()
+    # a few roundings
+    assert_close(out[:, 1], torch.full((2,), 10.0), rtol=1e-6, atol=0)
+
+
 def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
     bias = draw(8)
     assert (batch_norm(draw(1, 8, seed=1), draw(8, seed=2), bias) == bias).all()
