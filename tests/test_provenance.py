@@ -30,11 +30,13 @@ def test_the_facts_are_those_of_this_process_and_fit_into_json() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell")
 def test_the_peak_of_memory_is_in_megabytes() -> None:
-    before = provenance()["peak_memory_mb"]
-    block = bytearray(b"1") * (before + 300) * 10**6  # above whatever the peak was
-    grown = provenance()["peak_memory_mb"]
-    assert grown >= len(block) / 1e6
-    assert grown < before + len(block) / 1e6 + 300
+    script = (
+        "from lnlib.provenance import _peak_memory_mb as peak; before = peak(); "
+        "block = bytearray(b'1') * 400_000_000; print(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    # the imports' own peak may have been up to 200 MB above what they left
+    assert 200 <= int(done.stdout) <= 420
 
 
 def test_what_the_caller_adds_comes_last() -> None:
