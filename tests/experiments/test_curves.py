@@ -35,5 +35,5 @@ def test_the_late_error_is_the_geometric_mean_of_the_second_half() -> None:
 def test_a_goal_is_met_between_measurements_at_the_first_or_never() -> None:
     assert curves.updates_to(0.3, ERRORS[0], [0, 10, 20, 30, 40]) == pytest.approx(15)
     assert curves.updates_to(0.95, ERRORS[0], [0, 10, 20, 30, 40]) == 0
-    with pytest.raises(ValueError, match="lowest value is 0.1"):
+    with pytest.raises(ValueError, match=r"lowest value is 0\.1"):
         curves.updates_to(0.01, ERRORS[0], [0, 10, 20, 30, 40])
