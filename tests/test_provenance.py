@@ -29,7 +29,8 @@ def test_the_facts_are_those_of_this_process_and_fit_into_json() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell")
-def test_the_peak_of_memory_is_in_megabytes() -> None:
+def test_the_peak_of_memory_is_in_megabytes_and_not_that_of_the_process_that_started_this_one() -> None:
+    ballast = bytearray(b"1") * 700_000_000  # more than lnlib and the block below take
     script = (
         "from lnlib.provenance import _peak_memory_mb as peak; before = peak(); "
         "block = bytearray(b'1') * 400_000_000; print(peak() - before)"
@@ -37,6 +38,7 @@ def test_the_peak_of_memory_is_in_megabytes() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     # the imports' own peak may have been up to 200 MB above what they left
     assert 200 <= int(done.stdout) <= 420
+    assert len(ballast) == 700_000_000
 
 
 def test_what_the_caller_adds_comes_last() -> None:
