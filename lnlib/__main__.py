@@ -7,12 +7,12 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from lnlib import results
+from lnlib import claims
 from lnlib.data import listing
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
-    "claims": (results.main, "show the paper's claims with what was measured and the verdicts"),
+    "claims": (claims.main, "show the paper's claims with what was measured and the verdicts"),
     "data": (listing.main, "show where the data sets are, or download them"),
 }
 

@@ -5,11 +5,8 @@ tests it and the criterion that the quantity must meet; a page measures the quan
 computed here, never typed.
 """
 
-import argparse
 import math
 import re
-import shutil
-import sys
 import time
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +15,7 @@ from html import escape
 from pathlib import Path
 
 from lnlib.provenance import provenance
-from lnlib.rows import SCALES, book_dir, read_rows, results_dir, write_rows
+from lnlib.rows import SCALES, book_dir, read_rows, write_rows
 
 __all__ = [
     "VERDICTS",
@@ -232,17 +229,18 @@ def table(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:
         verdict = e.verdict if e else "not attempted"
         if c.condition and e and e.verdict == c.verdict:
             verdict += f": {c.condition}"
-        measured = (
-            f"{c.quantity}: {_number(e)}{' ' + c.unit if c.unit else ''} (needs {c.expect})" if e else "-"
-        )
+        needs = c.expect.replace("<=", "≤").replace(">=", "≥").replace("==", "=")
+        paper = "" if c.paper is None else f"; the paper has {c.paper:g}"
+        measured = f"{c.quantity}: {_number(e, c.unit)} (needs {needs}{paper})" if e else "-"
         rows.append([c.source, c.says, measured, verdict])
     return Table(["Where", "The paper says", "We measured", "Verdict"], rows)
 
 
-def _number(e: Evidence) -> str:
+def _number(e: Evidence, unit: str = "") -> str:
+    value = f"{e.value:.3g}" + (f" {unit}" if unit else "")
     if e.low == e.high == e.value or math.isnan(e.value):
-        return f"{e.value:.3g}"
-    return f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}], n = {e.n}"
+        return value
+    return f"{value} [{e.low:.3g}, {e.high:.3g}], n = {e.n}"
 
 
 def load_evidence(claims: Iterable[Claim], *, scale: str, folder: Path | None = None) -> dict[str, Evidence]:
@@ -260,64 +258,3 @@ def load_evidence(claims: Iterable[Claim], *, scale: str, folder: Path | None = 
                 verdict = judge(known[row["claim"]], value, low, high)
                 evidence[row["claim"]] = Evidence(row["claim"], value, low, high, int(row["n"]), verdict)
     return evidence
-
-
-def record(claims: Iterable[Claim], scale: str, folder: Path) -> None:
-    """Copy the last run's rows and provenance to `folder`, where they are committed.
-
-    Raises FileNotFoundError if no page of the claims has any.
-    """
-    pages = dict.fromkeys(c.page for c in claims)
-    files = [file for page in pages for file in results_dir(scale).glob(f"{page}.*")]
-    if not files:
-        raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        shutil.copyfile(file, folder / file.name)
-
-
-def replace_between_marks(text: str, mark: str, content: str) -> str:
-    """The text with what stands between `<!-- mark -->` and `<!-- /mark -->` replaced.
-
-    >>> replace_between_marks("a <!-- x -->old<!-- /x --> b", "x", "new")
-    'a <!-- x -->new<!-- /x --> b'
-    """
-    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
-    head, found, rest = text.partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"the text lacks the marks {begin} and {end}; put them where the table goes")
-    return head + begin + content + end + tail
-
-
-def readme_table(folder: Path) -> str:
-    """The README's result table: every claim with the verdict of the committed rows at book scale."""
-    claims = load_claims()
-    return "\n" + table(claims, load_evidence(claims, scale="book", folder=folder)).to_markdown() + "\n"
-
-
-def main(argv: Sequence[str]) -> int:
-    """`python -m lnlib claims`: print the ledger; keep measured rows; refresh the README's table."""
-    parser = argparse.ArgumentParser(prog="python -m lnlib claims", description="the paper's claims, judged")
-    parser.add_argument("--scale", choices=SCALES, default="book")
-    parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
-    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
-    options = parser.parse_args(argv)
-    book = book_dir()
-    if (options.record or options.readme) and book is None:
-        print("no checkout here: --record and --readme change files of the repository", file=sys.stderr)
-        return 1
-    try:
-        claims = load_claims()
-        if book and options.record:
-            record(claims, options.scale, book / "results" / options.scale)
-        if book and options.readme:
-            readme = book.parent / "README.md"
-            text = readme.read_text(encoding="utf-8")
-            content = readme_table(book / "results")
-            readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
-        print(table(claims, load_evidence(claims, scale=options.scale)).to_markdown())
-    except (OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0

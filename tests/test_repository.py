@@ -12,7 +12,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from lnlib.results import load_claims, readme_table, replace_between_marks
+from lnlib.claims import readme_table, replace_between_marks
+from lnlib.results import load_claims
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -1,4 +1,4 @@
-"""The ledger: which claims it accepts, how it judges them, and the command line that shows them."""
+"""The ledger: which claims it accepts, how it judges them, and how it shows them."""
 
 import doctest
 import math
@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lnlib.results
-from lnlib.__main__ import main
 from lnlib.results import (
     Claim,
     Evidence,
@@ -19,8 +18,6 @@ from lnlib.results import (
     judge,
     load_claims,
     load_evidence,
-    readme_table,
-    replace_between_marks,
     table,
 )
 
@@ -57,20 +54,6 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder where this process writes its rows."""
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "results"))
     return tmp_path / "results"
-
-
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with one claim, nothing measured, and a README with the marks."""
-    book = tmp_path / "checkout" / "book"
-    book.mkdir(parents=True)
-    write(book / "claims.toml", FIELDS)
-    (book.parent / "README.md").write_text(
-        "before <!-- claims -->old<!-- /claims --> after", encoding="utf-8"
-    )
-    monkeypatch.setattr("lnlib.results.book_dir", lambda: book)
-    monkeypatch.setattr("lnlib.rows.book_dir", lambda: book)
-    return book.parent
 
 
 # ------------------------------------------------------------------------------------- what is a claim
@@ -231,7 +214,7 @@ def test_a_table_says_what_was_measured_and_on_what_condition_it_holds() -> None
     }
     rows = table([held, failed, claim(id="c")], evidence).rows
     assert [row[2:] for row in rows] == [
-        ["error: 0.5 [0.4, 0.6], n = 3 % (needs <= 1)", "holds: for H > 2"],
+        ["error: 0.5 % [0.4, 0.6], n = 3 (needs ≤ 1)", "holds: for H > 2"],
         ["error: 2 (needs <= 1)", "not reproduced"],
         ["-", "not attempted"],
     ]
@@ -241,58 +224,6 @@ def test_cells_break_neither_markdown_nor_html() -> None:
     shown = Table(["a"], [["|x| < 1 & <b>"]])
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert "<td>|x| &lt; 1 &amp; &lt;b&gt;</td>" in shown._repr_html_()
-
-
-@pytest.mark.parametrize("text", ["no marks", "<!-- x --> open", "<!-- /x --> <!-- x -->"])
-def test_text_without_both_marks_in_order_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="lacks the marks <!-- x --> and <!-- /x -->"):
-        replace_between_marks(text, "x", "new")
-
-
-# ----------------------------------------------------------------------------------- the command line
-
-
-def test_the_command_prints_every_claim(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims"]) == 0
-    out, err = capsys.readouterr()
-    assert "| Eq. (3) | small | - | not attempted |" in out
-    assert err == ""
-
-
-def test_rows_are_recorded_and_shown_in_the_readme(checkout: Path) -> None:
-    page = Ledger("page", scale="book", claims=load_claims(checkout / "book" / "claims.toml"))
-    page.measure("a", 1e-16)
-    page.show()
-    assert main(["claims", "--record", "--readme"]) == 0
-    assert sorted(f.name for f in (checkout / "book/results/book").iterdir()) == ["page.csv", "page.json"]
-    text = (checkout / "README.md").read_text(encoding="utf-8")
-    assert text == f"before <!-- claims -->{readme_table(checkout / 'book/results')}<!-- /claims --> after"
-    assert "| error: 1e-16 (needs <= 1e-12) | holds |" in text
-
-
-def test_nothing_to_record_is_status_1(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claims", "--record"]) == 1
-    assert "`make book SCALE=book` makes them" in capsys.readouterr().err
-    assert not (checkout / "book" / "results").exists()
-
-
-def test_a_readme_without_marks_or_a_malformed_ledger_is_status_1(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (checkout / "README.md").write_text("no marks", encoding="utf-8")
-    assert main(["claims", "--readme"]) == 1
-    assert "lacks the marks" in capsys.readouterr().err
-    write(checkout / "book" / "claims.toml", FIELDS | {"expect": '"small"'})
-    assert main(["claims"]) == 1
-    assert "claim 'a' expects 'small'" in capsys.readouterr().err
-
-
-def test_without_a_checkout_nothing_of_it_can_be_changed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("lnlib.results.book_dir", lambda: None)
-    assert main(["claims", "--readme"]) == 1
-    assert "no checkout here" in capsys.readouterr().err
 
 
 def test_the_examples_in_the_docstrings_run() -> None:

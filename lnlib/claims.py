@@ -1,0 +1,73 @@
+"""`python -m lnlib claims`: print the ledger, keep a run's rows, refresh the README's table."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from lnlib.results import Claim, load_claims, load_evidence, table
+from lnlib.rows import SCALES, book_dir, results_dir
+
+__all__ = ["main", "readme_table", "record", "replace_between_marks"]
+
+
+def record(claims: Iterable[Claim], scale: str, folder: Path) -> None:
+    """Copy the last run's rows and provenance to `folder`, where they are committed.
+
+    Raises FileNotFoundError if no page of the claims has any.
+    """
+    pages = dict.fromkeys(c.page for c in claims)
+    files = [file for page in pages for file in results_dir(scale).glob(f"{page}.*")]
+    if not files:
+        raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
+
+
+def replace_between_marks(text: str, mark: str, content: str) -> str:
+    """The text with what stands between `<!-- mark -->` and `<!-- /mark -->` replaced.
+
+    >>> replace_between_marks("a <!-- x -->old<!-- /x --> b", "x", "new")
+    'a <!-- x -->new<!-- /x --> b'
+    """
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    head, found, rest = text.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"the text lacks the marks {begin} and {end}; put them where the table goes")
+    return head + begin + content + end + tail
+
+
+def readme_table(folder: Path) -> str:
+    """The README's result table: every claim with the verdict of the committed rows at book scale."""
+    claims = load_claims()
+    return "\n" + table(claims, load_evidence(claims, scale="book", folder=folder)).to_markdown() + "\n"
+
+
+def main(argv: Sequence[str]) -> int:
+    """`python -m lnlib claims`: print the ledger; keep measured rows; refresh the README's table."""
+    parser = argparse.ArgumentParser(prog="python -m lnlib claims", description="the paper's claims, judged")
+    parser.add_argument("--scale", choices=SCALES, default="book")
+    parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    options = parser.parse_args(argv)
+    book = book_dir()
+    if (options.record or options.readme) and book is None:
+        print("no checkout here: --record and --readme change files of the repository", file=sys.stderr)
+        return 1
+    try:
+        claims = load_claims()
+        if book and options.record:
+            record(claims, options.scale, book / "results" / options.scale)
+        if book and options.readme:
+            readme = book.parent / "README.md"
+            text = readme.read_text(encoding="utf-8")
+            content = readme_table(book / "results")
+            readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
+        print(table(claims, load_evidence(claims, scale=options.scale)).to_markdown())
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
