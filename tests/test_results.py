@@ -215,7 +215,7 @@ def test_a_table_says_what_was_measured_and_on_what_condition_it_holds() -> None
     rows = table([held, failed, claim(id="c")], evidence).rows
     assert [row[2:] for row in rows] == [
         ["error: 0.5 % [0.4, 0.6], n = 3 (needs ≤ 1)", "holds: for H > 2"],
-        ["error: 2 (needs <= 1)", "not reproduced"],
+        ["error: 2 (needs ≤ 1)", "not reproduced"],
         ["-", "not attempted"],
     ]
 
