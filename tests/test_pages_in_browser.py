@@ -42,10 +42,12 @@ def test_math_is_really_there(chromium):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_issue(chromium, theme):
+    issues = {}
     for path in pages():
         with opened(chromium, path, theme=theme) as (page, _, _):
             rendered(page)
-            assert accessibility_issues(page) == [], f"{path.name} in the {theme} theme"
+            issues[path.name] = accessibility_issues(page)
+    assert not any(issues.values()), {name: found for name, found in issues.items() if found}
 
 
 def test_pages_fit_a_phone(chromium):
