@@ -207,6 +207,8 @@ def test_rms_norms_default_eps_is_torchs(dtype: torch.dtype, eps: float | None) 
 
 
 @pytest.mark.usefixtures("as_users_call")
+# torch's advice to users of Python 3.13.0, which is not about our layers
+@pytest.mark.filterwarnings("ignore:Guards may run slower on Python 3.13.0:RuntimeWarning")
 def test_layers_are_compiled_in_one_graph_with_their_running_statistics() -> None:
     torch.compiler.reset()
     model = nn.Sequential(
