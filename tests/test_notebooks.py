@@ -158,3 +158,11 @@ def test_data_that_are_nowhere_to_be_found_leave_no_mark_on_stderr(tmp_path, mon
     source = 'from lnlib import data\ndata.load("mnist", on_stand_in="silent").provenance["name"]'
     cells = read(executed(toy(tmp_path, source), "smoke").notebook).cells
     assert cells[1].outputs[0].data["text/plain"] == "'digits'"
+
+
+def test_the_examples_in_the_extension_run():
+    import doctest
+
+    import figures
+
+    assert doctest.testmod(figures) == (0, 1)

@@ -1,5 +1,6 @@
 """Figures in pages: a twin for the dark theme, and a link to the drawn data in every caption."""
 
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -40,3 +41,13 @@ def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:
             caption += nodes.Text(" (")
             caption += nodes.reference("", "data", refuri=f"data/{name}.csv", classes=["drawn-data"])
             caption += nodes.Text(")")
+
+
+def link_full_size(body: str) -> str:
+    """Make each drawing in a page's HTML a link to its own file, where a phone's reader can zoom in.
+
+    >>> link_full_size('<img alt="a" class="dark-light ink-dark" src="../x.svg" />')
+    '<a class="ink-dark" href="../x.svg"><img alt="a" class="dark-light ink-dark" src="../x.svg" /></a>'
+    """
+    drawing = r'(<img [^>]*class="[^"]*\b(ink-dark|ink-light)\b[^"]*"[^>]*src="([^"]+)"[^>]*>)'
+    return re.sub(drawing, r'<a class="\2" href="\3">\1</a>', body)

@@ -4,6 +4,7 @@ Notebooks are run by `execute.py`, never by Sphinx; pages are made from the exec
 page links to (executed notebook, measured rows, drawn data) is copied beside it.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
-from figures import add_dark_twins, link_drawn_data
+from figures import add_dark_twins, link_drawn_data, link_full_size
 from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
 
 logger = logging.getLogger(__name__)
@@ -119,12 +120,11 @@ def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, do
     ]
 
 
-def mend_roles(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Sphinx marks a bibliography as a list whose children are no list items; say nothing instead."""
-    if "body" in context:
-        context["body"] = context["body"].replace(
-            'role="list" class="citation-list"', 'class="citation-list"'
-        )
+def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
+    """Link each figure to its full size, and drop a list role that Sphinx gives to what has no list items."""
+    body = context.get("body", "")
+    body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
+    context["body"] = link_full_size(body)
 
 
 def publish_files(app: Sphinx, error: Exception | None) -> None:
@@ -232,9 +232,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
     app.connect("doctree-read", number_equations)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
-    app.connect("html-page-context", mend_roles)
+    app.connect("html-page-context", mend_html)
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("executions", ExecutionsDirective)
     app.add_css_file("lnlib.css")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    # Another version of this folder or of the ledger's table makes Sphinx read and write every page again.
+    code = [*sorted(Path(__file__).parent.glob("*.py")), ROOT / "lnlib" / "results.py"]
+    version = hashlib.sha256(b"".join(file.read_bytes() for file in code)).hexdigest()[:8]
+    return {"env_version": int(version, 16), "parallel_read_safe": True, "parallel_write_safe": True}
