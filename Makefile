@@ -30,8 +30,10 @@ help:
 	@echo "make clean  remove what was built (keeps $(VENV) and downloaded data)"
 
 $(READY): pyproject.toml constraints.txt
-	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found. Install one (Debian: apt install python3 python3-venv;" \
-		"macOS: brew install python@3.11), or name it: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "No Python >= 3.11 ('$(PYTHON)' is missing or older). Install one (Debian: apt install python3" \
+		"python3-venv; macOS: brew install python@3.11), or name it: make PYTHON=/path/to/python3 ..." >&2; \
+		exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 		echo "Could not create $(VENV) with $(PYTHON): install its venv module (Debian: apt install python3-venv)." >&2; \
 		exit 1; }
