@@ -192,7 +192,7 @@ def _linked_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
 
 
 class ExecutionsDirective(_DependentDirective):
-    """`{executions}`: which page ran when, at which scale, how long, on which data, and the machine."""
+    """`{executions}`: when, at which scale, how long and on which data each page ran; the machine."""
 
     def run(self) -> list[nodes.Node]:
         self._depend()
@@ -202,22 +202,12 @@ class ExecutionsDirective(_DependentDirective):
             machine = facts
             data = _data_used(_measured_facts(page, run, facts.scale))
             when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
-            rows.append(
-                [
-                    f"{page}.html",
-                    page,
-                    facts.scale,
-                    f"{facts.seconds:.0f} s",
-                    when,
-                    data,
-                    "passed",
-                ]
-            )
+            rows.append([f"{page}.html", page, facts.scale, f"{facts.seconds:.0f} s", when, data])
         versions = {k: machine.get(k, "") for k in ("lnlib", "python", "torch", "numpy", "commit")}
         hardware = (
             f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores, device {machine.get('device', '')}"
         )
-        html = _linked_table(["Page", "Scale", "Time", "Executed", "Data", "Result"], rows)
+        html = _linked_table(["Page", "Scale", "Time", "Executed", "Data"], rows)
         html += f"<p>Machine: {escape(hardware)}.</p><p>Versions: "
         html += escape(", ".join(f"{k} {v}" for k, v in versions.items())) + ".</p>"
         return [nodes.raw("", html, format="html")]
