@@ -3,6 +3,10 @@
 The paper's normalizations and their relatives, first as functions of tensors, then as layers with parameters.
 """
 
+import importlib
+from types import ModuleType
+
+from lnlib.glm import GLM
 from lnlib.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
 from lnlib.normalize import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
 
@@ -20,6 +24,16 @@ __all__ = [  # noqa: RUF022
     "RMSNorm",
     "GroupNorm",
     "InstanceNorm",
+    "GLM",
+    "fisher",
+    "invariance",
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`lnlib.fisher` and `lnlib.invariance`, imported when first asked for."""
+    if name in ("fisher", "invariance"):
+        return importlib.import_module(f"lnlib.{name}")
+    raise AttributeError(f"module 'lnlib' has no attribute {name!r}")

@@ -332,6 +332,8 @@ def _check_positive(name: str, phi: float | Tensor) -> None:
 
 def _check_real(name: str, y: Tensor, z: Tensor) -> None:
     if y.shape != z.shape:
-        raise ValueError(f"{name} outcomes have shape {tuple(y.shape)}; give one a case and unit: {tuple(z.shape)}")
+        raise ValueError(
+            f"{name} outcomes have shape {tuple(y.shape)}; give one a case and unit: {tuple(z.shape)}"
+        )
     if not bool(torch.isfinite(y).all()):
         raise ValueError(f"{name} outcomes contain NaN or infinity; remove those cases")

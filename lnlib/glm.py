@@ -112,12 +112,16 @@ class GLM:
 
     # --- from features to natural parameters -------------------------------------------------------
 
-    def case_weights(self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None) -> Float[Tensor, " N"]:
+    def case_weights(
+        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None
+    ) -> Float[Tensor, " N"]:
         """Non-negative weights that sum to 1; equal ones for None. Raises ValueError for any other."""
         _check_features(self, X)
         if weights is None:
             return X.new_full((len(X),), 1 / len(X))
-        if weights.shape != X.shape[:1] or not bool((weights >= 0).all() and 0 < weights.sum() < float("inf")):
+        if weights.shape != X.shape[:1] or not bool(
+            (weights >= 0).all() and 0 < weights.sum() < float("inf")
+        ):
             raise ValueError(
                 f"weights have shape {tuple(weights.shape)} and sum {weights.sum():g}; give {len(X)} finite "
                 "numbers >= 0, one a case, not all of them 0"
@@ -164,7 +168,9 @@ class GLM:
 
     # --- the distribution of the outputs ------------------------------------------------------------
 
-    def mean(self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> Float[Tensor, "N H"]:
+    def mean(
+        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
+    ) -> Float[Tensor, "N H"]:
         """$E[y|x]$, Eq. (11); for a categorical family the probabilities of the first H classes."""
         return self.distribution.mean(self.natural(X, weights))
 
@@ -250,21 +256,31 @@ def _check_parameters(glm: GLM) -> None:
             f"W has shape {tuple(W.shape)} and b {tuple(b.shape)}; give W as (H, D), H, D >= 1, and b as (H,)"
         )
     if glm.norm is None and glm.gain is not None:
-        raise ValueError("a gain was given without a norm; choose a norm, or multiply the rows of W by the gain")
+        raise ValueError(
+            "a gain was given without a norm; choose a norm, or multiply the rows of W by the gain"
+        )
     named = {"W": W, "b": b} | ({} if glm.gain is None else {"gain": glm.gain})
     for name, value in named.items():
         if not value.is_floating_point() or value.dtype != W.dtype:
-            raise TypeError(f"{name} is {value.dtype} and W {W.dtype}; give all of them in one floating dtype")
+            raise TypeError(
+                f"{name} is {value.dtype} and W {W.dtype}; give all of them in one floating dtype"
+            )
         if name != "W" and value.shape != b.shape:
-            raise ValueError(f"{name} has shape {tuple(value.shape)}; give one number a unit: {tuple(b.shape)}")
+            raise ValueError(
+                f"{name} has shape {tuple(value.shape)}; give one number a unit: {tuple(b.shape)}"
+            )
         if not bool(torch.isfinite(value).all()):
             raise ValueError(f"{name} contains NaN or infinity; the model needs finite parameters")
     phi = glm.dispersion
     if isinstance(phi, Tensor) and phi.shape != (len(b), len(b)):
-        raise ValueError(f"dispersion has shape {tuple(phi.shape)}; a covariance of the outputs is {len(b), len(b)}")
+        raise ValueError(
+            f"dispersion has shape {tuple(phi.shape)}; a covariance of the outputs is {len(b), len(b)}"
+        )
     if glm.norm == "weight" and bool((W == 0).all(1).any()):
         rows = (W == 0).all(1).nonzero().flatten().tolist()
-        raise ValueError(f"rows {rows} of W are zero; weight norm divides by their length: start them elsewhere")
+        raise ValueError(
+            f"rows {rows} of W are zero; weight norm divides by their length: start them elsewhere"
+        )
     if not 0 <= glm.eps < float("inf"):
         raise ValueError(f"eps is {glm.eps}; it is added to a variance, give a number >= 0")
     if (glm.frozen or glm.statistics is not None) and glm.norm != "batch":

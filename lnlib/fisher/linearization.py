@@ -1,0 +1,135 @@
+r"""The derivative of a normalized GLM's natural parameters, case by case, in the structure it has.
+
+For a direction $(V, v_b, v_g)$ in parameter space
+$$dz_n = s_n \odot \big(P_n\,V\tilde x_n - \hat a_n\odot\mathrm{diag}(U V^\top)\big) + v_b + \hat a_n\odot v_g .$$
+
+===========  ====================  ===================================  =================  ===========
+norm         $\tilde x$            $P_n$                                $U$                $s$
+===========  ====================  ===================================  =================  ===========
+None         $x$                   $I$                                  -                  1
+batch        $x - E[x]$            $I$                                  $E[\hat a_i\tilde x]$  $g/\sigma_i$
+frozen       $x$                   $I$                                  -                  $g/\sigma_i$
+weight       $x$                   $I$                                  $w_i/\|w_i\|$      $g/\|w_i\|$
+layer        $x$                   $I - 11^\top/H - \hat a\hat a^\top/H$  -                $g/\sigma_n$
+rms          $x$                   $I - \hat a\hat a^\top/H$            -                  $g/\sigma_n$
+===========  ====================  ===================================  =================  ===========
+
+Batch and weight norm give each unit statistics of its own, so a row of W moves its own unit only. Layer
+norm and RMSNorm share theirs: $P_n$ couples the units, and that is what Eqs. (13)-(14) leave out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.glm import GLM
+
+__all__ = ["Linearization", "linearize"]
+
+
+@dataclass(frozen=True)
+class Linearization:
+    r"""$J_n = \partial z_n/\partial\theta$ for all cases, never formed; the table of the module names the parts.
+
+    Attributes:
+        X: $\tilde x$, (N, D). `unit`: $\hat a$, (N, H). `scale`: s, (N, H). `share`: weights of the cases, (N,).
+        shared: the statistics are shared by the units, so that $P_n$ is not the identity.
+        centered: $P_n$ removes the mean of the units as well.
+        U: (H, D), the direction of each row that its own statistics hide; None where there is none.
+        has_gain: the model has gains.
+    """
+
+    X: Float[Tensor, "N D"]
+    unit: Float[Tensor, "N H"]
+    scale: Float[Tensor, "N H"]
+    share: Float[Tensor, " N"]
+    shared: bool
+    centered: bool
+    U: Float[Tensor, "H D"] | None
+    has_gain: bool
+
+    def __getitem__(self, cases: slice) -> Linearization:
+        """Some of the cases; statistics over cases stay those of all."""
+        return replace(
+            self,
+            X=self.X[cases],
+            unit=self.unit[cases],
+            scale=self.scale[cases],
+            share=self.share[cases],
+        )
+
+    def project(self, R: Float[Tensor, "N *K H"]) -> Float[Tensor, "N *K H"]:
+        r"""$P_n r$: what the shared statistics leave of a change of the summed inputs. Symmetric in the units."""
+        if not self.shared:
+            return R
+        unit = self.unit.reshape(len(self.unit), *[1] * (R.ndim - 2), -1)
+        out = R - unit * (unit * R).mean(-1, keepdim=True)
+        return out - R.mean(-1, keepdim=True) if self.centered else out
+
+    def push(
+        self, V: Float[Tensor, "H D"], b: Float[Tensor, " H"], g: Float[Tensor, " H"] | None
+    ) -> Float[Tensor, "N H"]:
+        r"""$dz = J(V, v_b, v_g)$ in O(NHD)."""
+        da = self.project(self.X @ V.mT)
+        if self.U is not None:
+            da = da - self.unit * (self.U * V).sum(-1)
+        dz = self.scale * da + b
+        return dz if g is None else dz + self.unit * g
+
+    def pull(
+        self, R: Float[Tensor, "N H"]
+    ) -> tuple[Float[Tensor, "H D"], Float[Tensor, " H"], Float[Tensor, " H"] | None]:
+        r"""$E_n[J_n^\top r_n]$ in O(NHD), the expectation over the weighted cases."""
+        R = R * self.share[:, None]
+        E = self.project(R * self.scale)
+        V = E.mT @ self.X
+        if self.U is not None:
+            V = V - (E * self.unit).sum(0)[:, None] * self.U
+        return V, R.sum(0), (R * self.unit).sum(0) if self.has_gain else None
+
+    def printed(self) -> Linearization:
+        r"""The linearization that Eqs. (13)-(14) imply: each unit moved by its own row only.
+
+        Equal to this one except for shared statistics, where
+        $\chi_i = (1 - 1/H - \hat a_i^2/H)\,x$ keeps the diagonal of $P_n$ (no 1/H for RMSNorm).
+        """
+        if not self.shared:
+            return self
+        H = self.unit.shape[1]
+        diagonal = 1 - self.unit.square() / H - (1 / H if self.centered else 0)
+        return replace(self, scale=self.scale * diagonal, shared=False, centered=False)
+
+
+@torch.no_grad()
+def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> Linearization:
+    r"""Linearize a GLM over the given cases; where a standard deviation is 0, $\hat a$ and 1/std are 0."""
+    share = glm.case_weights(X, weights)
+    a, W, U = X @ glm.W.mT, glm.W, None
+    if glm.norm is None:
+        return Linearization(X, a, torch.ones_like(a), share, False, False, None, False)
+    assert glm.gain is not None
+    if glm.norm == "weight":
+        length = torch.linalg.vector_norm(W, dim=1)
+        U, rstd = W / length[:, None], (1 / length).expand_as(a)
+        unit = a * rstd
+    elif glm.norm == "batch":
+        mean, var = glm.moments(X, weights)
+        rstd = _inverse_root(var + glm.eps).expand_as(a)
+        unit = (a - mean) * rstd
+        if not glm.frozen:
+            X = X - share @ X
+            U = (unit * share[:, None]).mT @ X
+    else:
+        d = a - a.mean(1, keepdim=True) if glm.norm == "layer" else a
+        rstd = _inverse_root(d.square().mean(1, keepdim=True) + glm.eps).expand_as(a)
+        unit = d * rstd
+    shared = glm.norm in ("layer", "rms")
+    return Linearization(X, unit, glm.gain * rstd, share, shared, glm.norm == "layer", U, True)
+
+
+def _inverse_root(var: Tensor) -> Tensor:
+    return torch.where(var > 0, var, torch.inf).rsqrt()

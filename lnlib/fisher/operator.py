@@ -1,0 +1,135 @@
+r"""The exact Fisher information as a linear operator that never forms its matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.fisher.dense import CHUNK_NUMBERS, fisher, printed_eq13
+from lnlib.fisher.factor import row_blocks
+from lnlib.fisher.linearization import linearize
+from lnlib.fisher.solve import woodbury_solve
+from lnlib.fisher.spectrum import NullSpace, null_space
+from lnlib.glm import GLM
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+__all__ = ["FisherOperator"]
+
+MAX_SIDE = 20_000  # of a matrix that is factorized: 3.2 GB in float64
+
+
+class FisherOperator:
+    r"""$v \mapsto Fv = E_n[J_n^\top C_n J_n v]$ in O(NHD) time and O(NH) memory beside the data.
+
+    *Source* Eq. (9) for the models of Eqs. (12)-(13); the factorization is ours.
+
+    Args:
+        glm: the model. X: cases, (N, D). weights: of the cases, (N,). printed: Eq. (13) as printed instead.
+
+    >>> glm = GLM("gaussian", torch.tensor([[2.0]]), torch.tensor([0.0]))
+    >>> FisherOperator(glm, torch.tensor([[1.0], [3.0]])) @ torch.tensor([1.0, 0.0])
+    tensor([5., 2.])
+    """
+
+    def __init__(
+        self,
+        glm: GLM,
+        X: Float[Tensor, "N D"],
+        weights: Float[Tensor, " N"] | None = None,
+        *,
+        printed: bool = False,
+    ) -> None:
+        self.glm, self.X, self.weights, self.printed = glm, X, weights, printed
+        lin = linearize(glm, X, weights)
+        self.linearization = lin.printed() if printed else lin
+        with torch.no_grad():
+            self.covariance = glm.scaled_covariance(X, weights)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(P, P)."""
+        P = self.glm.theta.numel()
+        return P, P
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The parameters' type."""
+        return self.X.dtype
+
+    def __repr__(self) -> str:
+        return f"FisherOperator({self.glm!r}, N={len(self.X)}, P={self.shape[0]})"
+
+    @torch.no_grad()
+    def __matmul__(self, v: Float[Tensor, "P *K"]) -> Float[Tensor, "P *K"]:
+        """F v for one vector, or for the columns of a matrix."""
+        if v.ndim == 2:
+            return torch.stack([self @ column for column in v.unbind(1)], 1)
+        lin = self.linearization
+        return self.glm.pack(*lin.pull(self.covariance.times(lin.push(*self.glm.unpack(v)))))
+
+    def to_dense(self) -> Float[Tensor, "P P"]:
+        """The matrix, by its closed form."""
+        return (printed_eq13 if self.printed else fisher)(self.glm, self.X, self.weights)
+
+    def to_scipy(self) -> LinearOperator:
+        """A `scipy.sparse.linalg.LinearOperator` on NumPy vectors: for `eigsh`, `cg`, `svds`."""
+        from scipy.sparse.linalg import LinearOperator
+
+        def product(v):  # type: ignore[no-untyped-def]
+            return (self @ torch.as_tensor(v, dtype=self.dtype, device=self.X.device)).cpu().numpy()
+
+        dtype = torch.empty(0, dtype=self.dtype).numpy().dtype
+        return LinearOperator(self.shape, matvec=product, rmatvec=product, matmat=product, dtype=dtype)
+
+    @torch.no_grad()
+    def diagonal(self) -> Float[Tensor, " P"]:
+        """The diagonal of F: column norms of its factor, squared."""
+        total = self.X.new_zeros(self.shape[0])
+        for block in row_blocks(self.linearization, self.covariance, self._cases()):
+            total += block.square().sum(0)
+        return total
+
+    def trace(self) -> float:
+        """The sum of the eigenvalues of F."""
+        return float(self.diagonal().sum())
+
+    def solve(self, v: Float[Tensor, " P"], damping: float) -> Float[Tensor, " P"]:
+        r"""$(F + \lambda I)^{-1}v$ by Cholesky on the smaller side: P parameters or NH outputs.
+
+        Args:
+            v: right side, such as a gradient. damping: $\lambda > 0$, in the units of F.
+
+        Raises:
+            ValueError: damping that is not positive (F of a normalized model is singular), or both sides
+                beyond 20,000: use `scipy.sparse.linalg.cg` on `to_scipy()`.
+        """
+        if not 0 < damping < float("inf"):
+            raise ValueError(f"damping is {damping}; F is singular for normalized models, give a number > 0")
+        P, rows = self.shape[0], self.covariance_rows
+        if min(P, rows) > MAX_SIDE:
+            raise ValueError(
+                f"P = {P} parameters and N H = {rows} outputs both pass {MAX_SIDE}; "
+                "use scipy.sparse.linalg.cg on to_scipy(), or fewer cases"
+            )
+        if P > rows:
+            return woodbury_solve(self.glm, self.linearization, self.covariance, v, damping)
+        F = self.to_dense()
+        F.diagonal().add_(damping)
+        return torch.cholesky_solve(v[:, None], torch.linalg.cholesky(F)).squeeze(1)
+
+    def null_space(self, tolerance: float | None = None) -> NullSpace:
+        """Directions that no case sees, the singular values behind the count, and the gap between them."""
+        return null_space(self.linearization, self.covariance, tolerance)
+
+    @property
+    def covariance_rows(self) -> int:
+        """NH, the rows of the factor of F."""
+        return self.linearization.unit.numel()
+
+    def _cases(self) -> int:
+        return max(1, CHUNK_NUMBERS // (self.linearization.unit.shape[1] * self.shape[0]))

@@ -1,0 +1,68 @@
+r"""The directions that a model cannot see: the null space of its Fisher information."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.covariance import OutputCovariance
+from lnlib.fisher.factor import plain_norms, row_blocks
+from lnlib.fisher.linearization import Linearization
+
+__all__ = ["NullSpace", "null_space"]
+
+BLOCK_NUMBERS = 2**23
+
+
+@dataclass(frozen=True)
+class NullSpace:
+    """Parameter directions that change no output distribution to first order, and how sure that count is.
+
+    Attributes:
+        basis: orthonormal columns, (P, nullity).
+        singular_values: of the column-scaled factor B, descending, P of them (zeros where B has fewer rows).
+        tolerance: singular values at or below it count as 0.
+        gap: smallest singular value kept over the largest one dropped: 1e8 and more is beyond doubt, below 100
+            the rank depends on the tolerance. Infinite where nothing, or exactly 0, is dropped.
+    """
+
+    basis: Float[Tensor, "P K"]
+    singular_values: Float[Tensor, " P"]
+    tolerance: float
+    gap: float
+
+    @property
+    def nullity(self) -> int:
+        """The dimension of the null space."""
+        return self.basis.shape[1]
+
+    def __repr__(self) -> str:
+        return f"NullSpace(nullity={self.nullity} of {len(self.basis)}, gap={self.gap:.1e})"
+
+
+@torch.no_grad()
+def null_space(lin: Linearization, C: OutputCovariance, tolerance: float | None = None) -> NullSpace:
+    r"""Null space of $F = B^\top B$ from the singular values of B with columns of comparable size.
+
+    Columns are divided by their norm before the projections of the normalization, so that neither the units of
+    a feature nor a cancellation to 0 changes the rank. A triangular factor is carried over blocks of cases.
+    `tolerance` is relative to the largest singular value; default max(NH, P) times the unit round-off.
+    """
+    size = plain_norms(lin, C)
+    size = torch.where(size > 0, size, 1)
+    P, rows = len(size), lin.unit.numel()
+    R = lin.X.new_empty(0, P)
+    for block in row_blocks(lin, C, max(1, BLOCK_NUMBERS // (lin.unit.shape[1] * P))):
+        R = torch.linalg.qr(torch.cat([R, block / size]), mode="r").R
+    _, values, V = torch.linalg.svd(R, full_matrices=True)
+    values = torch.cat([values, values.new_zeros(P - len(values))])
+    relative = max(rows, P) * torch.finfo(R.dtype).eps if tolerance is None else tolerance
+    threshold = relative * float(values[0])
+    rank = int((values > threshold).sum())
+    dropped = float(values[rank]) if rank < P else 0.0
+    gap = float(values[rank - 1]) / dropped if rank and dropped else float("inf")
+    basis = torch.linalg.qr(V[rank:].mT / size[:, None]).Q
+    return NullSpace(basis, values, threshold, gap)
