@@ -214,11 +214,16 @@ class Table:
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{escape(c)}</th>' for c in self.header)
-        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in r) + "</tr>" for r in self.rows)
+        body = "".join(f"<tr>{''.join(map(self._cell, self.header, row))}</tr>" for row in self.rows)
         return (
             f'<div class="lnlib-table" tabindex="0"><table class="table"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>"
         )
+
+    @staticmethod
+    def _cell(column: str, text: str) -> str:
+        """A cell that carries its column's name: on a phone, rows become cards and the head is not seen."""
+        return f'<td data-column="{escape(column)}">{escape(text)}</td>'
 
 
 def table(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:

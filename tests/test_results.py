@@ -223,7 +223,7 @@ def test_a_table_says_what_was_measured_and_on_what_condition_it_holds() -> None
 def test_cells_break_neither_markdown_nor_html() -> None:
     shown = Table(["a"], [["|x| < 1 & <b>"]])
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
-    assert "<td>|x| &lt; 1 &amp; &lt;b&gt;</td>" in shown._repr_html_()
+    assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
 
 
 def test_the_examples_in_the_docstrings_run() -> None:

@@ -180,8 +180,10 @@ def _linked_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
     """HTML of a table whose rows begin with the address that their second cell links to."""
     head = "".join(f'<th scope="col">{escape(c)}</th>' for c in header)
     body = "".join(
-        f'<tr><td><a href="{escape(link)}">{escape(first)}</a></td>'
-        + "".join(f"<td>{escape(c)}</td>" for c in rest)
+        f'<tr><td data-column="{escape(header[0])}"><a href="{escape(link)}">{escape(first)}</a></td>'
+        + "".join(
+            f'<td data-column="{escape(h)}">{escape(c)}</td>' for h, c in zip(header[1:], rest, strict=True)
+        )
         + "</tr>"
         for link, first, *rest in rows
     )
