@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lnlib.results import Claim, load_claims, load_evidence, table
+from lnlib.results import Claim, load_claims, load_evidence, table, tally
 from lnlib.rows import SCALES, book_dir, results_dir
 
 __all__ = ["main", "readme_table", "record", "replace_between_marks"]
@@ -41,9 +41,13 @@ def replace_between_marks(text: str, mark: str, content: str) -> str:
 
 
 def readme_table(folder: Path) -> str:
-    """The README's result table: every claim with the verdict of the committed rows at book scale."""
+    """The README's results, by the committed rows at book scale: the count of each verdict, and what does
+    not simply hold."""
     claims = load_claims()
-    return "\n" + table(claims, load_evidence(claims, scale="book", folder=folder)).to_markdown() + "\n"
+    evidence = load_evidence(claims, scale="book", folder=folder)
+    others = [c for c in claims if c.id not in evidence or evidence[c.id].verdict != "holds"]
+    parts = [tally(claims, evidence), "Those that do not simply hold:", table(others, evidence)]
+    return "\n" + "\n\n".join(p if isinstance(p, str) else p.to_markdown() for p in parts) + "\n"
 
 
 def main(argv: Sequence[str]) -> int:

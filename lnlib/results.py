@@ -26,6 +26,7 @@ __all__ = [
     "load_claims",
     "load_evidence",
     "table",
+    "tally",
 ]
 
 VERDICTS = (
@@ -239,6 +240,12 @@ def table(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:
         measured = f"{c.quantity}: {_number(e, c.unit)} (needs {needs}{paper})" if e else "-"
         rows.append([c.source, c.says, measured, verdict])
     return Table(["Where", "The paper says", "We measured", "Verdict"], rows)
+
+
+def tally(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:
+    """How many claims have each verdict, in the order of `VERDICTS`; verdicts that none has are left out."""
+    verdicts = [evidence[c.id].verdict if c.id in evidence else "not attempted" for c in claims]
+    return Table(["Verdict", "Statements"], [[v, str(verdicts.count(v))] for v in VERDICTS if v in verdicts])
 
 
 def _number(e: Evidence, unit: str = "") -> str:

@@ -48,7 +48,18 @@ def test_rows_are_recorded_and_shown_in_the_readme(checkout: Path) -> None:
     assert sorted(f.name for f in (checkout / "book/results/book").iterdir()) == ["page.csv", "page.json"]
     text = (checkout / "README.md").read_text(encoding="utf-8")
     assert text == f"before <!-- claims -->{readme_table(checkout / 'book/results')}<!-- /claims --> after"
-    assert "| error: 1e-16 (needs ≤ 1e-12) | holds |" in text
+    assert "| holds | 1 |" in text
+    assert "| error: 1e-16" not in text, "the README lists what does not simply hold"
+
+
+def test_the_readme_lists_what_does_not_hold(checkout: Path) -> None:
+    page = Ledger("page", scale="book", claims=load_claims(checkout / "book" / "claims.toml"))
+    page.measure("a", 1.0)
+    page.show()
+    assert main(["claims", "--record", "--readme"]) == 0
+    text = (checkout / "README.md").read_text(encoding="utf-8")
+    assert "| not reproduced | 1 |" in text
+    assert "| error: 1 (needs ≤ 1e-12) | not reproduced |" in text
 
 
 def test_nothing_to_record_is_status_1(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:

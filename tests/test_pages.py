@@ -161,7 +161,7 @@ def test_the_ledger_on_a_page_gives_every_claim_a_verdict():
                     verdict = row.find_all("td")[-1].get_text()
                     assert verdict.startswith(VERDICTS), verdict
                     rows += 1
-    assert rows >= 2 * len(load_claims()), "each chapter shows its claims, and section 1 shows all"
+    assert rows >= 2 * len(load_claims()), "each chapter shows its claims, and the ledger shows all"
 
 
 class _Headings(HTMLParser):

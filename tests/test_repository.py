@@ -68,6 +68,12 @@ def test_every_claim_is_measured_on_a_page_that_exists():
         assert claim.id in page.read_text(encoding="utf-8"), f"{claim.page} never measures {claim.id}"
 
 
+def test_the_ledger_page_has_every_page_that_measures_a_claim():
+    text = (ROOT / "book" / "ledger.md").read_text(encoding="utf-8")
+    pages = {claim.page for claim in load_claims(ROOT / "book" / "claims.toml")}
+    assert sorted(re.findall(r"^:page: (\w+)$", text, flags=re.MULTILINE)) == sorted(pages)
+
+
 def test_the_readme_shows_the_committed_verdicts():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     fresh = replace_between_marks(text, "claims", readme_table(ROOT / "book" / "results"))

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
 from importlib import metadata
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import nbformat
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -25,7 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
 from figures import add_dark_twins, link_drawn_data, link_full_size
-from lnlib.results import Claim, Evidence, load_claims, load_evidence, table
+from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, tally
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
@@ -149,7 +150,7 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
 class _DependentDirective(SphinxDirective):
     """A directive whose page is read again whenever any notebook ran anew."""
 
-    option_spec: ClassVar = {"section": str}
+    option_spec: ClassVar = {"page": str, "count": directives.flag}
 
     def _depend(self) -> None:
         self.env.metadata[self.env.docname][DEPENDENT] = "yes"
@@ -163,20 +164,26 @@ class _DependentDirective(SphinxDirective):
 
 
 class ClaimsDirective(_DependentDirective):
-    """`{claims}`: the ledger with today's verdicts, each row linked to the page that measures it."""
+    """`{claims}`: the ledger with today's verdicts, each row linked to the page that measures it.
+
+    `:page:` keeps one page's claims; `:count:` shows how many claims have each verdict instead.
+    """
 
     def run(self) -> list[nodes.Node]:
         self._depend()
         claims = load_claims(BOOK / "claims.toml")
-        if section := self.options.get("section"):
-            claims = [c for c in claims if c.section == section]
+        if page := self.options.get("page"):
+            claims = [c for c in claims if c.page == page]
+        if "count" in self.options:
+            counts = tally(claims, self._evidence(claims))
+            return [nodes.raw("", counts._repr_html_(), format="html")]
         shown = table(claims, self._evidence(claims))
         for row, claim in zip(shown.rows, claims, strict=True):
             row.insert(0, f"{claim.page}.html")
         return [nodes.raw("", _linked_table(shown.header, shown.rows), format="html")]
 
 
-def _linked_table(header: Iterable[str], rows: Iterable[list[str]]) -> str:
+def _linked_table(header: Sequence[str], rows: Iterable[list[str]]) -> str:
     """HTML of a table whose rows begin with the address that their second cell links to."""
     head = "".join(f'<th scope="col">{escape(c)}</th>' for c in header)
     body = "".join(
