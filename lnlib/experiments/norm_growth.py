@@ -1,0 +1,150 @@
+r"""Section 5.2.2, measured: how the norm of normalized weights grows while a network learns.
+
+A network of one hidden layer whose summed inputs are normalized without epsilon, so that its hidden weights W
+have an invisible length. Plain stochastic gradient descent, with or without weight decay on W:
+$W \leftarrow (1 - \lambda\rho)W - \rho\,\nabla L$ at learning rate $\rho$ and decay $\lambda$.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from lnlib.normalize import batch_norm, layer_norm, weight_norm
+from lnlib.training import generators, torch_threads
+
+__all__ = ["METHODS", "Walk", "settled", "summed_inputs", "train"]
+
+Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
+METHODS = ("none", "batch", "weight", "layer")
+REST = 0.1  # learning rate of all parameters but W
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What one run's hidden weights did, update by update.
+
+    Attributes:
+        rate, decay: of the run.
+        length: norm of what the model sees of W before each update (under layer norm: W less its mean row).
+        gradient: norm of W's gradient.
+        angle: by which the update turned W, in radians.
+        loss: of the mini-batch.
+    """
+
+    rate: float
+    decay: float
+    length: Float[np.ndarray, " updates"]
+    gradient: Float[np.ndarray, " updates"]
+    angle: Float[np.ndarray, " updates"]
+    loss: Float[np.ndarray, " updates"]
+
+    @property
+    def effective_rate(self) -> Float[np.ndarray, " updates"]:
+        r"""$\rho/\|W\|^2$, the learning rate of the direction $W/\|W\|$."""
+        return self.rate / self.length**2
+
+    @property
+    def unit_gradient(self) -> Float[np.ndarray, " updates"]:
+        r"""$\|\nabla L\|\,\|W\|$, the norm of the gradient at the same direction and length 1."""
+        return self.gradient * self.length
+
+
+def summed_inputs(
+    method: str, x: Float[Tensor, "N D"], W: Float[Tensor, "H D"], g: Float[Tensor, " H"]
+) -> Float[Tensor, "N H"]:
+    """Normalized summed inputs times the gain, Eq. (5) without its bias; "none" has no gain.
+
+    Raises ValueError for a method that is not one of `METHODS`.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; use one of {', '.join(METHODS)}")
+    if method == "weight":
+        return x @ weight_norm(W, g).T
+    a = x @ W.T
+    if method == "none":
+        return a
+    return (layer_norm if method == "layer" else batch_norm)(a, g, eps=0.0)
+
+
+def train(
+    cases: Cases,
+    method: str,
+    seed: int,
+    *,
+    rate: float,
+    updates: int,
+    decay: float = 0.0,
+    scale: float = 1.0,
+    units: int = 100,
+    batch: int = 64,
+    pinned: bool = False,
+) -> Walk:
+    r"""Train from weights of one seed and record the walk of W.
+
+    Args:
+        cases: inputs and their labels (0 to 9).
+        method: one of `METHODS`.
+        rate, updates, batch: of plain stochastic gradient descent.
+        decay: $\lambda$, of W only.
+        scale: multiplies W at the start, which a normalized network does not see.
+        pinned: bring W back to its first length after each update, as if its norm did not grow.
+    """
+    x, y = cases
+    initial, order = generators(seed)
+    D = x.shape[1]
+    W = scale * torch.randn(units, D, generator=initial) / D**0.5
+    V = torch.randn(10, units, generator=initial) / units**0.5
+    start = [W, torch.ones(units), torch.zeros(units), V, torch.zeros(10)]
+    parameters = [p.requires_grad_() for p in start]
+    rows = []
+    with torch_threads(1):  # so small a network gains nothing from more, and its numbers would depend on it
+        for _ in range(updates):
+            drawn = torch.randint(len(x), (batch,), generator=order)
+            loss = _loss(method, x[drawn], y[drawn], parameters)
+            gradients = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
+            before = _seen(method, W)
+            with torch.no_grad():
+                W *= 1 - rate * decay
+                for p, gradient in zip(parameters, gradients, strict=True):
+                    p -= (rate if p is W else REST) * gradient
+                if pinned:
+                    W *= before.norm() / _seen(method, W).norm()
+            after = _seen(method, W)
+            rows.append((before.norm(), gradients[0].norm(), _angle(before, after), loss.detach()))
+    return Walk(rate, decay, *torch.tensor(rows).double().numpy().T)
+
+
+def settled(walk: Walk) -> float:
+    r"""Mean of $\|W\|^4$ over its theoretical equilibrium, in the second half of a run with weight decay.
+
+    In equilibrium the update adds $\rho^2\|\nabla L\|^2$ and the decay takes $2\rho\lambda\|W\|^2$, so that
+    $\|W\|^4 = \rho\,E[\|W\|^2\|\nabla L\|^2]/(2\lambda)$.
+
+    Raises ValueError for a run without weight decay, whose norm never settles.
+    """
+    if walk.decay <= 0:
+        raise ValueError(f"decay is {walk.decay}; without weight decay the norm grows for ever")
+    half = slice(len(walk.length) // 2, None)
+    theory = walk.rate * np.mean(walk.unit_gradient[half] ** 2) / (2 * walk.decay)
+    return float(np.mean(walk.length[half] ** 4) / theory)
+
+
+def _loss(method: str, x: Tensor, y: Tensor, parameters: list[Tensor]) -> Tensor:
+    W, g, b, V, c = parameters
+    return cross_entropy(torch.relu(summed_inputs(method, x, W, g) + b) @ V.T + c, y)
+
+
+def _seen(method: str, W: Tensor) -> Tensor:
+    """The part of W that the model can see, which excludes the mean row under layer norm."""
+    W = W.detach().clone()
+    return W - W.mean(0) if method == "layer" else W
+
+
+def _angle(one: Tensor, two: Tensor) -> Tensor:
+    """The angle between two arrays, accurate for small ones."""
+    u, v = one / one.norm(), two / two.norm()
+    return 2 * torch.atan2((u - v).norm(), (u + v).norm())
