@@ -1,6 +1,8 @@
 """The literal equations against each other and against exact rational arithmetic."""
 
 import doctest
+import importlib
+import pkgutil
 from fractions import Fraction
 
 import numpy as np
@@ -81,7 +83,51 @@ def test_the_two_normalizations_of_the_same_numbers_differ() -> None:
     assert np.abs(eq.eq2(a, np.ones(3)) - np.array(by_case)).max() > 0.25
 
 
+def layer(seed: int, H: int = 5, D: int = 3) -> tuple[np.ndarray, ...]:
+    """W, x, g, b and gamma of one layer."""
+    rng = np.random.default_rng(seed)
+    return (
+        rng.normal(size=(H, D)),
+        rng.normal(size=D),
+        rng.normal(size=H),
+        rng.normal(size=H),
+        rng.normal(size=D),
+    )
+
+
+@given(st.integers(0, 99), st.floats(0.01, 100))
+def test_eqs_6_and_7_hold_for_every_positive_factor(seed: int, delta: float) -> None:
+    W, x, g, b, gamma = layer(seed)
+    # summed inputs near 1 beside a common shift of up to 100 times their size: a few hundred roundings
+    assert_allclose(*eq.eq6(W, x, g, b, np.tanh, delta, gamma), rtol=0, atol=1e-10)
+    assert_allclose(*eq.eq7(W, x, g, b, np.tanh, delta), rtol=0, atol=1e-12)
+
+
+@given(st.integers(0, 99), st.floats(-100, -0.01))
+def test_a_negative_factor_turns_the_sign_that_eqs_6_and_7_print_as_kept(seed: int, delta: float) -> None:
+    W, x, g, b, gamma = layer(seed)
+    linear = lambda z: z  # noqa: E731
+    for h_prime, h in (eq.eq6(W, x, g, b, linear, delta, gamma), eq.eq7(W, x, g, b, linear, delta)):
+        assert_allclose(h_prime - b, -(h - b), rtol=0, atol=1e-9)  # as above
+        assert np.abs(h_prime - h).max() > 0.1
+
+
+def test_eq6_moves_every_row_by_the_same_vector_and_no_row_by_its_own() -> None:
+    # h depends on gamma if gamma is added to the columns instead, W + gamma 1', which Eq. (6) does not say
+    W, x, g, b, _ = layer(0)
+    plain = eq.eq6(W, x, g, b, np.tanh, 1.0, np.zeros(3))[1]
+    by_column = W + np.arange(5.0)[:, None]
+    assert np.abs(eq.eq6(by_column, x, g, b, np.tanh, 1.0, np.zeros(3))[0] - plain).max() > 0.1
+
+
 def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(eq, extraglobs={"np": np})
-    assert results.attempted > 0
-    assert results.failed == 0
+    for module in pkgutil.iter_modules(eq.__path__, eq.__name__ + "."):
+        results = doctest.testmod(importlib.import_module(module.name))
+        assert results.attempted > 0
+        assert results.failed == 0
+
+
+def test_every_module_exports_its_equations_through_the_package() -> None:
+    modules = pkgutil.iter_modules(eq.__path__, eq.__name__ + ".")
+    names = [name for module in modules for name in importlib.import_module(module.name).__all__]
+    assert sorted(names) == sorted(eq.__all__)

@@ -1,12 +1,4 @@
-r"""The paper's numbered equations as literal float64 NumPy: the yardstick of everything else.
-
-One function per equation, as slow and as obvious as the print: no epsilon, no batching, no special
-cases. Only tests and chapters import this module. Where the print is wrong, the function computes what
-is printed and its docstring carries the erratum.
-
-*Source* Ba, Kiros, Hinton, "Layer Normalization", arXiv:1607.06450 (2016). Letters are the paper's:
-`a` summed inputs, `g` gain, `b` bias, `mu` and `sigma` the normalization scalars, `w_i` row i of `W`.
-"""
+r"""Sections 1 to 3 and the supplement's layer norm: Eqs. (1)-(3), (5), (15), (16)."""
 
 from collections.abc import Callable
 
