@@ -1,0 +1,55 @@
+"""Invariance (Section 5.1): the transformations of Table 1, the table measured, its cells proved.
+
+`table1` computes the table on a random layer, `measure` one cell on a layer of yours, and `prove` decides a
+cell for all layers. `eps_factor` says what an epsilon does to the re-scaling cells.
+"""
+
+from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns
+from lnlib.invariance.epsilon import EPS_DEFAULTS, EpsDefault, eps_factor
+from lnlib.invariance.groups import Transformation
+from lnlib.invariance.methods import METHODS, normalized, statistics, summed_inputs
+from lnlib.invariance.prover import Proof, prove, prove_eps_factor, prove_mixing, prove_table1
+from lnlib.invariance.table import CLEAR, Row, measure, rounding, table1
+from lnlib.invariance.transformations import (
+    AffineData,
+    AffineWeights,
+    MixUnits,
+    ScaleCases,
+    ScaleRows,
+    ShiftCases,
+    ShiftRows,
+    ShiftSummed,
+)
+
+__all__ = [
+    "BEYOND",
+    "CLEAR",
+    "COLUMNS",
+    "EPS_DEFAULTS",
+    "METHODS",
+    "PAPER",
+    "AffineData",
+    "AffineWeights",
+    "EpsDefault",
+    "MixUnits",
+    "Proof",
+    "Row",
+    "ScaleCases",
+    "ScaleRows",
+    "ShiftCases",
+    "ShiftRows",
+    "ShiftSummed",
+    "Transformation",
+    "columns",
+    "eps_factor",
+    "measure",
+    "normalized",
+    "prove",
+    "prove_eps_factor",
+    "prove_mixing",
+    "prove_table1",
+    "rounding",
+    "statistics",
+    "summed_inputs",
+    "table1",
+]

@@ -1,0 +1,90 @@
+"""The columns of Table 1 and ours, each as a transformation of a layer of given size."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.invariance.groups import Transformation
+from lnlib.invariance.transformations import (
+    AffineData,
+    AffineWeights,
+    MixUnits,
+    ScaleCases,
+    ScaleRows,
+    ShiftCases,
+    ShiftRows,
+    ShiftSummed,
+)
+
+__all__ = ["BEYOND", "COLUMNS", "PAPER", "columns"]
+
+COLUMNS = (
+    "weight matrix re-scaling",
+    "weight matrix re-centering",
+    "weight vector re-scaling",
+    "dataset re-scaling",
+    "dataset re-centering",
+    "single training case re-scaling",
+)
+BEYOND = (
+    "negative weight matrix re-scaling",
+    "per-row shift of the weights",
+    "per-case shift of the features",
+    "per-case shift of the summed inputs",
+    "permutation of the units",
+    "orthogonal mixing of the units",
+    "orthogonal mixing that keeps the mean",
+)
+# Table 1 as printed.
+PAPER = {
+    (norm, column): cell == "Invariant"
+    for norm, cells in {
+        "batch": ("Invariant", "No", "Invariant", "Invariant", "Invariant", "No"),
+        "weight": ("Invariant", "No", "Invariant", "No", "No", "No"),
+        "layer": ("Invariant", "Invariant", "No", "Invariant", "No", "Invariant"),
+    }.items()
+    for column, cell in zip(COLUMNS, cells, strict=True)
+}
+
+
+def columns(
+    delta: float, draw: Callable[..., Tensor], units: int, inputs: int, cases: int
+) -> dict[str, Transformation]:
+    """A transformation for every column, those of Table 1 first, then ours.
+
+    Args:
+        delta: the scale. One weight vector and one case are scaled in columns 3 and 6.
+        draw: called with sizes, returns a tensor of random numbers; the shifts are drawn by it.
+        units, inputs, cases: H, D, N.
+
+    >>> columns(2.0, torch.ones, units=3, inputs=2, cases=4)["single training case re-scaling"].scales
+    tensor([2., 1., 1., 1.])
+    """
+    eye = torch.eye(units, dtype=draw(1).dtype)
+    first_unit, first_case = (torch.ones(n, dtype=eye.dtype) for n in (units, cases))
+    first_unit[:1] = first_case[:1] = delta
+    v = draw(units)
+    named = (
+        AffineWeights(delta),
+        AffineWeights(shift=draw(inputs)),
+        ScaleRows(first_unit),
+        AffineData(delta),
+        AffineData(shift=draw(inputs)),
+        ScaleCases(first_case),
+        AffineWeights(-abs(delta)),
+        ShiftRows(draw(units)),
+        ShiftCases(draw(cases)),
+        ShiftSummed(draw(cases)),
+        MixUnits(eye.roll(1, 0)),
+        MixUnits(_reflection(v)),
+        MixUnits(_reflection(v - v.mean())),
+    )
+    return dict(zip(COLUMNS + BEYOND, named, strict=True))
+
+
+def _reflection(v: Float[Tensor, " H"]) -> Float[Tensor, "H H"]:
+    """I - 2 v v' / v'v, or the identity for v = 0."""
+    eye = torch.eye(len(v), dtype=v.dtype)
+    return eye if not v.any() else eye - 2 * torch.outer(v, v) / (v @ v)

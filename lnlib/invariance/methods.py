@@ -1,0 +1,161 @@
+r"""The normalizations as rows of Table 1: from weights and data to normalized summed inputs.
+
+==========  ====================================================================  ==================
+row         divides by                                                            in the paper
+==========  ====================================================================  ==================
+none        nothing                                                               Eq. (1)
+batch       each unit's standard deviation over the cases (and space)             Table 1
+weight      each weight vector's Euclidean norm                                   Table 1
+layer       each case's standard deviation over the units (and space)             Table 1
+rms         each case's root mean square over the units, no mean removed          (later)
+group       each case's standard deviation over a group of neighboring units      (later)
+instance    each case's standard deviation over space, unit by unit               (later)
+input       each case's standard deviation over its *features*, before W          Section 5.1, prose
+==========  ====================================================================  ==================
+
+A fully connected layer has no space, and there instance norm would divide 0 by 0. Its row of the table
+therefore gives each case several positions that share the weights, as the patches of a picture do in a
+convolution.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.invariance.groups import Transformation
+from lnlib.normalize import batch_norm, batch_norm_by, group_norm, instance_norm, layer_norm, rms_norm
+
+__all__ = ["METHODS", "Statistics", "normalized", "scales", "statistics", "summed_inputs"]
+
+METHODS = ("none", "batch", "weight", "layer", "rms", "group", "instance", "input")
+Statistics = tuple[Float[Tensor, " H"], Float[Tensor, " H"]]
+
+
+def summed_inputs(
+    norm: str,
+    W: Float[Tensor, "H D"],
+    X: Float[Tensor, "N *space D"],
+    *,
+    eps: float = 0.0,
+    input_bias: Float[Tensor, " H"] | None = None,
+    by: Transformation | None = None,
+) -> Float[Tensor, "N H *space"]:
+    r"""What the normalization of a row receives: $a_n = W x_n + \beta$, units before space.
+
+    *Source* Eq. (1). The bias $\beta$ *inside* is ours: the paper adds its bias after the normalization.
+
+    Args:
+        norm: a row of the table; for "input" the features are layer-normalized first.
+        W, X: weights, data.
+        eps: for the normalization of the features.
+        input_bias: $\beta$; 0 where left out.
+        by: a transformation of weights, data or summed inputs, applied on the way.
+
+    Raises:
+        ValueError: the method is unknown.
+
+    >>> summed_inputs("layer", torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([[11.,  4.]])
+    """
+    if norm not in METHODS:
+        raise ValueError(f"no normalization is called {norm!r}; choose one of {METHODS}")
+    by = by or Transformation()
+    W, X = by.weights(W), by.data(X)
+    if norm == "input":
+        X = layer_norm(X, eps=eps)
+    a = X @ W.T
+    if input_bias is not None:
+        a = a + input_bias
+    return by.summed(a.movedim(-1, 1))
+
+
+def normalized(
+    norm: str,
+    W: Float[Tensor, "H D"],
+    X: Float[Tensor, "N *space D"],
+    *,
+    eps: float = 0.0,
+    input_bias: Float[Tensor, " H"] | None = None,
+    groups: int = 2,
+    frozen: Statistics | None = None,
+    by: Transformation | None = None,
+) -> Float[Tensor, "N H *space"]:
+    r"""The normalized summed inputs of a layer, before gain, bias and non-linearity.
+
+    $\bar a = (a - \mu)/\sqrt{\sigma^2 + \epsilon}$ with the statistics of the row.
+
+    *Source* Eq. (5) with $g = 1$, $b = 0$.
+
+    Args:
+        norm: a row of the table.
+        W, X, eps, input_bias, by: as for :func:`summed_inputs`. Weight norm has no eps: it divides by
+            $\lVert w_i\rVert$, a number that is 0 for a useless unit only.
+        groups: for "group", how many groups of neighboring units.
+        frozen: for "batch", stored means and variances to use in place of those of the cases.
+
+    Raises:
+        ValueError: the method is unknown; and whatever the normalization refuses.
+
+    >>> W, X = torch.eye(2), torch.tensor([[3.0, 4.0], [0.0, 2.0]])
+    >>> normalized("layer", W, X), normalized("layer", W, X, by=Transformation())
+    (tensor([[-1.,  1.],
+            [-1.,  1.]]), tensor([[-1.,  1.],
+            [-1.,  1.]]))
+    """
+    a = summed_inputs(norm, W, X, eps=eps, input_bias=input_bias, by=by)
+    match norm:
+        case "batch" if frozen is not None:
+            return batch_norm_by(a, *frozen, eps=eps)
+        case "batch":
+            return batch_norm(a, eps=eps)
+        case "weight":
+            return a / scales(norm, a, W if by is None else by.weights(W))
+        case "layer":
+            return layer_norm(a.flatten(1), eps=eps).reshape(a.shape)
+        case "rms":
+            return rms_norm(a.flatten(1), eps=eps).reshape(a.shape)
+        case "group":
+            return group_norm(a, groups, eps=eps)
+        case "instance":
+            return instance_norm(a, eps=eps)
+        case _:
+            return a
+
+
+def statistics(a: Float[Tensor, "N H *space"]) -> Statistics:
+    """Mean and biased variance of each unit over the cases and space: what batch norm freezes.
+
+    >>> statistics(torch.tensor([[1.0, 0.0], [3.0, 8.0]]))
+    (tensor([2., 4.]), tensor([ 1., 16.]))
+    """
+    others = [axis for axis in range(a.ndim) if axis != 1]
+    return a.mean(others), a.var(others, correction=0)
+
+
+def scales(
+    norm: str, a: Float[Tensor, "N H *space"], W: Float[Tensor, "H D"], groups: int = 2
+) -> Float[Tensor, "..."]:
+    """What each summed input is divided by without eps, in a shape that divides `a`.
+
+    For "none" and "input" that is nothing: 1.
+
+    >>> scales("batch", torch.tensor([[1.0, 0.0], [3.0, 8.0]]), torch.eye(2))
+    tensor([[1., 4.]])
+    """
+    inner = list(range(1, a.ndim))
+    match norm:
+        case "batch":
+            return a.std([0, *inner[1:]], correction=0, keepdim=True)
+        case "weight":
+            return W.norm(dim=1).view(-1, *[1] * (a.ndim - 2))
+        case "layer":
+            return a.std(inner, correction=0, keepdim=True)
+        case "rms":
+            return a.square().mean(inner, keepdim=True).sqrt()
+        case "group":
+            std = a.reshape(len(a), groups, -1).std(-1, correction=0)
+            return std.repeat_interleave(a.shape[1] // groups, 1).view(*a.shape[:2], *[1] * (a.ndim - 2))
+        case "instance":
+            return a.std(inner[1:], correction=0, keepdim=True)
+        case _:
+            return torch.ones_like(a)

@@ -1,0 +1,404 @@
+"""Table 1 of the paper, computed and proved; what breaks its cells; and its neighbors."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lnlib import batch_norm, invariance, layer_norm, rms_norm, weight_norm
+from lnlib.invariance import (
+    BEYOND,
+    CLEAR,
+    COLUMNS,
+    EPS_DEFAULTS,
+    METHODS,
+    PAPER,
+    AffineData,
+    AffineWeights,
+    MixUnits,
+    ScaleCases,
+    ScaleRows,
+    ShiftCases,
+    ShiftRows,
+    ShiftSummed,
+    eps_factor,
+    measure,
+    normalized,
+    table1,
+)
+
+RESCALING = {column for column in COLUMNS if column.endswith("re-scaling")}
+
+
+def draw(*sizes: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def broken(**conditions: object) -> set[tuple[str, str]]:
+    """The cells of Table 1 that the paper calls invariant and that are not, under conditions."""
+    return {row[:2] for row in table1(**conditions) if row.paper and not row.invariant}
+
+
+def invariant_cells(norm: str) -> set[str]:
+    return {cell for (method, cell), verdict in PAPER.items() if method == norm and verdict}
+
+
+# ---------------------------------------------------------------- the table
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([1e-3, 0.5, 1.1, 2.7, 1e3]),
+    st.sampled_from([(3, 2, 4), (8, 5, 7), (20, 30, 10)]),
+    st.sampled_from([torch.float64, torch.float32]),
+)
+def test_all_eighteen_cells_agree_with_the_paper(seed, delta, sizes, dtype):
+    units, inputs, cases = sizes
+    rows = table1(delta=delta, dtype=dtype, units=units, inputs=inputs, cases=cases, seed=seed)
+    assert len(rows) == 18
+    assert {row[:2] for row in rows} == set(PAPER)
+    assert [row.invariant for row in rows] == [row.paper for row in rows]
+    for row in rows:  # what holds stays within rounding, which is small; what does not, fails by a margin
+        if row.paper:
+            assert row.max_relative_change <= row.tolerance <= CLEAR / 10
+        else:
+            assert row.max_relative_change > max(CLEAR, 10 * row.tolerance)
+
+
+def test_fields_of_a_row_come_in_the_agreed_order():
+    row = table1(("layer",), transformations=["weight vector re-scaling"])[0]
+    norm, transformation, invariant, change, *_ = row
+    assert (norm, transformation, invariant) == ("layer", "weight vector re-scaling", False)
+    assert change == row.max_relative_change
+    assert row.paper is False
+    assert row.verdict == "no"
+
+
+def test_the_tolerance_is_not_a_hundred_thousand_times_too_wide():
+    rows = [row for row in table1(METHODS, transformations=COLUMNS + BEYOND) if row.invariant]
+    # Between the rounding that happens and the bound on it: a factor of some hundreds.
+    assert max(row.max_relative_change / row.tolerance for row in rows) > 1e-5
+    assert max(row.tolerance for row in rows) < 1e-10
+
+
+@pytest.mark.parametrize("norm", ["batch", "weight", "layer"])
+def test_the_rows_use_the_normalizations_of_the_library(norm):
+    W, X = draw(6, 4), draw(5, 4, seed=1)
+    theirs = {
+        "batch": batch_norm(X @ W.T, eps=0.1),
+        "weight": X @ weight_norm(W).T,
+        "layer": layer_norm(X @ W.T, eps=0.1),
+    }
+    torch.testing.assert_close(normalized(norm, W, X, eps=0.1), theirs[norm], rtol=0, atol=1e-13)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 1000))
+def test_two_units_are_a_sign_and_the_table_still_stands(seed):
+    # Over 200 cases some signs turn, so that the cells that say No are seen to.
+    rows = table1(("layer",), units=2, cases=200, seed=seed)
+    assert [row.invariant for row in rows] == [row.paper for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("norm", "sizes"),
+    [
+        ("layer", {"units": 1}),
+        ("batch", {"cases": 1}),
+        ("group", {"units": 2, "groups": 2}),
+        ("instance", {"positions": 1}),
+    ],
+)
+def test_a_layer_that_normalizes_to_zero_is_refused(norm, sizes):
+    with pytest.raises(ValueError, match=rf"{norm} norm makes every summed input .* at least 2"):
+        table1((norm,), **sizes)
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"delta": 0}, "delta = 0 would erase .* 2.7"),
+        ({"delta": 1}, "delta = 1 would change nothing"),
+        ({"norms": ["bath"]}, "no method is called 'bath'; choose out of"),
+        ({"transformations": ["weight"]}, "no transformation is called 'weight'"),
+        ({"cases": 0}, "no change of 0 cases"),
+        ({"layers": 0}, "layers = 0 leaves nothing to measure"),
+        ({"eps": -1.0}, "eps is added to a variance"),
+    ],
+)
+def test_wrong_arguments_are_named_with_their_fix(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        table1(**arguments)
+
+
+def test_half_precision_gives_no_verdict_but_an_error():
+    with pytest.raises(ArithmeticError, match=r"use torch.float64"):
+        table1(dtype=torch.bfloat16)
+
+
+def test_nan_in_the_data_gives_no_verdict_but_an_error():
+    X = draw(4, 3)
+    X[1, 2] = math.nan
+    with pytest.raises(ArithmeticError, match="change nan"):
+        measure("layer", AffineWeights(2.0), draw(5, 3), X)
+
+
+# ---------------------------------------------------------------- its conditions
+
+
+@settings(max_examples=30)
+@given(st.floats(-1e3, -1e-3), st.integers(0, 100))
+def test_a_negative_scale_flips_every_sign_and_nothing_else(delta, seed):
+    rows = table1(delta=delta, seed=seed)
+    for row in rows:
+        if row.paper:
+            assert row.equivariant, row
+            assert row.max_relative_error <= row.tolerance
+            assert row.invariant == (row.transformation not in RESCALING)
+    W, X = draw(6, 4, seed=seed), draw(5, 4, seed=seed + 1)
+    flipped = normalized("layer", W, X, by=AffineWeights(-2.0))
+    # A power of two scales without rounding: the flip is exact to the last bit.
+    assert torch.equal(flipped, -normalized("layer", W, X))
+
+
+def test_frozen_statistics_break_every_cell_that_batch_norm_had_and_no_other():
+    assert broken(frozen=True) == {("batch", cell) for cell in invariant_cells("batch")}
+
+
+def test_a_bias_inside_breaks_the_rescaling_of_layer_and_weight_norm_only():
+    cells = {
+        (norm, cell) for norm in ("layer", "weight") for cell in invariant_cells(norm) if cell in RESCALING
+    }
+    assert broken(input_bias=1.0) == cells
+
+
+def test_eps_breaks_the_rescaling_of_batch_and_layer_norm_only_and_by_little():
+    cells = {
+        (norm, cell) for norm in ("layer", "batch") for cell in invariant_cells(norm) if cell in RESCALING
+    }
+    assert broken(eps=1e-5) == cells
+    assert all(row.verdict == "nearly" for row in table1(eps=1e-5) if row[:2] in cells)
+    assert all(row.verdict == "no" for row in table1(eps=10.0) if row[:2] in cells)
+
+
+@given(
+    st.floats(1e-12, 1e2),
+    st.floats(1e-2, 1e2),
+    st.booleans(),
+    st.sampled_from(["batch", "layer", "rms", "group", "instance"]),
+)
+def test_the_factor_of_eps_is_exact(eps, delta, negative, norm):
+    delta = -delta if negative else delta
+    W, X = draw(6, 4), draw(5, *((3,) if norm == "instance" else ()), 4, seed=1)
+    a = invariance.summed_inputs(norm, W, X)
+    power = invariance.methods.scales(norm, a, W).square()
+    before, after = normalized(norm, W, X, eps=eps), normalized(norm, W, X, eps=eps, by=AffineWeights(delta))
+    # A few dozen roundings of 1e-16, amplified at most tenfold by the statistics of this layer.
+    torch.testing.assert_close(after / before, eps_factor(power, eps, delta).expand_as(a), rtol=1e-12, atol=0)
+
+
+def test_the_factor_of_eps_knows_its_limits():
+    one, tiny = torch.ones(1, dtype=torch.float64), torch.full((1,), 1e-30, dtype=torch.float64)
+    assert eps_factor(one, 0.0, 2.7) == 1
+    assert eps_factor(one, 0.0, -2.7) == -1
+    assert eps_factor(tiny, 1.0, 2.7) == pytest.approx(2.7)  # nothing is normalized any more
+    assert eps_factor(torch.zeros(1), 0.0, 2.0).isnan()
+    # To first order in eps / variance
+    assert float(eps_factor(one, 1e-6, 2.0)) - 1 == pytest.approx(0.5e-6 * (1 - 1 / 4), rel=1e-5)
+
+
+def test_weight_norm_has_no_eps():
+    W, X = draw(6, 4), draw(5, 4)
+    assert torch.equal(normalized("weight", W, X, eps=1.0), normalized("weight", W, X))
+
+
+@pytest.mark.parametrize("arguments", [(1.0, 1e-5, 0.0), (1.0, -1e-5, 2.0), (-1.0, 1e-5, 2.0)])
+def test_the_factor_of_eps_refuses_what_has_no_meaning(arguments):
+    with pytest.raises(ValueError, match="eps_factor: needs"):
+        eps_factor(torch.tensor([arguments[0]]), *arguments[1:])
+
+
+def test_the_defaults_of_twelve_programs_or_more_are_known():
+    assert len({default.program for default in EPS_DEFAULTS}) == len(EPS_DEFAULTS) >= 12
+    assert {default.eps for default in EPS_DEFAULTS} == {1e-3, 1e-5, 1e-6, 1e-12}
+    ours = torch.nn.LayerNorm(1).eps
+    assert next(d.eps for d in EPS_DEFAULTS if d.program == "PyTorch") == ours
+
+
+# ---------------------------------------------------------------- rows and columns beyond the paper
+
+
+EXPECTED = {
+    # - no, + invariant, ~ equivariant: columns of Table 1, then BEYOND
+    "none": "------" + "----~~~",
+    "batch": "+-+++-" + "~---~--",
+    "weight": "+-+---" + "~---~--",
+    "layer": "++-+-+" + "~--+~-~",
+    "rms": "+--+-+" + "~---~~~",
+    "group": "++-+-+" + "~--+---",
+    "instance": "+-++++" + "~-++~--",
+    "input": "---+-+" + "-++-~~~",
+}
+
+
+@pytest.mark.parametrize("norm", METHODS)
+def test_the_table_beyond_the_paper(norm):
+    signs = {"no": "-", "invariant": "+", "equivariant": "~"}
+    for seed in range(5):
+        rows = table1((norm,), transformations=COLUMNS + BEYOND, seed=seed)
+        assert "".join(signs[row.verdict] for row in rows) == EXPECTED[norm]
+        assert all(row.max_relative_change > CLEAR for row in rows if not row.invariant)
+
+
+def test_normalizing_the_input_does_not_see_a_shift_along_the_rows():
+    W, X = draw(6, 4), draw(5, 4, seed=1)
+    assert measure("input", ShiftRows(draw(6, seed=2)), W, X).invariant
+    assert measure("input", AffineWeights(shift=draw(4, seed=2)), W, X).max_relative_change > 0.1
+
+
+def test_groups_may_be_scaled_and_shifted_apart():
+    W, X = draw(6, 4), draw(5, 4, seed=1)
+    apart = ScaleRows(torch.tensor([2.0, 2, 2, 5, 5, 5], dtype=torch.float64))
+    assert measure("group", apart, W, X).invariant
+    assert not measure("layer", apart, W, X).invariant
+
+
+def test_a_permutation_takes_gain_and_bias_along():
+    a, gain, bias = draw(5, 6), draw(6, seed=1), draw(6, seed=2)
+    order = torch.tensor([3, 1, 5, 0, 2, 4])
+    torch.testing.assert_close(
+        layer_norm(a[:, order], gain[order], bias[order]), layer_norm(a, gain, bias)[:, order]
+    )
+
+
+# ---------------------------------------------------------------- the transformations are groups
+
+
+def elements(seed: int) -> list[invariance.Transformation]:
+    scale = float(draw(1, seed=seed).exp()) * (-1) ** seed
+    return [
+        AffineWeights(scale, draw(4, seed=seed + 1)),
+        AffineWeights(scale),
+        AffineData(scale, draw(4, seed=seed + 2)),
+        ScaleRows(draw(6, seed=seed + 3)),
+        ScaleCases(draw(5, seed=seed + 4)),
+        ShiftRows(draw(6, seed=seed + 5)),
+        ShiftCases(draw(5, seed=seed + 6)),
+        ShiftSummed(draw(5, seed=seed + 7)),
+        MixUnits(torch.linalg.qr(draw(6, 6, seed=seed + 8)).Q),
+    ]
+
+
+def act(by: invariance.Transformation) -> torch.Tensor:
+    """The action on one layer, as numbers: weights, data, summed inputs, and the action on outputs."""
+    W, X, a = draw(6, 4), draw(5, 4, seed=1), draw(5, 6, seed=2)
+    return torch.cat([p.flatten() for p in (by.weights(W), by.data(X), by.summed(a), by.outputs(a))])
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 1000))
+def test_transformations_compose_and_can_be_taken_back(one, two, three):
+    identity = act(invariance.Transformation())
+    for f, g, h in zip(elements(one), elements(two), elements(three), strict=True):
+        # Scales of three draws and their inverses amplify rounding; 1e-9 is far above it and far below 1.
+        size = 1e-9 * (1 + act(f @ g @ h).abs().max())
+        torch.testing.assert_close(act((f @ g) @ h), act(f @ (g @ h)), rtol=0, atol=float(size))
+        undone = act(f @ f.inverse())
+        torch.testing.assert_close(undone, identity, rtol=1e-6, atol=1e-6)
+        torch.testing.assert_close(act(f.inverse() @ f), identity, rtol=1e-6, atol=1e-6)
+
+
+def test_composition_means_first_the_right_one():
+    W, X, a = draw(6, 4), draw(5, 4, seed=1), draw(5, 6, seed=2)
+    for first, second in zip(elements(0), elements(1), strict=True):
+        both = second @ first
+        torch.testing.assert_close(both.weights(W), second.weights(first.weights(W)))
+        torch.testing.assert_close(both.data(X), second.data(first.data(X)))
+        torch.testing.assert_close(both.summed(a), second.summed(first.summed(a)))
+
+
+def test_the_affine_group_does_not_commute():
+    scale, shift = AffineWeights(2.0), AffineWeights(shift=torch.ones(4, dtype=torch.float64))
+    assert not torch.equal(act(scale @ shift), act(shift @ scale))
+
+
+@given(st.integers(0, 1000))
+def test_invariances_of_a_layer_form_a_group(seed):
+    """What leaves layer norm alone still does so when composed."""
+    W, X = draw(6, 4), draw(5, 4, seed=1)
+    f, g = AffineWeights(2.0, draw(4, seed=seed)), AffineWeights(0.3, draw(4, seed=seed + 1))
+    assert all(measure("layer", by, W, X).invariant for by in (f, g, f @ g, g @ f, f.inverse()))
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: AffineWeights(0.0),
+        lambda: AffineData(math.inf),
+        lambda: ScaleRows(torch.tensor([1.0, 0.0])),
+        lambda: ScaleCases(torch.tensor([math.nan])),
+    ],
+)
+def test_a_scale_that_erases_or_is_not_finite_is_refused(make):
+    with pytest.raises(ValueError, match=r"a scale must be finite and not 0.* 2.7"):
+        make()
+
+
+def test_a_mixing_that_is_not_orthogonal_is_refused():
+    with pytest.raises(ValueError, match=r"take the Q of torch.linalg.qr"):
+        MixUnits(torch.ones(2, 2))
+
+
+# ---------------------------------------------------------------- proofs
+
+
+def test_every_cell_of_table_1_is_proved_or_disproved_as_printed():
+    proofs = invariance.prove_table1()
+    assert {cell: proof.holds for cell, proof in proofs.items()} == PAPER
+    for proof in proofs.values():
+        assert proof.generality == ("all H, D, N" if proof.holds else "one layer is enough")
+        assert proof.steps
+
+
+@pytest.mark.parametrize("norm", METHODS)
+def test_proof_and_measurement_agree_beyond_the_paper(norm):
+    for row in table1((norm,), transformations=COLUMNS + BEYOND[:4]):
+        assert invariance.prove(norm, row.transformation).holds == row.invariant
+
+
+def test_a_negative_scale_is_proved_to_flip_the_sign():
+    for norm in ("batch", "weight", "layer", "rms", "group", "instance"):
+        proof = invariance.prove(norm, "negative weight matrix re-scaling")
+        assert not proof.holds
+        assert "ratio -1" in proof.steps
+
+
+def test_a_counterexample_can_be_checked_by_hand():
+    W = torch.tensor([[1.0, 0], [-3, -1], [-2, -1], [3, 0]], dtype=torch.float64)
+    X = torch.tensor([[1.0, 2], [-1, -3], [-2, 2]], dtype=torch.float64)
+    last = invariance.prove("layer", "weight vector re-scaling").steps[-1]
+    assert last == (
+        f"W = {W.int().tolist()}, x = {X.int().tolist()}: output 1 goes from sqrt(81/179) to sqrt(18/25)"
+    )
+    by = ScaleRows(torch.tensor([2.0, 1, 1, 1], dtype=torch.float64))
+    assert normalized("layer", W, X)[0, 0].item() == pytest.approx(math.sqrt(81 / 179), abs=1e-15)
+    assert normalized("layer", W, X, by=by)[0, 0].item() == pytest.approx(math.sqrt(18 / 25), abs=1e-15)
+
+
+def test_mixing_and_the_factor_of_eps_are_proved():
+    assert all(proof.holds for proof in (*invariance.prove_mixing(), invariance.prove_eps_factor()))
+
+
+def test_rmsnorm_follows_a_rotation_and_layer_norm_does_not():
+    a, Q = draw(5, 6), torch.linalg.qr(draw(6, 6, seed=1)).Q
+    torch.testing.assert_close(rms_norm(a @ Q.T, eps=0.0), rms_norm(a, eps=0.0) @ Q.T)
+    assert (layer_norm(a @ Q.T, eps=0.0) - layer_norm(a, eps=0.0) @ Q.T).abs().max() > 0.1
+
+
+def test_there_is_no_proof_of_what_is_not_a_cell():
+    with pytest.raises(ValueError, match=r"no cell .* choose a row"):
+        invariance.prove("layer", "orthogonal mixing of the units")
