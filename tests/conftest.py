@@ -1,6 +1,7 @@
 """What every test runs under: checked shapes and types, and the same random draws each time."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import jaxtyping
 import pytest
@@ -8,6 +9,10 @@ from hypothesis import settings
 
 # Before anything imports lnlib: every annotated argument and result is checked while the tests run.
 jaxtyping.install_import_hook("lnlib", "checked.checked")
+
+# The extra `peers`, which `make` installs and an environment of conda has not.
+PEERS = ("curvlinops", "nngeometry", "backpack")
+collect_ignore = [] if all(map(find_spec, PEERS)) else ["test_fisher_peers.py"]
 
 settings.register_profile("book", derandomize=True, deadline=None, database=None)
 settings.load_profile("book")

@@ -1,0 +1,166 @@
+"""The Fisher matrix of a GLM by the libraries that compute one, each in the way it does so best.
+
+All compute the same quantity: outcomes in expectation under the model, mean over the cases. They take a
+`torch.nn` model whose parameters follow each other; `order` takes their coordinates to `glm.theta`.
+Needs the extra `peers`: pip install -c constraints.txt -e '.[peers]'
+"""
+
+import warnings
+from collections.abc import Callable
+
+import torch
+from backpack import backpack, extend, extensions
+from nngeometry.metrics import FIM
+from nngeometry.object.pspace import PMatDense
+from torch import Tensor, nn
+from torch.func import functional_call, jacrev, jvp, linearize, vjp, vmap
+
+from lnlib import GLM
+
+# A dependency of curvlinops and torch's own first jvp still call the deprecated torch.jit.script.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from curvlinops import GGNLinearOperator
+
+    jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
+
+COLUMNS = 64  # of the identity at a time: its fastest of 32 to 512 at the shapes of fisher.py
+Parameters = dict[str, Tensor]
+Product = Callable[[Tensor], Tensor]
+
+
+def module(glm: GLM) -> nn.Sequential:
+    """The model's natural parameters as `torch.nn` computes them: Linear, or Linear and LayerNorm."""
+    (H, D), dtype = glm.W.shape, glm.W.dtype
+    linear = nn.Linear(D, H, bias=glm.norm is None, dtype=dtype)
+    layers = [linear] if glm.norm is None else [linear, nn.LayerNorm(H, eps=glm.eps, dtype=dtype)]
+    values = [glm.W, glm.b] if glm.norm is None else [glm.W, glm.gain, glm.b]
+    model = nn.Sequential(*layers)
+    with torch.no_grad():
+        for parameter, value in zip(model.parameters(), values, strict=True):
+            parameter.copy_(value)
+    return model
+
+
+def order(glm: GLM) -> Tensor:
+    """Where each entry of `glm.theta` lies among the parameters of `module(glm)`."""
+    H, D = glm.W.shape
+    at = torch.arange(H * (D + 2), dtype=torch.float64)
+    W, first, second = at[: H * D].view(H, D), at[H * D : H * (D + 1)], at[H * (D + 1) :]
+    return (glm.pack(W, first, None) if glm.norm is None else glm.pack(W, second, first)).long()
+
+
+def dense(glm: GLM, X: Tensor) -> dict[str, Callable[[], Tensor]]:
+    """Each library's way to the matrix, by name, in the order of `module(glm)`. Gaussian or categorical."""
+    model = module(glm)
+    ways = {
+        "torch.func": lambda: _torch_func(glm, model, X),
+        "nngeometry": lambda: _nngeometry(glm, model, X),
+        "curvlinops": lambda: _curvlinops_dense(glm, model, X),
+    }
+    if glm.norm is None and glm.family == "categorical":  # BackPACK has no second order for LayerNorm
+        ways["BackPACK"] = lambda: _backpack(extend(module(glm)), X)
+    return ways
+
+
+def products(glm: GLM, X: Tensor) -> dict[str, Product]:
+    """Each library's product with a vector, in the order of `module(glm)`."""
+    model = module(glm)
+    values = dict(model.named_parameters())
+    sizes, shapes = [v.numel() for v in values.values()], [v.shape for v in values.values()]
+
+    def parts(v: Tensor) -> Parameters:
+        pieces = zip(values, v.split(sizes), shapes, strict=True)
+        return {name: piece.view(shape) for name, piece, shape in pieces}
+
+    def flat(p: Parameters) -> Tensor:
+        return torch.cat([piece.flatten() for piece in p.values()])
+
+    def f(p: Parameters) -> Tensor:
+        return functional_call(model, p, (X,))
+
+    with torch.no_grad():
+        z = model(X)
+        probabilities = torch.softmax(z, 1) if glm.family == "categorical" else None
+
+    def covariance(R: Tensor) -> Tensor:
+        if probabilities is None:
+            return R / len(X)
+        R = probabilities * R
+        return (R - probabilities * R.sum(1, keepdim=True)) / len(X)
+
+    @torch.no_grad()
+    def each_time(v: Tensor) -> Parameters:
+        dz = jvp(f, (values,), (parts(v),))[1]
+        return vjp(f, values)[1](covariance(dz))[0]
+
+    fixed = {name: value.detach() for name, value in values.items()}
+    with warnings.catch_warnings():  # torch.func.linearize, of its own intermediate graph
+        warnings.filterwarnings("ignore", "Attempted to insert a get_attr Node", UserWarning)
+        push = linearize(f, fixed)[1]
+    pull = vjp(f, fixed)[1]
+    operator = _curvlinops(glm, model, X)
+    scale = _scale(glm, X)
+    return {
+        "torch.func": lambda v: flat(each_time(v)),
+        "torch.func, prepared": lambda v: flat(pull(covariance(push(parts(v))))[0]),
+        "curvlinops": lambda v: scale * (operator @ v),
+    }
+
+
+@torch.no_grad()
+def _torch_func(glm: GLM, model: nn.Module, X: Tensor) -> Tensor:
+    """Case by case Jacobians times a root of the outputs' covariance, then one product."""
+
+    def f(p: Parameters, x: Tensor) -> Tensor:
+        return functional_call(model, p, (x[None],))[0]
+
+    J = vmap(jacrev(f), (None, 0))(dict(model.named_parameters()), X)
+    rows = torch.cat([j.flatten(2) for j in J.values()], 2)
+    if glm.family == "categorical":
+        p = torch.softmax(model(X), 1)
+        identity = torch.eye(p.shape[1], dtype=p.dtype)
+        rows = (p.sqrt()[:, :, None] * (identity - p[:, None, :])) @ rows
+    rows = rows.flatten(0, 1)
+    return rows.mT @ rows / len(X)
+
+
+def _backpack(model: nn.Module, X: Tensor) -> Tensor:
+    """The root of the generalized Gauss-Newton matrix, (P, classes N), squared."""
+    loss = extend(nn.CrossEntropyLoss())(model(X), _targets("categorical", X, model))
+    with backpack(extensions.SqrtGGNExact()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Full backward hook")  # its hooks, on inputs without gradients
+        loss.backward()
+    root = torch.cat([p.sqrt_ggn_exact.flatten(2).flatten(0, 1) for p in model.parameters()], 1)
+    return root.mT @ root
+
+
+def _nngeometry(glm: GLM, model: nn.Module, X: Tensor) -> Tensor:
+    variant = "classif_logits" if glm.family == "categorical" else "regression"
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=len(X))
+    return FIM(model, loader, PMatDense, variant=variant).to_torch()
+
+
+def _curvlinops(glm: GLM, model: nn.Module, X: Tensor) -> GGNLinearOperator:
+    """The generalized Gauss-Newton operator of the log loss; Gaussian: of the summed squared error."""
+    loss = nn.CrossEntropyLoss() if glm.family == "categorical" else nn.MSELoss(reduction="sum")
+    batches = [(X, _targets(glm.family, X, model))]
+    return GGNLinearOperator(model, loss, list(model.parameters()), batches, check_deterministic=False)
+
+
+def _curvlinops_dense(glm: GLM, model: nn.Module, X: Tensor) -> Tensor:
+    operator = _curvlinops(glm, model, X)
+    identity = torch.eye(operator.shape[0], dtype=X.dtype)
+    return _scale(glm, X) * torch.cat([operator @ columns for columns in identity.split(COLUMNS, 1)], 1)
+
+
+def _scale(glm: GLM, X: Tensor) -> float:
+    """What takes the curvature of `_curvlinops` to the Fisher matrix."""
+    return 1.0 if glm.family == "categorical" else 1 / (2 * len(X))
+
+
+def _targets(family: str, X: Tensor, model: nn.Module) -> Tensor:
+    """Outcomes the losses ask for; the matrix does not depend on them."""
+    if family == "categorical":
+        return torch.zeros(len(X), dtype=torch.long)
+    return torch.zeros(len(X), len(next(model.parameters())), dtype=X.dtype)
