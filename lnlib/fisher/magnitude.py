@@ -1,0 +1,151 @@
+r"""Learning the magnitude of incoming weights: the metric along gains, or along the lengths of the rows of W.
+
+In a normalized model the length of a row is a parameter of its own, the gain. Without a normalization the
+same step is $w_i \to w_i + \delta_{gi}\,w_i/\|w_i\|_2$. Either way output i moves by
+$\delta_{gi}\,\hat a_i$, and with $C = \mathrm{Cov}[y|x]/\phi^2$
+$$ds^2 = \frac12 E_x\Big[\sum_{ij}\delta_{gi}\hat a_i\,C_{ij}\,\hat a_j\delta_{gj}\Big].$$
+What differs is $\hat a$.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.fisher.linearization import linearize
+from lnlib.glm import GLM
+
+__all__ = ["gain_metric", "standard_magnitude_metric"]
+
+
+@torch.no_grad()
+def gain_metric(
+    glm: GLM,
+    X: Float[Tensor, "N D"],
+    delta_g: Float[Tensor, " H"],
+    weights: Float[Tensor, " N"] | None = None,
+    *,
+    printed: bool = False,
+) -> Float[Tensor, ""]:
+    r"""How far a normalized model moves when its gains change: $\frac12\delta_g^\top F_{gg}\,\delta_g$.
+
+    $\frac12\sum_{ij}\delta_{gi}\delta_{gj}\,E_x[C_{ij}\hat a_i\hat a_j]$ with
+    $\hat a_i = (a_i-\mu_i)/\sigma_i$; O(NH) beside the summed inputs for independent outputs.
+
+    *Source* Eqs. (32) to (34); for RMSNorm ours. *Erratum* Eq. (32), for batch norm, prints
+    $E_x[C_{ij}]$ for $E_x[C_{ij}\hat a_i\hat a_j]$, right where C is diagonal and the same for every case.
+
+    Args:
+        glm: a model with a normalization. X: cases, (N, D). delta_g: change of the gains, (H,).
+        weights: of the cases, (N,), normalized to sum 1.
+        printed: the equation as printed: another number for batch norm, the same for layer and weight norm.
+
+    Raises:
+        TypeError: a change of another dtype than the model.
+        ValueError: a model without gains, a change of another shape or not finite, `printed` for RMSNorm.
+
+    >>> glm = GLM("gaussian", torch.tensor([[2.0], [1.0]]), torch.zeros(2), norm="layer")
+    >>> gain_metric(glm, torch.tensor([[1.0], [3.0]]), torch.tensor([1.0, 2.0]))
+    tensor(2.5000)
+    """
+    if glm.norm is None:
+        raise ValueError("the model has no norm, hence no gains; use standard_magnitude_metric")
+    if printed and glm.norm == "rms":
+        raise ValueError("the paper prints no equation for rms norm; leave printed=False")
+    _check_change(glm, delta_g)
+    C = glm.scaled_covariance(X, weights)
+    lin = linearize(glm, X, weights)
+    hat = torch.ones_like(lin.unit) if printed and glm.norm == "batch" else lin.unit
+    move = hat * delta_g
+    return lin.share @ (move * C.times(move)).sum(1) / 2
+
+
+@torch.no_grad()
+def standard_magnitude_metric(
+    glm: GLM,
+    X: Float[Tensor, "N D"],
+    delta_g: Float[Tensor, " H"],
+    i: int | None = None,
+    j: int | None = None,
+    weights: Float[Tensor, " N"] | None = None,
+    *,
+    printed: bool = False,
+) -> Float[Tensor, ""]:
+    r"""How far a model without normalization moves when rows of W grow along themselves.
+
+    Row k moves by $\delta_{gk}w_k/\|w_k\|_2$: every row, or rows i and j only. With
+    $\hat a_k = w_k^\top x/\|w_k\|_2$ and sums over the rows that move,
+    $ds^2 = \frac12\sum_{kl}\delta_{gk}\delta_{gl}\,E_x[C_{kl}\hat a_k\hat a_l]$.
+
+    *Source* Eq. (35). *Erratum* for the step of rows i and j the print has
+    $\frac12\delta_{gi}\delta_{gj}E_x[C_{ij}\hat a_i\hat a_j]$, one of four terms, 0 for independent outputs.
+
+    Args:
+        glm: a model without a normalization. X: cases, (N, D). delta_g: growth of the rows, (H,).
+        i, j: the two rows that move; all of them if neither is given.
+        weights: of the cases, (N,), normalized to sum 1.
+        printed: the right side of Eq. (35) as printed; needs i and j.
+
+    Raises:
+        TypeError: a growth of another dtype than the model.
+        ValueError: a model with a normalization, a growth of another shape or not finite, only one of i and
+            j, `printed` without them, a zero row that is to grow.
+        IndexError: i or j is no row of W.
+
+    >>> glm = GLM("gaussian", torch.tensor([[3.0, 4.0], [0.0, 2.0]]), torch.zeros(2))
+    >>> step = torch.tensor([[1.0, 0.5]]), torch.ones(2), 0, 1
+    >>> standard_magnitude_metric(glm, *step), standard_magnitude_metric(glm, *step, printed=True)
+    (tensor(0.6250), tensor(0.))
+    """
+    if glm.norm is not None:
+        raise ValueError(f"the model has norm {glm.norm!r}, where gains set the magnitude; use gain_metric")
+    _check_change(glm, delta_g)
+    moving = _rows(glm, i, j, printed)
+    C = glm.scaled_covariance(X, weights)
+    share = glm.case_weights(X, weights)
+    move = (X @ glm.W.mT) * torch.where(moving, _rate(glm, delta_g, moving), 0.0)
+    if not printed:
+        return share @ (move * C.times(move)).sum(1) / 2
+    row_j = torch.zeros_like(move)
+    row_j[:, j] = move[:, j]
+    return share @ (move[:, i] * C.times(row_j)[:, i]) / 2
+
+
+def _rows(glm: GLM, i: int | None, j: int | None, printed: bool) -> Tensor:
+    """Which rows move, as a mask."""
+    H = len(glm.b)
+    if i is None and j is None:
+        if printed:
+            raise ValueError("Eq. (35) prints one pair of rows; give i and j with printed=True")
+        return torch.ones(H, dtype=torch.bool, device=glm.b.device)
+    if i is None or j is None:
+        raise ValueError(f"the pair of rows is ({i}, {j}); give both i and j, or neither for all rows")
+    if not (0 <= i < H and 0 <= j < H):
+        raise IndexError(f"the pair of rows is ({i}, {j}); the model has rows 0..{H - 1}")
+    moving = torch.zeros(H, dtype=torch.bool, device=glm.b.device)
+    moving[[i, j]] = True
+    return moving
+
+
+def _rate(glm: GLM, delta_g: Tensor, moving: Tensor) -> Tensor:
+    """delta_g over the lengths of the rows; 0 for a row that stays."""
+    length = torch.linalg.vector_norm(glm.W, dim=1)
+    undefined = moving & (length == 0) & (delta_g != 0)
+    if bool(undefined.any()):
+        rows = undefined.nonzero().flatten().tolist()
+        raise ValueError(
+            f"rows {rows} of W are zero and have no direction to grow in; set their delta_g to 0"
+        )
+    return torch.where(delta_g == 0, 0.0, delta_g / length)
+
+
+def _check_change(glm: GLM, delta_g: Tensor) -> None:
+    if delta_g.dtype != glm.b.dtype:
+        raise TypeError(f"delta_g is {delta_g.dtype} and the model {glm.b.dtype}; convert one of them")
+    if delta_g.shape != glm.b.shape:
+        raise ValueError(
+            f"delta_g has shape {tuple(delta_g.shape)}; give one number a unit: {tuple(glm.b.shape)}"
+        )
+    if not bool(torch.isfinite(delta_g).all()):
+        raise ValueError("delta_g contains NaN or infinity; a small step is finite")
