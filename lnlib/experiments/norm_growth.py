@@ -5,6 +5,7 @@ have an invisible length. Plain stochastic gradient descent, with or without wei
 $W \leftarrow (1 - \lambda\rho)W - \rho\,\nabla L$ at learning rate $\rho$ and decay $\lambda$.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch.nn.functional import cross_entropy
 from lnlib.normalize import batch_norm, layer_norm, weight_norm
 from lnlib.training import generators, torch_threads
 
-__all__ = ["METHODS", "Walk", "settled", "summed_inputs", "train"]
+__all__ = ["METHODS", "Walk", "identities", "last_losses", "settled", "summed_inputs", "train"]
 
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
 METHODS = ("none", "batch", "weight", "layer")
@@ -131,6 +132,45 @@ def settled(walk: Walk) -> float:
     half = slice(len(walk.length) // 2, None)
     theory = walk.rate * np.mean(walk.unit_gradient[half] ** 2) / (2 * walk.decay)
     return float(np.mean(walk.length[half] ** 4) / theory)
+
+
+def last_losses(
+    walks: Sequence[Sequence[Walk]], guess: float = np.log(10)
+) -> Float[np.ndarray, "seeds rates"]:
+    """Mean loss of each run's last 50 updates; a run that diverged counts as one that guesses.
+
+    `walks` has a list a learning rate, with a run a seed in it.
+    """
+    losses = np.array([[walk.loss[-50:].mean() for walk in runs] for runs in walks]).T
+    return np.fmin(losses, guess)
+
+
+def identities(
+    method: str, cases: Cases, seed: int, *, length: float = 1.0, rate: float = 0.5, units: int = 100
+) -> dict[str, float]:
+    r"""One step of gradient descent in float64, and what it should leave alone.
+
+    Returns:
+        `row`, `matrix`: the largest cosine of a row, and that of W, with the gradient. `mean row`: the
+        gradient's largest column sum over its norm. `growth`: of the squared norm beyond the squared step,
+        relative to that. `tangent`: of the angle that a step perpendicular to W makes.
+    """
+    x, y = cases[0].double(), cases[1]
+    draw = torch.Generator().manual_seed(seed)
+    W = torch.randn(units, x.shape[1], generator=draw, dtype=torch.float64)
+    W = (length * W / W.norm()).requires_grad_()
+    V = torch.randn(10, units, generator=draw, dtype=torch.float64) / units**0.5
+    hidden = torch.relu(summed_inputs(method, x, W, torch.ones(units, dtype=torch.float64)))
+    (G,) = torch.autograd.grad(cross_entropy(hidden @ V.T, y), W)
+    W, step = W.detach(), rate * G
+    grown = (W - step).square().sum() - W.square().sum() - step.square().sum()
+    return {
+        "row": float(((W * G).sum(1).abs() / (W.norm(dim=1) * G.norm(dim=1))).max()),
+        "matrix": float((W * G).sum().abs() / (W.norm() * G.norm())),
+        "mean row": float(G.sum(0).abs().max() / G.norm()),
+        "growth": float(grown.abs() / step.square().sum()),
+        "tangent": float(step.norm() / W.norm()),
+    }
 
 
 def _loss(method: str, x: Tensor, y: Tensor, parameters: list[Tensor]) -> Tensor:

@@ -68,6 +68,28 @@ def test_with_weight_decay_the_norm_settles_where_theory_says_from_either_side(c
     assert ends[0] == pytest.approx(ends[1], rel=0.15)
 
 
+def test_each_identity_holds_for_the_methods_that_have_it_and_for_no_other(cases) -> None:
+    found = {m: growth.identities(m, cases, 0, units=16) for m in growth.METHODS}
+    has = {
+        "row": {"batch", "weight"},
+        "matrix": set(NORMALIZED),
+        "mean row": {"layer"},
+        "growth": set(NORMALIZED),
+    }
+    for key, methods in has.items():
+        for method in growth.METHODS:
+            # float64: exact up to rounding, or off by a visible part
+            assert (found[method][key] < 1e-12) == (method in methods), (key, method)
+    for method in NORMALIZED:
+        longer = growth.identities(method, cases, 0, units=16, length=4.0)["tangent"]
+        assert found[method]["tangent"] / longer == pytest.approx(16, rel=1e-12)
+
+
+def test_a_lost_run_counts_as_guessing() -> None:
+    good, lost = (growth.Walk(1.0, 0.0, *np.zeros((3, 60)), loss=np.full(60, v)) for v in (0.5, np.nan))
+    np.testing.assert_array_equal(growth.last_losses([[good], [lost]]), [[0.5, np.log(10)]])
+
+
 @pytest.mark.usefixtures("as_users_call")
 def test_a_run_that_cannot_settle_and_an_unknown_method_are_refused(cases) -> None:
     with pytest.raises(ValueError, match="grows for ever"):

@@ -1,0 +1,155 @@
+r"""Section 5.2, measured: where Eqs. (8) and (13) hold, by how much they err, and what follows.
+
+Small random models; the Fisher matrices come from :mod:`lnlib.fisher`, exact and as printed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from lnlib.fisher import fisher, kl, printed_eq13
+from lnlib.glm import GLM
+
+__all__ = [
+    "blind",
+    "delivered",
+    "doubled",
+    "misfit",
+    "plane_metric",
+    "random_layer",
+    "remainder",
+    "row_factor",
+    "tiny",
+]
+
+Matrix = Callable[[GLM, Tensor], Tensor]
+
+
+def _draw(seed: int) -> Callable[..., Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def tiny(family: str, norm: str | None, seed: int = 0) -> tuple[GLM, Float[Tensor, "N D"]]:
+    """A model of 3 units and 2 inputs, and 20 cases: the same parameters for any family and norm.
+
+    A gamma model's natural parameters must be negative: its biases are 12 lower. Binomial counts end at 2.
+    """
+    draw = _draw(seed)
+    X, W, b, spread = draw(20, 2), draw(3, 2), draw(3) / 2, draw(3)
+    gain = None if norm is None else (spread / 3).exp()
+    b = b - 12 if family == "gamma" else b
+    return GLM(family, W, b, norm=norm, gain=gain, trials=2 if family == "binomial" else 1), X
+
+
+def random_layer(H: int, D: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
+    """Layer-normalized Gaussian units with standard normal weights and features, gain 1."""
+    draw = _draw(seed)
+    return GLM("gaussian", draw(H, D), draw(H) * 0, norm="layer"), draw(N, D)
+
+
+def remainder(
+    glm: GLM, X: Float[Tensor, "N D"], steps: Sequence[float], seed: int = 0
+) -> tuple[Float[np.ndarray, " steps"], Float[np.ndarray, " steps"], Float[np.ndarray, "steps N"]]:
+    r"""Eq. (8) along one random line: the divergence at each distance, and what the quadratic form misses.
+
+    Returns:
+        $E_x D_{KL}$; its absolute difference from $\frac12\delta^\top F\delta$; and each case's divergence over
+        that form, 1 according to the print.
+    """
+    direction = _draw(seed)(len(glm.theta))
+    direction = direction / direction.norm()
+    half = float(direction @ fisher(glm, X) @ direction) / 2
+    cases = np.array([glm.kl(glm.with_theta(glm.theta + s * direction), X).numpy() for s in steps])
+    form = half * np.square(steps)
+    return cases.mean(1), np.abs(cases.mean(1) - form), cases / form[:, None]
+
+
+def weight_block(F: Float[Tensor, "P P"], H: int, D: int) -> Float[Tensor, "HD HD"]:
+    """Rows and columns of the weights of a normalized model."""
+    return F.view(H, D + 2, H, D + 2)[:, :D, :, :D].reshape(H * D, H * D)
+
+
+def misfit(H: int, seed: int, *, D: int = 4, N: int = 400) -> tuple[float, float]:
+    """Relative error of Eq. (13)'s weight block for a random layer: in Frobenius norm, in spectral norm."""
+    glm, X = random_layer(H, D, N, seed)
+    exact, printed = (weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
+    norms = [[float(torch.linalg.matrix_norm(M, p)) for p in ("fro", 2)] for M in (printed - exact, exact)]
+    return norms[0][0] / norms[1][0], norms[0][1] / norms[1][1]
+
+
+def blind(H: int, seed: int, *, D: int = 4, N: int = 400) -> dict[str, tuple[float, float]]:
+    """Curvature of a random layer, exact and printed, in units of an average direction of its weights.
+
+    Directions: an average one; W itself, which scales the matrix; and one that shifts all rows alike.
+    """
+    glm, X = random_layer(H, D, N, seed)
+    exact, printed = (weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
+    unit = float(exact.diagonal().mean())
+    found = {"any": (1.0, float(printed.diagonal().mean()) / unit)}
+    for name, V in {"scale": glm.W, "shift": _draw(seed + 1)(D).expand(H, D)}.items():
+        v = V.flatten() / V.norm()
+        found[name] = float(v @ exact @ v) / unit, float(v @ printed @ v) / unit
+    return found
+
+
+def delivered(
+    matrix: Matrix,
+    X: Float[Tensor, "N D"],
+    labels: Int[Tensor, " N"],
+    damping: float,
+    seed: int,
+    *,
+    promised: float = 0.01,
+) -> float:
+    r"""Divergence of a natural-gradient step over the divergence that a matrix promises for it.
+
+    Ten layer-normalized logistic units, one a class, at random weights. The step is
+    $-(F + \lambda I)^{-1}\nabla L$ with the given matrix for F, scaled until $\frac12\delta^\top F\delta$ is as
+    promised.
+    """
+    D, y = X.shape[1], one_hot(labels, 10).to(X.dtype)
+    glm = GLM("bernoulli", _draw(seed)(10, D) / D**0.5, torch.zeros(10, dtype=X.dtype), norm="layer")
+    theta = glm.theta.requires_grad_()
+    loss = -glm.with_theta(theta).log_likelihood(X, y).mean()
+    (gradient,) = torch.autograd.grad(loss, theta)
+    F = matrix(glm, X)
+    step = -torch.linalg.solve(F + damping * torch.eye(len(F), dtype=F.dtype), gradient)
+    step = step * (promised / (step @ F @ step / 2)).sqrt()
+    return float(kl(glm, glm.with_theta(theta.detach() + step), X)) / promised
+
+
+def doubled(glm: GLM, rows: int | slice) -> GLM:
+    """The model with some rows of W twice as long."""
+    factors = torch.ones_like(glm.b)
+    factors[rows] = 2
+    return replace(glm, W=factors[:, None] * glm.W)
+
+
+def row_factor(H: int, rows: int | slice, seed: int, *, D: int = 4, N: int = 200) -> float:
+    """Factor of the trace of the first row's block when some rows of a random layer double."""
+    glm, X = random_layer(H, D, N, seed)
+    before, after = (float(fisher(m, X)[:D, :D].trace()) for m in (glm, doubled(glm, rows)))
+    return after / before
+
+
+def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int = 0) -> Float[Tensor, "2 2"]:
+    """Fisher matrix of a plane through 0: a direction across some rows of W, and one along them.
+
+    Both have the length of those rows, which are then made `length` times as long. 16 Gaussian units, 4
+    inputs, 300 cases.
+    """
+    draw = _draw(seed)
+    W, X, aside = draw(16, 4), draw(300, 4), torch.zeros(16, 4, dtype=torch.float64)
+    along = torch.zeros_like(W)
+    along[rows] = W[rows]
+    aside[rows] = W[rows].flip(-1) * torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=W.dtype)  # perpendicular
+    glm = GLM("gaussian", W + (length - 1) * along, W.new_zeros(16), norm=norm)
+    plane = [glm.pack(V, glm.b * 0, None if norm is None else glm.b * 0) for V in (aside, along)]
+    basis = torch.stack(plane)
+    return basis @ fisher(glm, X) @ basis.T
