@@ -1,6 +1,9 @@
-r"""The covariance of a case's outputs, kept in the structure it has: diagonal, softmax, or one matrix."""
+r"""The covariance of a case's outputs, kept in the structure it has: diagonal, softmax, or one matrix.
 
-from __future__ import annotations
+A saturated softmax has $C_{kk} = p_k(1-p_k)$ with $p_k\approx1$. Everything here takes $1-p_k$ as the sum of
+the other probabilities, and measures what C multiplies from its entry at the likeliest class, so that the
+small numbers keep their digits.
+"""
 
 from dataclasses import dataclass
 
@@ -15,12 +18,17 @@ __all__ = ["OutputCovariance"]
 class OutputCovariance:
     r"""$C_n = \mathrm{diag}(d_n) - m_n m_n^\top$ for each case, or one matrix for all cases.
 
-    Independent outputs have no `outer`. A softmax has $d = m = p$, and `rest` is the probability of a
-    reference class that has no logit of its own (0 without one).
+    Independent outputs have no `outer`. A softmax has $d = m = p$.
 
     Attributes:
-        diagonal: d, (N, H); `outer`: m, (N, H); `rest`: $1 - \sum_i p_i$, (N,).
-        matrix: the same (H, H) matrix for each of `cases` cases.
+        diagonal: d, (N, H). outer: m, (N, H), equal to d.
+        rest: $1 - \sum_i p_i$, (N,): the probability of a reference class without a logit; 0 without one.
+        matrix: the same (H, H) matrix for each of the cases.
+        cases: N.
+
+    >>> C = OutputCovariance(matrix=torch.tensor([[2.0, 1.0], [1.0, 2.0]]), cases=1)
+    >>> C.times(torch.tensor([[1.0, 0.0]]))
+    tensor([[2., 1.]])
     """
 
     diagonal: Float[Tensor, "N H"] | None = None
@@ -29,21 +37,36 @@ class OutputCovariance:
     matrix: Float[Tensor, "H H"] | None = None
     cases: int = 0
 
-    def times(self, R: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
-        """$C_n r_n$ for each case, in O(NH) unless it is one full matrix."""
+    def times(self, R: Float[Tensor, "N *K H"]) -> Float[Tensor, "N *K H"]:
+        """$C_n r_n$ for each case (and each of K vectors), in O(NHK) unless it is one full matrix."""
         if self.matrix is not None:
             return R @ self.matrix
-        out = self.diagonal * R
-        if self.outer is not None:
-            out = out - self.outer * (self.outer * R).sum(-1, keepdim=True)
-        return out
+        d = self._like(self._diagonal(), R)
+        if self.outer is None:
+            return d * R
+        # p (r - E[r]); the likeliest class is the origin of r, and the reference class has r = 0
+        p, rest, top = self.outer, self._rest(), self.outer.argmax(-1, keepdim=True)
+        origin = R.gather(-1, self._like(top, R).expand(*R.shape[:-1], 1))
+        origin = origin * self._like(p.gather(-1, top) >= rest[:, None], R)
+        R = R - origin
+        mean = (d * R).sum(-1, keepdim=True) - self._like(rest[:, None], R) * origin
+        return d * (R - mean)
 
     def dense(self) -> Float[Tensor, "N H H"]:
         """The matrices themselves."""
         if self.matrix is not None:
             return self.matrix.expand(self.cases, *self.matrix.shape)
-        C = torch.diag_embed(self.diagonal)
-        return C if self.outer is None else C - self.outer[:, :, None] * self.outer[:, None, :]
+        if self.outer is None:
+            return torch.diag_embed(self._diagonal())
+        C = -self.outer[:, :, None] * self.outer[:, None, :]
+        C.diagonal(dim1=1, dim2=2).copy_(self.variance())
+        return C
+
+    def variance(self) -> Float[Tensor, "N H"]:
+        """The diagonals of the matrices."""
+        if self.matrix is not None:
+            return self.matrix.diagonal().expand(self.cases, -1)
+        return self._diagonal() if self.outer is None else self.outer * self._complement()
 
     def factor(self) -> Float[Tensor, "N H H"]:
         r"""$L_n$ with $L_n L_n^\top = C_n$.
@@ -52,17 +75,41 @@ class OutputCovariance:
         $\alpha = 1/(1 + \sqrt{p_{ref}})$, no Cholesky of a singular matrix needed.
         """
         if self.matrix is not None:
-            return torch.linalg.cholesky(self.matrix).expand(self.cases, *self.matrix.shape)
-        root = self.diagonal.sqrt()
-        L = torch.diag_embed(root)
+            values, vectors = torch.linalg.eigh(self.matrix)
+            return (vectors * values.clamp(min=0).sqrt()).expand(self.cases, *self.matrix.shape)
+        root = self._diagonal().sqrt()
         if self.outer is None:
-            return L
+            return torch.diag_embed(root)
         # (1 - sqrt(1 - s)) / s = 1 / (1 + sqrt(1 - s))  with  s = sum of p,  1 - s = rest
-        alpha = 1 / (1 + self.rest.sqrt())
-        return L - alpha[:, None, None] * self.outer[:, :, None] * root[:, None, :]
+        side = self._rest().sqrt()[:, None]
+        alpha = 1 / (1 + side)
+        L = -(alpha * self.outer)[:, :, None] * root[:, None, :]
+        L.diagonal(dim1=1, dim2=2).copy_(root * alpha * (self._complement() + side))
+        return L
 
-    def __getitem__(self, cases: slice) -> OutputCovariance:
+    def __getitem__(self, cases: slice) -> "OutputCovariance":
         """The covariances of some of the cases."""
-        pick = lambda t: None if t is None else t[cases]  # noqa: E731
-        count = len(range(*cases.indices(self.cases)))
-        return OutputCovariance(pick(self.diagonal), pick(self.outer), pick(self.rest), self.matrix, count)
+        diagonal, outer, rest = (
+            None if t is None else t[cases] for t in (self.diagonal, self.outer, self.rest)
+        )
+        return OutputCovariance(diagonal, outer, rest, self.matrix, len(range(*cases.indices(self.cases))))
+
+    def _complement(self) -> Float[Tensor, "N H"]:
+        """$1 - p_i$; at the likeliest class the sum of the others."""
+        p = self._diagonal()
+        top = p.argmax(-1, keepdim=True)
+        others = p.scatter(-1, top, 0.0).sum(-1, keepdim=True) + self._rest()[:, None]
+        return (1 - p).scatter(-1, top, others)
+
+    def _diagonal(self) -> Tensor:
+        assert self.diagonal is not None, "a covariance has a diagonal or a matrix"
+        return self.diagonal
+
+    def _rest(self) -> Tensor:
+        assert self.rest is not None, "a softmax states what its classes leave"
+        return self.rest
+
+    @staticmethod
+    def _like(t: Tensor, R: Tensor) -> Tensor:
+        """(N, H) with axes of length 1 where R has more."""
+        return t.reshape(len(t), *[1] * (R.ndim - 2), -1)

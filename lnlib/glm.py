@@ -4,9 +4,6 @@ $z_i = g_i\,\frac{w_i^\top x - \mu_i}{\sigma_i} + b_i$ are the natural parameter
 (:mod:`lnlib.families`); without a normalization $z = Wx + b$.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 
 import torch
@@ -14,12 +11,18 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from lnlib.covariance import OutputCovariance
-from lnlib.families import FAMILIES, Bernoulli, Binomial, Categorical, Family, Gamma, Gaussian, Poisson
-from lnlib.normalize import batch_norm_by, layer_norm, rms_norm, weight_norm
+from lnlib.families import Family, named_family
+from lnlib.glm_checks import (
+    NORMS,
+    check_case_weights,
+    check_features,
+    check_model,
+    check_standard_deviations,
+)
+from lnlib.normalize import layer_norm, rms_norm, weight_norm
+from lnlib.standardize import affine, inner_mean, over_root
 
 __all__ = ["GLM", "NORMS"]
-
-NORMS = (None, "batch", "weight", "layer", "rms")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +44,7 @@ class GLM:
         reference: a categorical family has one more class, H, whose logit is 0.
         eps: added to the variance under the root; the paper prints none.
         frozen: batch norm's statistics are constants: nothing is differentiated through them.
-        statistics: mean and variance, (H,) each, that frozen batch norm uses; those of the given cases if None.
+        statistics: mean and variance, (H,) each, that frozen batch norm uses; None: those of the given cases.
 
     Raises:
         TypeError: parameters that are not floating point or of different dtypes.
@@ -68,10 +71,10 @@ class GLM:
     distribution: Family = field(init=False)
 
     def __post_init__(self) -> None:
-        _check_parameters(self)
+        check_model(self)
         if self.norm is not None and self.gain is None:
             object.__setattr__(self, "gain", torch.ones_like(self.b))
-        object.__setattr__(self, "distribution", _distribution(self.family, self.trials, self.reference))
+        object.__setattr__(self, "distribution", named_family(self.family, self.trials, self.reference))
         self.distribution.check_dispersion(self.dispersion)
 
     def __repr__(self) -> str:
@@ -105,7 +108,7 @@ class GLM:
         rows = theta.unflatten(-1, (H, D + extra))
         return rows[..., :D], rows[..., D], None if extra == 1 else rows[..., D + 1]
 
-    def with_theta(self, theta: Float[Tensor, " P"]) -> GLM:
+    def with_theta(self, theta: Float[Tensor, " P"]) -> "GLM":
         """The same model at other parameters; differentiable in them."""
         W, b, g = self.unpack(theta)
         return replace(self, W=W, b=b, gain=g)
@@ -116,32 +119,33 @@ class GLM:
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None
     ) -> Float[Tensor, " N"]:
         """Non-negative weights that sum to 1; equal ones for None. Raises ValueError for any other."""
-        _check_features(self, X)
+        check_features(self, X)
         if weights is None:
             return X.new_full((len(X),), 1 / len(X))
-        if weights.shape != X.shape[:1] or not bool(
-            (weights >= 0).all() and 0 < weights.sum() < float("inf")
-        ):
-            raise ValueError(
-                f"weights have shape {tuple(weights.shape)} and sum {weights.sum():g}; give {len(X)} finite "
-                "numbers >= 0, one a case, not all of them 0"
-            )
+        check_case_weights(X, weights)
         weights = weights.to(X.dtype)
         return weights / weights.sum()
 
     def moments(
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> tuple[Float[Tensor, " H"], Float[Tensor, " H"]]:
-        """Mean and biased variance of each unit over the cases, or the constants of frozen batch norm."""
+        """Mean and biased variance of each unit over the cases, or the constants of frozen batch norm.
+
+        Raises ValueError where those constants would be divided by and are 0.
+        """
         if self.statistics is not None:
             return self.statistics
         share = self.case_weights(X, weights)
         a = X @ self.W.mT
-        mean = share @ a
+        origin = inner_mean(a[share > 0], [0])  # equal values have exactly themselves as their mean
+        mean = origin.squeeze(0) + share @ (a - origin)
         var = share @ (a - mean).square()
-        return (mean.detach(), var.detach()) if self.frozen else (mean, var)
+        if not self.frozen:
+            return mean, var
+        check_standard_deviations(var.detach(), self.eps)
+        return mean.detach(), var.detach()
 
-    def freeze(self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> GLM:
+    def freeze(self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> "GLM":
         """The model whose batch statistics are constants from now on: those of these cases."""
         if self.norm != "batch":
             raise ValueError(f"norm is {self.norm!r}; only batch norm has statistics to freeze")
@@ -152,11 +156,12 @@ class GLM:
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N H"]:
         """Natural parameters z of each case; the weights matter to batch norm's statistics only."""
-        _check_features(self, X)
+        check_features(self, X)
         if self.norm == "weight":
             z = X @ weight_norm(self.W, self.gain).mT + self.b
         elif self.norm == "batch":
-            z = batch_norm_by(X @ self.W.mT, *self.moments(X, weights), self.gain, self.b, self.eps)
+            mean, var = self.moments(X, weights)
+            z = affine(over_root(X @ self.W.mT - mean, var + self.eps), self.gain, self.b, 1)
         elif self.norm == "layer":
             z = layer_norm(X @ self.W.mT, self.gain, self.b, self.eps)
         elif self.norm == "rms":
@@ -197,7 +202,7 @@ class GLM:
         return self.distribution.log_likelihood(y, z, self.dispersion)
 
     def kl(
-        self, other: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
+        self, other: "GLM", X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, " N"]:
         r"""$D_{KL}[P(y|x;\theta)\,\|\,P(y|x;\theta')]$ of each case, exactly.
 
@@ -223,79 +228,7 @@ class GLM:
             return self.distribution.sample(self.natural(X, weights), self.dispersion, generator)
 
 
-def _distribution(family: str, trials: int, reference: bool) -> Family:
-    plain: Mapping[str, type[Family]] = {
-        "gaussian": Gaussian,
-        "bernoulli": Bernoulli,
-        "poisson": Poisson,
-        "gamma": Gamma,
-    }
-    if family not in FAMILIES:
-        raise ValueError(f"family is {family!r}; use one of {', '.join(FAMILIES)}")
-    if trials != 1 and family != "binomial":
-        raise ValueError(f"trials is {trials} for {family} outputs; only binomial outcomes count trials")
-    if reference and family != "categorical":
-        raise ValueError(f"reference is set for {family} outputs; only a categorical family has classes")
-    if family == "binomial":
-        return Binomial(trials)
-    return Categorical(reference) if family == "categorical" else plain[family]()
-
-
 def _equal(one: float | Tensor, two: float | Tensor) -> bool:
     if isinstance(one, Tensor) and isinstance(two, Tensor):
         return torch.equal(one, two)
     return not isinstance(one, Tensor) and not isinstance(two, Tensor) and one == two
-
-
-def _check_parameters(glm: GLM) -> None:
-    W, b = glm.W, glm.b
-    if glm.norm not in NORMS:
-        raise ValueError(f"norm is {glm.norm!r}; use None, 'batch', 'weight', 'layer' or 'rms'")
-    if W.ndim != 2 or 0 in W.shape or b.shape != W.shape[:1]:
-        raise ValueError(
-            f"W has shape {tuple(W.shape)} and b {tuple(b.shape)}; give W as (H, D), H, D >= 1, and b as (H,)"
-        )
-    if glm.norm is None and glm.gain is not None:
-        raise ValueError(
-            "a gain was given without a norm; choose a norm, or multiply the rows of W by the gain"
-        )
-    named = {"W": W, "b": b} | ({} if glm.gain is None else {"gain": glm.gain})
-    for name, value in named.items():
-        if not value.is_floating_point() or value.dtype != W.dtype:
-            raise TypeError(
-                f"{name} is {value.dtype} and W {W.dtype}; give all of them in one floating dtype"
-            )
-        if name != "W" and value.shape != b.shape:
-            raise ValueError(
-                f"{name} has shape {tuple(value.shape)}; give one number a unit: {tuple(b.shape)}"
-            )
-        if not bool(torch.isfinite(value).all()):
-            raise ValueError(f"{name} contains NaN or infinity; the model needs finite parameters")
-    phi = glm.dispersion
-    if isinstance(phi, Tensor) and phi.shape != (len(b), len(b)):
-        raise ValueError(
-            f"dispersion has shape {tuple(phi.shape)}; a covariance of the outputs is {len(b), len(b)}"
-        )
-    if glm.norm == "weight" and bool((W == 0).all(1).any()):
-        rows = (W == 0).all(1).nonzero().flatten().tolist()
-        raise ValueError(
-            f"rows {rows} of W are zero; weight norm divides by their length: start them elsewhere"
-        )
-    if not 0 <= glm.eps < float("inf"):
-        raise ValueError(f"eps is {glm.eps}; it is added to a variance, give a number >= 0")
-    if (glm.frozen or glm.statistics is not None) and glm.norm != "batch":
-        raise ValueError(f"frozen statistics were given with norm {glm.norm!r}; only batch norm has them")
-    if glm.statistics is not None and not glm.frozen:
-        raise ValueError("statistics were given and frozen is False; set frozen=True, or leave them out")
-
-
-def _check_features(glm: GLM, X: Tensor) -> None:
-    if X.ndim != 2 or X.shape[1] != glm.W.shape[1] or len(X) == 0:
-        raise ValueError(
-            f"X has shape {tuple(X.shape)}; give one row a case, at least one, of D = {glm.W.shape[1]} features"
-        )
-    if X.dtype != glm.W.dtype:
-        raise TypeError(f"X is {X.dtype} and W {glm.W.dtype}; convert one of them")
-    if not bool(torch.isfinite(X).all()):
-        bad = int((~torch.isfinite(X)).any(1).sum())
-        raise ValueError(f"X contains NaN or infinity in {bad} of {len(X)} cases; remove or repair them")

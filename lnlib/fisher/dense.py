@@ -1,7 +1,5 @@
 r"""The Fisher information matrix of a (normalized) GLM in closed form: Eqs. (9), (12) and (13)."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -26,7 +24,8 @@ def fisher(
     $C = \mathrm{Cov}/\phi^2$ and $P = I - \frac{11^\top}{H} - \frac{\hat a\hat a^\top}{H}$,
     $F_{w_iw_j} = E[(PGCGP)_{ij}\,xx^\top/\sigma^2]$, where Eq. (13) prints the diagonal of P for P.
 
-    *Source* Eq. (9); Eq. (12) without a norm; Eq. (13) for batch and weight norm; ours for layer norm and RMSNorm.
+    *Source* Eq. (9); Eq. (12) without a norm; Eq. (13) for batch and weight norm; ours for layer norm and
+    RMSNorm.
 
     Args:
         glm: the model. X: cases, (N, D). weights: of the cases, (N,), normalized to sum 1.
@@ -59,7 +58,7 @@ def printed_eq13(
 def chi(
     glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
 ) -> Float[Tensor, "N H D"]:
-    r"""Eq. (14): $\chi_i = x - \partial\mu_i/\partial w_i - \frac{a_i-\mu_i}{\sigma_i}\,\partial\sigma_i/\partial w_i$.
+    r"""Eq. (14): $\chi_i = x - \partial_{w_i}\mu_i - \frac{a_i-\mu_i}{\sigma_i}\,\partial_{w_i}\sigma_i$.
 
     Batch norm: $x - E[x] - \hat a_i E[\hat a_i x]$. Weight norm: $x - \hat a_i w_i/\|w_i\|$. Layer norm:
     $(1 - 1/H - \hat a_i^2/H)\,x$. Arguments as for `fisher`.
@@ -91,7 +90,7 @@ def _add(F: Float[Tensor, "H C H C"], lin: Linearization, C: Float[Tensor, "N H 
     D, unit = lin.X.shape[1], lin.unit
     C = C * lin.share[:, None, None]
     MC = lin.project((lin.scale[:, :, None] * C).mT).mT  # (P G/std) C: rows w_i, columns z_j
-    S = lin.project((lin.scale[:, None, :] * MC))  # (P G/std) C (G/std P)
+    S = lin.project(lin.scale[:, None, :] * MC)  # (P G/std) C (G/std P)
     ww = second_moments(S, lin.X)
     if lin.U is not None:
         ww = ww + _hidden(S, lin)

@@ -1,7 +1,5 @@
 r"""The Kullback-Leibler divergence between two models: the left side of Eq. (8)."""
 
-from __future__ import annotations
-
 from jaxtyping import Float
 from torch import Tensor
 

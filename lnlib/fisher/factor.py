@@ -1,10 +1,8 @@
-r"""The factor B of $F = B^\top B$, one block of H rows a case: $B_n = \sqrt{\omega_n}\,L_n^\top J_n$, $L_nL_n^\top = C_n$.
+r"""The factor B of $F = B^\top B$: H rows a case, $B_n = \sqrt{\omega_n}\,L_n^\top J_n$, $L_nL_n^\top = C_n$.
 
 B has NH rows and P columns. Its singular values are the roots of F's, so that a rank read off B is sound to
 twice as many digits; its Gram matrix $BB^\top$ has a closed form and is the small side when NH < P.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator
 
@@ -61,7 +59,7 @@ def gram(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "R R"]:
 
 def plain_norms(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
     """Norms of B's columns before any projection: the size against which round-off is measured."""
-    variance = C.dense().diagonal(dim1=1, dim2=2) * lin.share[:, None]
+    variance = C.variance() * lin.share[:, None]
     w = (variance * lin.scale.square()).mT @ lin.X.square()
     columns = [w, variance.sum(0)[:, None]]
     if lin.has_gain:

@@ -1,7 +1,7 @@
 r"""The derivative of a normalized GLM's natural parameters, case by case, in the structure it has.
 
 For a direction $(V, v_b, v_g)$ in parameter space
-$$dz_n = s_n \odot \big(P_n\,V\tilde x_n - \hat a_n\odot\mathrm{diag}(U V^\top)\big) + v_b + \hat a_n\odot v_g .$$
+$$dz_n = s_n \odot (P_n V\tilde x_n - \hat a_n\odot\mathrm{diag}(U V^\top)) + v_b + \hat a_n\odot v_g.$$
 
 ===========  ====================  ===================================  =================  ===========
 norm         $\tilde x$            $P_n$                                $U$                $s$
@@ -18,8 +18,6 @@ Batch and weight norm give each unit statistics of its own, so a row of W moves 
 norm and RMSNorm share theirs: $P_n$ couples the units, and that is what Eqs. (13)-(14) leave out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import torch
@@ -27,16 +25,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.glm import GLM
+from lnlib.standardize import inner_mean
 
 __all__ = ["Linearization", "linearize"]
 
 
 @dataclass(frozen=True)
 class Linearization:
-    r"""$J_n = \partial z_n/\partial\theta$ for all cases, never formed; the table of the module names the parts.
+    r"""$J_n = \partial z_n/\partial\theta$ for all cases, never formed; the module's table names the parts.
 
     Attributes:
-        X: $\tilde x$, (N, D). `unit`: $\hat a$, (N, H). `scale`: s, (N, H). `share`: weights of the cases, (N,).
+        X: $\tilde x$, (N, D). unit: $\hat a$, (N, H). scale: s, (N, H).
+        share: weights of the cases, (N,), sum 1.
         shared: the statistics are shared by the units, so that $P_n$ is not the identity.
         centered: $P_n$ removes the mean of the units as well.
         U: (H, D), the direction of each row that its own statistics hide; None where there is none.
@@ -52,7 +52,7 @@ class Linearization:
     U: Float[Tensor, "H D"] | None
     has_gain: bool
 
-    def __getitem__(self, cases: slice) -> Linearization:
+    def __getitem__(self, cases: slice) -> "Linearization":
         """Some of the cases; statistics over cases stay those of all."""
         return replace(
             self,
@@ -63,7 +63,7 @@ class Linearization:
         )
 
     def project(self, R: Float[Tensor, "N *K H"]) -> Float[Tensor, "N *K H"]:
-        r"""$P_n r$: what the shared statistics leave of a change of the summed inputs. Symmetric in the units."""
+        r"""$P_n r$: what shared statistics leave of a change of the summed inputs; $P_n$ is symmetric."""
         if not self.shared:
             return R
         unit = self.unit.reshape(len(self.unit), *[1] * (R.ndim - 2), -1)
@@ -91,7 +91,7 @@ class Linearization:
             V = V - (E * self.unit).sum(0)[:, None] * self.U
         return V, R.sum(0), (R * self.unit).sum(0) if self.has_gain else None
 
-    def printed(self) -> Linearization:
+    def printed(self) -> "Linearization":
         r"""The linearization that Eqs. (13)-(14) imply: each unit moved by its own row only.
 
         Equal to this one except for shared statistics, where
@@ -106,30 +106,55 @@ class Linearization:
 
 @torch.no_grad()
 def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> Linearization:
-    r"""Linearize a GLM over the given cases; where a standard deviation is 0, $\hat a$ and 1/std are 0."""
+    r"""Linearize a GLM over the given cases.
+
+    Where a standard deviation is 0 (a constant row under layer norm, a constant unit under batch norm, with
+    eps = 0) the normalized value is 0 by definition and does not move: $\hat a = s = 0$.
+    """
     share = glm.case_weights(X, weights)
     a, W, U = X @ glm.W.mT, glm.W, None
-    if glm.norm is None:
+    if glm.norm is None or glm.gain is None:
         return Linearization(X, a, torch.ones_like(a), share, False, False, None, False)
-    assert glm.gain is not None
     if glm.norm == "weight":
-        length = torch.linalg.vector_norm(W, dim=1)
-        U, rstd = W / length[:, None], (1 / length).expand_as(a)
+        U, rstd = _standardize(W, W.new_ones(W.shape[1]), 0.0)
+        rstd = rstd.mT.expand_as(a)
         unit = a * rstd
-    elif glm.norm == "batch":
+    elif glm.norm == "batch" and glm.frozen:
         mean, var = glm.moments(X, weights)
-        rstd = _inverse_root(var + glm.eps).expand_as(a)
+        rstd = (var + glm.eps).rsqrt().expand_as(a)
         unit = (a - mean) * rstd
-        if not glm.frozen:
-            X = X - share @ X
-            U = (unit * share[:, None]).mT @ X
+    elif glm.norm == "batch":
+        mean, _ = glm.moments(X, weights)
+        unit, rstd = (t.mT for t in _standardize((a - mean).mT, share, glm.eps))
+        X = X - _mean(X, share)
+        U = (unit * share[:, None]).mT @ X
+        rstd = rstd.expand_as(a)
     else:
-        d = a - a.mean(1, keepdim=True) if glm.norm == "layer" else a
-        rstd = _inverse_root(d.square().mean(1, keepdim=True) + glm.eps).expand_as(a)
-        unit = d * rstd
+        if glm.norm == "layer":
+            a = a - inner_mean(a, [1])
+            a = a - a.mean(1, keepdim=True)
+        unit, rstd = _standardize(a, a.new_full((a.shape[1],), 1 / a.shape[1]), glm.eps)
+        rstd = rstd.expand_as(a)
     shared = glm.norm in ("layer", "rms")
     return Linearization(X, unit, glm.gain * rstd, share, shared, glm.norm == "layer", U, True)
 
 
-def _inverse_root(var: Tensor) -> Tensor:
-    return torch.where(var > 0, var, torch.inf).rsqrt()
+def _standardize(
+    d: Float[Tensor, "K M"], share: Float[Tensor, " M"], eps: float
+) -> tuple[Float[Tensor, "K M"], Float[Tensor, "K 1"]]:
+    r"""$d/\sigma$ and $1/\sigma$ with $\sigma^2 = \sum_m\omega_m d_{km}^2 + \epsilon$; both 0 where $\sigma$ is.
+
+    In units of the largest entry, in which no square leaves the range.
+    """
+    size = (d.abs() * (share > 0)).amax(1, keepdim=True).clamp(min=eps**0.5)
+    size = size.masked_fill(size == 0, torch.inf)
+    d = d / size
+    square = torch.where(share > 0, d, 0).square() @ share[:, None]
+    root = (square + (eps**0.5 / size).square()).sqrt().masked_fill(size == torch.inf, 1)
+    return d / root, 1 / (size * root)
+
+
+def _mean(X: Float[Tensor, "N D"], share: Float[Tensor, " N"]) -> Float[Tensor, "1 D"]:
+    """The weighted mean of the features; equal values have exactly themselves."""
+    origin = inner_mean(X[share > 0], [0])
+    return origin + share @ (X - origin)

@@ -1,7 +1,5 @@
 r"""The exact Fisher information as a linear operator that never forms its matrix."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import torch
@@ -76,7 +74,7 @@ class FisherOperator:
         """The matrix, by its closed form."""
         return (printed_eq13 if self.printed else fisher)(self.glm, self.X, self.weights)
 
-    def to_scipy(self) -> LinearOperator:
+    def to_scipy(self) -> "LinearOperator":
         """A `scipy.sparse.linalg.LinearOperator` on NumPy vectors: for `eigsh`, `cg`, `svds`."""
         from scipy.sparse.linalg import LinearOperator
 
@@ -116,7 +114,7 @@ class FisherOperator:
                 f"P = {P} parameters and N H = {rows} outputs both pass {MAX_SIDE}; "
                 "use scipy.sparse.linalg.cg on to_scipy(), or fewer cases"
             )
-        if P > rows:
+        if rows < P:
             return woodbury_solve(self.glm, self.linearization, self.covariance, v, damping)
         F = self.to_dense()
         F.diagonal().add_(damping)

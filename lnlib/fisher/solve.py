@@ -1,7 +1,5 @@
 r"""Damped natural-gradient directions: $(F + \lambda I)^{-1}v$ on the smaller side."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

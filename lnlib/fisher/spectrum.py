@@ -1,7 +1,5 @@
 r"""The directions that a model cannot see: the null space of its Fisher information."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -25,8 +23,8 @@ class NullSpace:
         basis: orthonormal columns, (P, nullity).
         singular_values: of the column-scaled factor B, descending, P of them (zeros where B has fewer rows).
         tolerance: singular values at or below it count as 0.
-        gap: smallest singular value kept over the largest one dropped: 1e8 and more is beyond doubt, below 100
-            the rank depends on the tolerance. Infinite where nothing, or exactly 0, is dropped.
+        gap: smallest singular value kept over the largest one dropped: 1e8 and more is beyond doubt, below
+            100 the rank depends on the tolerance. Infinite where nothing, or exactly 0, is dropped.
     """
 
     basis: Float[Tensor, "P K"]
@@ -47,8 +45,8 @@ class NullSpace:
 def null_space(lin: Linearization, C: OutputCovariance, tolerance: float | None = None) -> NullSpace:
     r"""Null space of $F = B^\top B$ from the singular values of B with columns of comparable size.
 
-    Columns are divided by their norm before the projections of the normalization, so that neither the units of
-    a feature nor a cancellation to 0 changes the rank. A triangular factor is carried over blocks of cases.
+    Columns are divided by their norm before the projections of the normalization, so that neither the units
+    of a feature nor a cancellation to 0 changes the rank. A triangular factor is carried over the blocks.
     `tolerance` is relative to the largest singular value; default max(NH, P) times the unit round-off.
     """
     size = plain_norms(lin, C)
