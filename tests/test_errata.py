@@ -1,0 +1,92 @@
+"""The errata's library: what an update costs, and the picture of all entries."""
+
+import doctest
+import math
+import time
+
+import pytest
+import torch
+
+import lnlib.errata
+from lnlib import plots
+from lnlib.drawings import errata as drawings
+from lnlib.errata import cost_ratio, updates
+
+
+def lstm_step(x, h, c, W_x, W_h, norm):
+    """Eqs. (17)-(19) in torch's order of gates, without biases."""
+    i, f, g, o = (norm(h @ W_h.T) + norm(x @ W_x.T)).chunk(4, -1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * norm(c).tanh(), c
+
+
+def test_without_a_norm_the_loop_is_torchs_lstm_and_has_its_gradients(monkeypatch) -> None:
+    made = []
+    lstm = torch.nn.LSTM(3, 5)
+    with torch.no_grad():
+        lstm.bias_ih_l0.zero_()
+        lstm.bias_hh_l0.zero_()
+    monkeypatch.setattr("lnlib.errata.nn.LSTM", lambda *sizes: made.append(sizes) or lstm)
+    ours, native = updates(lstm_step, units=5, inputs=3, batch=2, steps=4)
+    assert made == [(3, 5)]
+    ours(lambda z: z)
+    looped = lstm.weight_hh_l0.grad.clone(), lstm.weight_ih_l0.grad.clone()
+    lstm.zero_grad()
+    native()
+    # Two float32 orders of summation over 4 steps of values below 1: 1e-6 is ten roundings.
+    torch.testing.assert_close(looped[0], lstm.weight_hh_l0.grad, rtol=0, atol=1e-6)
+    torch.testing.assert_close(looped[1], lstm.weight_ih_l0.grad, rtol=0, atol=1e-6)
+
+
+def test_the_cost_ratio_counts_work_and_not_waiting() -> None:
+    def work() -> None:
+        sum(range(200_000))
+
+    def work_and_wait() -> None:
+        work()
+        time.sleep(0.02)
+
+    median, low, high = cost_ratio(work_and_wait, work, rounds=9)
+    assert low <= median <= high
+    assert median < 2, "sleeping takes several times as long as the work, and no processor time"
+
+
+def test_three_times_the_work_costs_more_than_twice() -> None:
+    median, _, _ = cost_ratio(lambda: sum(range(600_000)), lambda: sum(range(200_000)), rounds=15)
+    assert 2 < median < 4.5
+
+
+def test_the_tasks_take_turns_and_run_on_one_thread() -> None:
+    calls, threads = [], torch.get_num_threads()
+
+    def task(name: str) -> None:
+        calls.append(name)
+        assert torch.get_num_threads() == 1
+        sum(range(20_000))  # a clock of processor time needs something to count
+
+    cost_ratio(lambda: task("a"), lambda: task("b"), rounds=6)
+    assert calls == ["b", "a", "a", "b"] * 3 + ["b", "a"]
+    assert torch.get_num_threads() == threads
+
+
+def test_too_few_rounds_are_refused() -> None:
+    with pytest.raises(ValueError, match="5 rounds have no 95 % interval"):
+        cost_ratio(lambda: None, lambda: None, rounds=5)
+
+
+def test_every_entry_has_its_row_and_nan_says_so() -> None:
+    kinds = {"slips": {"E1": 0.5}, "conditions": {"E2": math.nan, "E3": 2.0}, "formulas": {"E4": 0.1}}
+    fig = drawings.sizes(kinds | {"sentences": {"E5": 1.0}})
+    (ax,) = fig.axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["E1", "E2", "E3", "E4", "E5"]
+    ends = [x for line in ax.lines for x in line.get_xdata()]
+    assert ends == [0.5, drawings.HIGH, 2.0, 0.1, 1.0]
+    assert [text.get_text() for text in ax.texts] == ["NaN"]
+    assert {line.get_marker() for line in ax.lines} == {marker for _, marker in drawings.MARKS}
+    assert plots._svg(fig, "errata")
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    outcome = doctest.testmod(lnlib.errata)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
