@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnlib.invariance.methods import Statistics, normalized, statistics, summed_inputs
+from lnlib.training import torch_threads
 
 __all__ = ["NETWORKS", "Network", "train"]
 
@@ -81,11 +82,12 @@ def train(
     for parameter in p.values():
         parameter.requires_grad_()
     network, optimizer = Network(method, p, None), torch.optim.Adam(p.values(), lr=3e-3)
-    for _ in range(updates):
-        chosen = torch.randint(len(x), (batch,), generator=generator)
-        optimizer.zero_grad()
-        cross_entropy(network(x[chosen]), y[chosen]).backward()
-        optimizer.step()
+    with torch_threads(1):  # the matrices are too small for more
+        for _ in range(updates):
+            chosen = torch.randint(len(x), (batch,), generator=generator)
+            optimizer.zero_grad()
+            cross_entropy(network(x[chosen]), y[chosen]).backward()
+            optimizer.step()
     kept = {name: parameter.detach() for name, parameter in p.items()}
     frozen = statistics(summed_inputs("batch", kept["W"], x)) if method == "batch" else None
     return Network(method, kept, frozen)

@@ -1,0 +1,178 @@
+"""Section 5.1's pictures: what a transformation does to a layer, and which output does not notice."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from lnlib import plots
+from lnlib.invariance import BEYOND, COLUMNS, Row, Transformation, columns
+
+__all__ = ["beyond", "conditions", "eps_error", "pictures", "table1"]
+
+METHODS = ("batch", "weight", "layer")
+COLOR = plots.COLORS | {"group": plots.INK, "instance": plots.INK, "input": plots.INK}
+SHORT = ("W scale", "W shift", "row scale", "X scale", "X shift", "case scale")
+# A check where nothing changes, a turn where outputs follow, waves for nearly, a cross for broken.
+SIGNS = {"invariant": "\u2713", "equivariant": "\u21bb", "nearly": "\u2248", "no": "\u00d7"}
+
+
+def table1(rows: Sequence[Row]) -> Figure:
+    """Table 1 with each transformation drawn: on the left what it changes, on the right who notices."""
+    fig, ax = plots.subplots(figsize=(6.3, 6.2))
+    cells = {row[:2]: row for row in rows}
+    by = _examples()
+    W = torch.tensor([[1.2, -0.5, 0.3], [-0.8, 1.0, 0.6], [0.4, -1.1, -0.6], [-0.4, 0.5, -1.0]])
+    for place, column in enumerate(COLUMNS):
+        y = len(COLUMNS) - place - 0.5
+        is_data = "data" in column or "case" in column
+        after = by[column].data(W) if is_data else by[column].weights(W)
+        name = column.replace("single training case", "single training\ncase").replace("matrix ", "matrix\n")
+        name = name.replace("vector ", "vector\n").replace("dataset ", "dataset\n")
+        ax.text(0, y, name, va="center", linespacing=1.4)
+        for left, values in ((2.35, W), (3.75, after)):
+            ax.imshow(
+                values.numpy(),
+                extent=(left, left + 0.9, y - 0.38, y + 0.38),
+                vmin=-2.2,
+                vmax=2.2,
+                aspect="auto",
+            )
+            ax.add_patch(Rectangle((left, y - 0.38), 0.9, 0.76, fill=False, ec=plots.INK, lw=0.6))
+        ax.annotate("", (3.7, y), (3.3, y), arrowprops={"arrowstyle": "->", "color": plots.INK})
+        ax.text(2.25, y, "$X$" if is_data else "$W$", va="center", ha="right")
+        for k, norm in enumerate(METHODS):
+            _cell(ax, cells[norm, column], (5.0 + 1.75 * k, y - 0.44), (1.65, 0.88))
+    for k, norm in enumerate(METHODS):
+        ax.text(5.82 + 1.75 * k, len(COLUMNS) + 0.12, f"{norm} norm", ha="center")
+    ax.set(xlim=(0, 10.2), ylim=(-0.02, len(COLUMNS) + 0.45))
+    ax.axis("off")
+    return fig
+
+
+def conditions(panels: Mapping[str, Sequence[Row]]) -> Figure:
+    """Small copies of Table 1, each under a condition: which of its invariances are left."""
+    fig, axes = plots.subplots(2, 2, figsize=(6.4, 4.2), sharex=True, sharey=True)
+    for ax, (title, rows) in zip(axes.flat, panels.items(), strict=True):
+        for row in rows:
+            x, y = COLUMNS.index(row.transformation), METHODS.index(row.norm)
+            fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
+            ax.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fc=fill, ec=plots.GRID))
+            if row.paper or row.invariant:
+                sign = "\u00b1" if row.verdict == "equivariant" else SIGNS[row.verdict]
+                ax.text(x, y, sign, ha="center", va="center", size=13)
+        ax.set(xlim=(-0.5, 5.5), ylim=(2.5, -0.5), title=title)
+        ax.set_xticks(range(6), SHORT, rotation=35, ha="right")
+        ax.set_yticks(range(3), METHODS)
+        _bare(ax)
+    return fig
+
+
+def beyond(rows: Sequence[Row]) -> Figure:
+    """All methods and all transformations: a check for invariant, a minus for equivariant."""
+    norms = list(dict.fromkeys(row.norm for row in rows))
+    names = COLUMNS + BEYOND
+    fig, ax = plots.subplots(figsize=(6.4, 5.2))
+    for row in rows:
+        x, y = norms.index(row.norm), names.index(row.transformation)
+        if row.verdict == "no":
+            continue
+        fill = to_rgba(COLOR[row.norm], 0.35 if row.invariant else 0.1)
+        ax.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fc=fill, ec=plots.GRID))
+        ax.text(x, y, SIGNS[row.verdict], ha="center", va="center", size=13)
+    ax.axhline(len(COLUMNS) - 0.5, color=plots.INK, lw=0.8)
+    ax.set(xlim=(-0.5, len(norms) - 0.5), ylim=(len(names) - 0.5, -0.5))
+    ax.set_xticks(range(len(norms)), norms, rotation=30, ha="left")
+    ax.set_yticks(range(len(names)), names)
+    ax.xaxis.tick_top()
+    _bare(ax)
+    return fig
+
+
+def eps_error(
+    variance: Sequence[float],
+    errors: Mapping[float, Sequence[float]],
+    measured: Mapping[float, tuple[Sequence[float], Sequence[float]]],
+    programs: Mapping[float, str],
+    ours: tuple[float, float],
+) -> Figure:
+    """Relative change under a scale against the variance, a line an epsilon; dots are measured."""
+    fig, ax = plots.subplots(figsize=(7.2, 4.3))
+    for (eps, line), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=True):
+        ax.loglog(variance, line, ls=style, color=plots.COLORS["layer"], label=programs[eps])
+        ax.loglog(*measured[eps], "o", color=plots.INK, ms=4, mfc="none")
+    ax.axvspan(*ours, color=plots.COLORS["none"], alpha=0.3, lw=0)
+    ax.set(xlabel="variance of the summed inputs of a case", ylabel="relative change of the outputs")
+    ax.set(xlim=(variance[0], variance[-1]), ylim=(1e-7, 8))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", title="epsilon", alignment="left")
+    return fig
+
+
+def pictures(
+    contrast: Sequence[float],
+    brightness: Sequence[float],
+    errors: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    digit: Float[Tensor, "h w"],
+) -> Figure:
+    """Test error against contrast and brightness, over one digit as it then looks."""
+    fig, axes = plots.subplots(
+        2, 2, figsize=(7.2, 4.3), height_ratios=(1, 6), sharex="col", width_ratios=(1, 1)
+    )
+    for norm, pair in errors.items():
+        name = norm.partition(",")[0]
+        color = plots.INK if "inside" in norm else plots.COLORS[name]
+        style = (0, (1, 1)) if "inside" in norm else plots.LINES[name]
+        for ax, x, y in zip(axes[1], (np.log2(contrast), brightness), pair, strict=True):
+            ax.plot(x, y, ls=style, color=color, label=norm)
+    for ax, places, pixels in (
+        (axes[0, 0], np.log2(contrast)[::2], [digit * c for c in contrast[::2]]),
+        (axes[0, 1], np.asarray(brightness)[::2], [digit + s for s in brightness[::2]]),
+    ):
+        width = 0.42 * (places[1] - places[0])
+        for x, picture in zip(places, pixels, strict=True):
+            extent = (x - width, x + width, 0, 1)
+            ax.imshow(
+                picture.numpy(), extent=extent, cmap="gray", vmin=-1, vmax=2, aspect="auto", rasterized=True
+            )
+        ax.set(ylim=(0, 1))
+        ax.axis("off")
+    axes[1, 0].set(xlabel="contrast: pixels times", ylabel="test error (%)", ylim=(0, 100))
+    powers = np.log2(contrast)[::2]
+    axes[1, 0].set_xticks(powers, [f"{2**p:g}" if p >= 0 else f"1/{2**-p:g}" for p in powers])
+    axes[1, 1].set(xlabel="brightness: pixels plus", ylim=(0, 100))
+    for ax, x in zip(axes[1], (np.log2(contrast), np.asarray(brightness)), strict=True):
+        edge = 0.45 * (x[2] - x[0])
+        ax.set_xlim(x[0] - edge, x[-1] + edge)
+    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    return fig
+
+
+def _examples() -> Mapping[str, Transformation]:
+    """Each column's transformation of a matrix of 4 by 3, with shifts that can be seen."""
+    shifts = torch.tensor([1.0, -0.9, 0.6, 0.0])
+    return columns(2.0, lambda *sizes: shifts[: sizes[-1]].clone(), units=4, inputs=3, cases=4)
+
+
+def _cell(ax: Axes, row: Row, corner: tuple[float, float], size: tuple[float, float]) -> None:
+    """A cell of Table 1: the paper's word; our verdict by the filling, with the largest change."""
+    fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
+    agrees = row.invariant == row.paper
+    edge = plots.GRID if agrees else "#c00000"
+    ax.add_patch(Rectangle(corner, *size, fc=fill, ec=edge, lw=1 if agrees else 3))
+    x, y = corner[0] + size[0] / 2, corner[1] + size[1] / 2
+    ax.text(x, y + 0.16, "invariant" if row.paper else "no", ha="center", va="center")
+    change = row.max_relative_change
+    text = "0" if change == 0 else f"{change:.0e}" if change < 0.01 else f"{change:.2g}"
+    ax.text(x, y - 0.2, text, ha="center", va="center", size=9)
+
+
+def _bare(ax: Axes) -> None:
+    ax.grid(False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
