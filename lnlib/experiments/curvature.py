@@ -5,28 +5,44 @@ Small random models; the Fisher matrices come from :mod:`lnlib.fisher`, exact an
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.autograd.functional import hessian
 from torch.nn.functional import one_hot
 
-from lnlib.fisher import fisher, kl, printed_eq13
-from lnlib.glm import GLM
+from lnlib.families import FAMILIES
+from lnlib.fisher import FisherOperator, fisher, kl, printed_eq13
+from lnlib.glm import GLM, NORMS
 
 __all__ = [
+    "OUTCOMES",
     "blind",
     "delivered",
     "doubled",
+    "error",
+    "factors",
     "misfit",
+    "of_kl",
     "plane_metric",
+    "planes",
     "random_layer",
     "remainder",
+    "residuals",
     "row_factor",
+    "scalars",
     "tiny",
 ]
 
+# all outcomes of a tiny model, where they can be listed
+OUTCOMES: dict[str, list] = {
+    "bernoulli": list(product((0.0, 1.0), repeat=3)),
+    "binomial": list(product((0.0, 1.0, 2.0), repeat=3)),
+    "categorical": [0, 1, 2],
+}
 Matrix = Callable[[GLM, Tensor], Tensor]
 
 
@@ -53,14 +69,51 @@ def random_layer(H: int, D: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, 
     return GLM("gaussian", draw(H, D), draw(H) * 0, norm="layer"), draw(N, D)
 
 
+def scalars(glm: GLM, X: Float[Tensor, "N D"]) -> tuple[Float[Tensor, "#N #H"], Float[Tensor, "#N #H"]]:
+    """The two scalars of Eq. (5): a pair a unit under batch and weight norm, a case under layer norm."""
+    a = X @ glm.W.mT
+    if glm.norm == "weight":
+        return a.new_zeros(1, 1), torch.linalg.vector_norm(glm.W, dim=1)[None]
+    axis = {"batch": 0, "layer": 1}[str(glm.norm)]
+    var, mean = torch.var_mean(a, axis, correction=0, keepdim=True)
+    return mean, var.sqrt()
+
+
+def of_kl(glm: GLM, X: Float[Tensor, "N D"]) -> Float[Tensor, "P P"]:
+    """The Fisher matrix as the second derivative of the divergence at distance 0, by autograd."""
+    return hessian(lambda theta: kl(glm, glm.with_theta(theta), X), glm.theta)
+
+
+def error(A: Float[Tensor, "P P"], B: Float[Tensor, "P P"]) -> float:
+    """Difference of two matrices relative to the second, in the Frobenius norm."""
+    return float((A - B).norm() / B.norm())
+
+
+def residuals(by_definition: Callable[[GLM, Tensor, list], Tensor], seed: int = 0) -> dict[str, list[float]]:
+    """Errors of `lnlib.fisher.fisher` on tiny models, a list over none, batch, weight, layer, rms a family.
+
+    The larger of the errors against `of_kl` and, where outcomes can be listed, against Eq. (9), which
+    `by_definition` computes from a model, cases and outcomes.
+    """
+    found: dict[str, list[float]] = {}
+    for family in FAMILIES:
+        for norm in NORMS:
+            glm, X = tiny(family, norm, seed)
+            truths = [of_kl(glm, X)]
+            if family in OUTCOMES:
+                truths.append(by_definition(glm, X, OUTCOMES[family]))
+            found.setdefault(family, []).append(max(error(fisher(glm, X), F) for F in truths))
+    return found
+
+
 def remainder(
-    glm: GLM, X: Float[Tensor, "N D"], steps: Sequence[float], seed: int = 0
+    glm: GLM, X: Float[Tensor, "N D"], steps: Float[np.ndarray, " steps"], seed: int = 0
 ) -> tuple[Float[np.ndarray, " steps"], Float[np.ndarray, " steps"], Float[np.ndarray, "steps N"]]:
     r"""Eq. (8) along one random line: the divergence at each distance, and what the quadratic form misses.
 
     Returns:
-        $E_x D_{KL}$; its absolute difference from $\frac12\delta^\top F\delta$; and each case's divergence over
-        that form, 1 according to the print.
+        $E_x D_{KL}$; its absolute difference from $\frac12\delta^\top F\delta$; and the divergence of each
+        case over that form, 1 according to the print.
     """
     direction = _draw(seed)(len(glm.theta))
     direction = direction / direction.norm()
@@ -110,8 +163,8 @@ def delivered(
     r"""Divergence of a natural-gradient step over the divergence that a matrix promises for it.
 
     Ten layer-normalized logistic units, one a class, at random weights. The step is
-    $-(F + \lambda I)^{-1}\nabla L$ with the given matrix for F, scaled until $\frac12\delta^\top F\delta$ is as
-    promised.
+    $-(F + \lambda I)^{-1}\nabla L$ with the given matrix for F, scaled to the promise:
+    $\frac12\delta^\top F\delta$.
     """
     D, y = X.shape[1], one_hot(labels, 10).to(X.dtype)
     glm = GLM("bernoulli", _draw(seed)(10, D) / D**0.5, torch.zeros(10, dtype=X.dtype), norm="layer")
@@ -131,11 +184,27 @@ def doubled(glm: GLM, rows: int | slice) -> GLM:
     return replace(glm, W=factors[:, None] * glm.W)
 
 
+def factors(norm: str, seed: int = 0) -> tuple[list[float], list[float], float]:
+    """What doubling the first row of a tiny logistic model does to the row's block of the Fisher matrix.
+
+    Returns:
+        The factors of the entries w w; those of the entries w b and w g, and of ds along each weight; and the
+        curvature along the row, over the mean of its block.
+    """
+    glm, X = tiny("bernoulli", norm, seed)
+    before, after = (fisher(m, X)[:4, :4] for m in (glm, doubled(glm, 0)))  # w (2), b, g
+    ratio, w, F = after / before, glm.W[0], before[:2, :2]
+    block, cross = ratio[:2, :2].flatten().tolist(), ratio[:2, 2:].flatten().tolist()
+    ds = [float(ratio[k, k].sqrt()) for k in range(2)]
+    return block, cross + ds, float(2 * w @ F @ w / (w @ w) / F.trace())
+
+
 def row_factor(H: int, rows: int | slice, seed: int, *, D: int = 4, N: int = 200) -> float:
     """Factor of the trace of the first row's block when some rows of a random layer double."""
     glm, X = random_layer(H, D, N, seed)
-    before, after = (float(fisher(m, X)[:D, :D].trace()) for m in (glm, doubled(glm, rows)))
-    return after / before
+    axes = torch.eye(len(glm.theta), D, dtype=X.dtype)  # the first row's weights
+    before, after = (((FisherOperator(m, X) @ axes) * axes).sum() for m in (glm, doubled(glm, rows)))
+    return float(after / before)
 
 
 def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int = 0) -> Float[Tensor, "2 2"]:
@@ -153,3 +222,15 @@ def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int =
     plane = [glm.pack(V, glm.b * 0, None if norm is None else glm.b * 0) for V in (aside, along)]
     basis = torch.stack(plane)
     return basis @ fisher(glm, X) @ basis.T
+
+
+def planes(
+    lengths: Sequence[float], seed: int = 0
+) -> dict[str, tuple[str, list[tuple[float, Float[Tensor, "2 2"]]]]]:
+    """`plane_metric` by normalization and length, ready for `lnlib.drawings.geometry.balls`."""
+    rows: dict[str, tuple[str, int | slice]] = {n: (n, 0) for n in ("none", "batch", "weight")}
+    rows |= {"layer:\none row": ("layer", 0), "layer:\nwhole $W$": ("layer", slice(None))}
+    return {
+        title: (n, [(c, plane_metric(None if n == "none" else n, part, c, seed)) for c in lengths])
+        for title, (n, part) in rows.items()
+    }

@@ -10,16 +10,27 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnlib.normalize import batch_norm, layer_norm, weight_norm
 from lnlib.training import generators, torch_threads
 
-__all__ = ["METHODS", "Walk", "identities", "last_losses", "settled", "summed_inputs", "train"]
+__all__ = [
+    "METHODS",
+    "Equilibrium",
+    "Walk",
+    "brakes",
+    "from_starts",
+    "identities",
+    "last_losses",
+    "smooth_angle",
+    "summed_inputs",
+    "train",
+]
 
-Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
+Cases = Sequence[Tensor]  # inputs (N, D), and their labels (N,), 0 to 9
 METHODS = ("none", "batch", "weight", "layer")
 REST = 0.1  # learning rate of all parameters but W
 
@@ -47,6 +58,11 @@ class Walk:
     def effective_rate(self) -> Float[np.ndarray, " updates"]:
         r"""$\rho/\|W\|^2$, the learning rate of the direction $W/\|W\|$."""
         return self.rate / self.length**2
+
+    @property
+    def slowdown(self) -> float:
+        """The effective rate of the last update over that of the first."""
+        return float(self.effective_rate[-1] / self.effective_rate[0])
 
     @property
     def unit_gradient(self) -> Float[np.ndarray, " updates"]:
@@ -119,19 +135,58 @@ def train(
     return Walk(rate, decay, *torch.tensor(rows).double().numpy().T)
 
 
-def settled(walk: Walk) -> float:
-    r"""Mean of $\|W\|^4$ over its theoretical equilibrium, in the second half of a run with weight decay.
+class Equilibrium:
+    r"""The second half of a run with weight decay, where the norm has settled.
 
-    In equilibrium the update adds $\rho^2\|\nabla L\|^2$ and the decay takes $2\rho\lambda\|W\|^2$, so that
-    $\|W\|^4 = \rho\,E[\|W\|^2\|\nabla L\|^2]/(2\lambda)$.
+    An update adds $\rho^2\|\nabla L\|^2$ to the squared norm and decay takes $2\rho\lambda\|W\|^2$, so that
+    $\|W\|^4 = \rho\,E[\|W\|^2\|\nabla L\|^2]/(2\lambda)$ and $\tan^2\angle = 2\rho\lambda$ on average.
 
-    Raises ValueError for a run without weight decay, whose norm never settles.
+    Attributes:
+        norm4, norm4_theory: mean of $\|W\|^4$, and what it should be by the gradients that were seen.
+        angle, angle_theory: root mean square of the tangents of the updates' angles, and what it should be.
+
+    Raises:
+        ValueError: a run without weight decay, whose norm never settles.
     """
-    if walk.decay <= 0:
-        raise ValueError(f"decay is {walk.decay}; without weight decay the norm grows for ever")
-    half = slice(len(walk.length) // 2, None)
-    theory = walk.rate * np.mean(walk.unit_gradient[half] ** 2) / (2 * walk.decay)
-    return float(np.mean(walk.length[half] ** 4) / theory)
+
+    def __init__(self, walk: Walk) -> None:
+        if walk.decay <= 0:
+            raise ValueError(f"decay is {walk.decay}; without weight decay the norm grows for ever")
+        half = slice(len(walk.length) // 2, None)
+        self.norm4 = float(np.mean(walk.length[half] ** 4))
+        self.norm4_theory = float(walk.rate * np.mean(walk.unit_gradient[half] ** 2) / (2 * walk.decay))
+        self.angle = float(np.sqrt(np.mean(np.tan(walk.angle[half]) ** 2)))
+        self.angle_theory = float(np.sqrt(2 * walk.rate * walk.decay))
+
+
+def smooth_angle(walks: Sequence[Walk], span: int) -> Float[np.ndarray, " updates"]:
+    """Root mean square angle of an update over runs and over each span of updates."""
+    squares = np.mean([walk.angle**2 for walk in walks], axis=0)
+    return np.sqrt(squares.reshape(-1, span).mean(1)).repeat(span)
+
+
+def brakes(
+    cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
+) -> dict[str, list[list[Walk]]]:
+    """Runs by learning rate and seed: layer norm with its norm free, with it held, and no normalization."""
+    ways = {"norm free": ("layer", False), "norm held": ("layer", True), "no layer norm": ("none", False)}
+    return {
+        name: [
+            [train(cases, method, s, rate=rate, updates=updates, pinned=pinned) for s in seeds]
+            for rate in rates
+        ]
+        for name, (method, pinned) in ways.items()
+    }
+
+
+def from_starts(
+    cases: Cases, starts: Sequence[float], seeds: Sequence[int], *, rate: float, decay: float, updates: int
+) -> dict[float, list[Walk]]:
+    """Layer-normalized runs with weight decay, by the factor of the weights at the start, one a seed."""
+    return {
+        c: [train(cases, "layer", s, scale=c, rate=rate, decay=decay, updates=updates) for s in seeds]
+        for c in starts
+    }
 
 
 def last_losses(

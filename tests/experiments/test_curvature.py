@@ -21,7 +21,7 @@ def test_a_tiny_model_has_the_same_weights_under_every_family_and_norm(family) -
 
 
 def test_a_plain_gaussian_model_has_no_remainder_and_others_a_cubic_one() -> None:
-    steps = [1e-3, 2e-3]
+    steps = np.array([1e-3, 2e-3])
     divergence, missed, cases = curvature.remainder(*curvature.tiny("gaussian", None), steps)
     assert (missed < 1e-12 * divergence).all()  # quadratic: rounding only
     for norm in NORMS[1:]:
@@ -31,6 +31,44 @@ def test_a_plain_gaussian_model_has_no_remainder_and_others_a_cubic_one() -> Non
         assert divergence[1] / divergence[0] == pytest.approx(4, rel=0.05)
         np.testing.assert_allclose(cases.mean(1), 1, rtol=0.01)
         assert cases.max() > 1.2
+
+
+def test_a_definition_with_a_factor_too_much_shows_in_the_residuals_of_listable_families_only() -> None:
+    right = curvature.residuals(lambda glm, X, ys: fisher(glm, X))
+    wrong = curvature.residuals(lambda glm, X, ys: 2 * fisher(glm, X))
+    for family, row in right.items():
+        assert len(row) == 5
+        # float64: the Hessian of the divergence, by autograd
+        assert max(row) < 1e-12
+        listable = family in curvature.OUTCOMES
+        assert (min(wrong[family]) == pytest.approx(0.5)) == listable
+
+
+def test_the_outcomes_of_a_tiny_model_are_all_of_them() -> None:
+    for family, outcomes in curvature.OUTCOMES.items():
+        glm, X = curvature.tiny(family, "layer")
+        y = torch.tensor(outcomes)
+        log_p = torch.stack([glm.log_likelihood(X, v.expand(len(X), *v.shape)) for v in y])
+        # a sum of at most 27 probabilities in float64
+        torch.testing.assert_close(log_p.exp().sum(0), X.new_ones(len(X)), rtol=1e-13, atol=0)
+
+
+def test_the_scalars_normalize_the_summed_inputs() -> None:
+    for norm in ("batch", "weight", "layer"):
+        glm, X = curvature.tiny("gaussian", norm)
+        mean, std = curvature.scalars(glm, X)
+        z = glm.gain * (X @ glm.W.T - mean) / std + glm.b
+        torch.testing.assert_close(z, glm.natural(X), rtol=1e-12, atol=1e-12)
+
+
+def test_doubling_a_row_gives_a_quarter_a_half_and_nothing() -> None:
+    for norm in ("batch", "weight"):
+        block, halves, along = curvature.factors(norm)
+        # powers of two are exact in float64 but for the root that norm and variance take
+        np.testing.assert_allclose(block, 0.25, rtol=1e-12)
+        np.testing.assert_allclose(halves, 0.5, rtol=1e-12)
+        assert abs(along) < 1e-12
+    assert not np.allclose(curvature.factors("layer")[0], 0.25, rtol=0.1)
 
 
 def test_the_misfit_falls_in_one_norm_and_grows_in_the_other() -> None:

@@ -62,8 +62,9 @@ def test_with_weight_decay_the_norm_settles_where_theory_says_from_either_side(c
     ]
     for walk in walks:
         # a mean over 600 correlated updates
-        assert growth.settled(walk) == pytest.approx(1, abs=0.2)
-        assert np.sqrt(np.mean(walk.angle[600:] ** 2)) == pytest.approx(np.sqrt(2 * 0.5 * 0.02), rel=0.1)
+        end = growth.Equilibrium(walk)
+        assert end.norm4 == pytest.approx(end.norm4_theory, rel=0.2)
+        assert end.angle == pytest.approx(end.angle_theory, rel=0.1)
     ends = [walk.length[600:].mean() for walk in walks]
     assert ends[0] == pytest.approx(ends[1], rel=0.15)
 
@@ -85,6 +86,23 @@ def test_each_identity_holds_for_the_methods_that_have_it_and_for_no_other(cases
         assert found[method]["tangent"] / longer == pytest.approx(16, rel=1e-12)
 
 
+def test_smooth_angles_keep_the_mean_square(cases) -> None:
+    walks = [growth.train(cases, "layer", s, rate=0.1, updates=40, units=8) for s in (0, 1)]
+    smooth = growth.smooth_angle(walks, 20)
+    assert len(smooth) == 40
+    assert len(set(smooth)) == 2
+    # float64 sums in another order
+    assert np.mean(smooth**2) == pytest.approx(np.mean([w.angle**2 for w in walks]), rel=1e-12)
+
+
+def test_brakes_hold_the_norm_of_the_second_way_only_and_slow_the_first_down(cases) -> None:
+    walks = growth.brakes(cases, (0.1, 1.0), [0, 1], 60)
+    assert {way: (len(rates), len(rates[0])) for way, rates in walks.items()} == dict.fromkeys(walks, (2, 2))
+    free, held, _ = (rates[1][0] for rates in walks.values())
+    assert held.slowdown == pytest.approx(1, rel=1e-4)  # float32 norms
+    assert free.slowdown < 0.99
+
+
 def test_a_lost_run_counts_as_guessing() -> None:
     good, lost = (growth.Walk(1.0, 0.0, *np.zeros((3, 60)), loss=np.full(60, v)) for v in (0.5, np.nan))
     np.testing.assert_array_equal(growth.last_losses([[good], [lost]]), [[0.5, np.log(10)]])
@@ -93,7 +111,7 @@ def test_a_lost_run_counts_as_guessing() -> None:
 @pytest.mark.usefixtures("as_users_call")
 def test_a_run_that_cannot_settle_and_an_unknown_method_are_refused(cases) -> None:
     with pytest.raises(ValueError, match="grows for ever"):
-        growth.settled(growth.train(cases, "layer", 0, rate=0.1, updates=2, units=4))
+        growth.Equilibrium(growth.train(cases, "layer", 0, rate=0.1, updates=2, units=4))
     with pytest.raises(ValueError, match="none, batch, weight, layer"):
         growth.train(cases, "rms", 0, rate=0.1, updates=2, units=4)
 
