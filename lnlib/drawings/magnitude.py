@@ -43,7 +43,7 @@ def lost_factor(
 
 def one_term(matrices: Mapping[str, Float[Tensor, "H H"]], pair: tuple[int, int]) -> Figure:
     """The terms of the metric by pairs of rows; boxes: the four of one pair; dot: the one that is printed."""
-    fig, axes = plots.subplots(1, len(matrices), figsize=(7.2, 3.3))
+    fig, axes = plots.subplots(1, len(matrices), figsize=(7.2, 3.7))
     extreme = max(float(terms.abs().max()) for terms in matrices.values())
     for ax, (title, terms) in zip(axes, matrices.items(), strict=True):
         image = ax.imshow(np.asarray(terms), vmin=-extreme, vmax=extreme)
@@ -52,8 +52,9 @@ def one_term(matrices: Mapping[str, Float[Tensor, "H H"]], pair: tuple[int, int]
                 ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=INK, lw=1.8))
         ax.plot(pair[1], pair[0], "o", color=INK, ms=5)
         ticks = range(0, len(terms), 3)
-        ax.set(title=title, xlabel="row of $W$", ylabel="row of $W$", xticks=ticks, yticks=ticks)
+        ax.set(title=title, xlabel="row of $W$", xticks=ticks, yticks=ticks)
         ax.grid(False)
+    axes[0].set_ylabel("row of $W$")
     fig.colorbar(image, ax=axes, shrink=0.75, aspect=18, pad=0.02)
     return fig
 
