@@ -70,7 +70,7 @@ def test_each_figure_shows_one_drawing_and_its_caption(chromium, theme):
 
 
 def test_figure_1_answers_the_keyboard_on_its_page(chromium):
-    """The numbers themselves are compared with lnlib in test_explore.py."""
+    """The numbers themselves are compared with lnlib in test_explore_axis_flip.py."""
     with opened(chromium, html() / "book" / "sec3_layer_normalization.html") as (page, errors, _):
         slider = page.locator("input[type=range]").first
         slider.scroll_into_view_if_needed()

@@ -1,5 +1,6 @@
 """Interactive figures: a Python builder and one small script each, no network, no kernel."""
 
 from lnlib.explore.axis_flip import axis_flip
+from lnlib.explore.invariance_playground import invariance_playground
 
-__all__ = ["axis_flip"]
+__all__ = ["axis_flip", "invariance_playground"]

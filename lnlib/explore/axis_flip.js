@@ -1,22 +1,5 @@
 // The axis flip: batch norm reads down a column, layer norm along a row.
 
-const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
-
-// Mean, biased standard deviation and standardized values of one group of numbers, as lnlib computes
-// them: scaled by a power of two (no overflow), centred twice (no rounding of a large mean).
-function standardize(values, eps) {
-  const average = (v) => v.reduce((sum, x) => sum + x, 0) / v.length;
-  const peak = Math.max(1e-300, Math.sqrt(eps), ...values.map(Math.abs));
-  const scale = 2 ** -Math.round(Math.log2(peak));
-  const x = values.map((v) => v * scale);
-  const centre = clamp(average(x), Math.min(...x), Math.max(...x));
-  const rest = average(x.map((v) => v - centre));
-  const d = x.map((v) => v - centre - rest);
-  const power = average(d.map((v) => v * v));
-  const root = Math.sqrt(power + eps * scale * scale);
-  return { mean: (centre + rest) / scale, std: Math.sqrt(power) / scale, out: d.map((v) => root && v / root) };
-}
-
 // The figure's whole arithmetic. Rows of `a` are cases, columns are units.
 function normalize(a, method, eps) {
   const cases = a.map((row) => standardize(row, eps));
@@ -106,8 +89,8 @@ function paint({ rows, columns }, values, stats, size, limit) {
     row.cells.forEach((cell, j) => {
       const value = values[i]?.[j];
       cell.textContent = value === undefined ? "" : show(value, 1);
-      cell.className = `cell${i < size ? "" : " outside"}${value < 0 ? " negative" : ""}`;
-      cell.style.setProperty("--depth", `${Math.min(1, Math.abs(value ?? 0) / limit) * 60}%`);
+      cell.className = i < size ? "cell" : "cell outside";
+      cell.style.background = i < size ? shade(value, Math.min(1, Math.abs(value) / limit) * 60) : "";
     });
   });
 }
@@ -119,34 +102,29 @@ function axisFlip(root, { a: given, eps }) {
   const step = 10 ** Math.floor(Math.log10(limit)) / 2;
   const state = { a: given, method: "batch", size: N, row: Math.min(1, N - 1), col: Math.min(2, H - 1) };
 
-  const input = panel(N, H, "grid", "Summed inputs: arrow keys move, plus and minus change the selected cell");
-  const output = panel(N, H, "table", "Outputs");
+  const inputs = panel(N, H, "grid", "Summed inputs: arrow keys move, plus and minus change the selected cell");
+  const outputs = panel(N, H, "table", "Outputs");
   const radio = (value, text) => {
-    const node = el("input", { type: "radio", name: "method" });
+    const node = input("radio", { name: "method" }, () => act({ method: value }));
     node.checked = value === state.method;
-    node.addEventListener("change", () => act({ method: value }));
     return el("label", { class: value }, node, text);
   };
-  const slider = el("input", { type: "range", min: 1, max: N, value: N });
-  const button = (text, label, run) => {
-    const node = el("button", { type: "button", "aria-label": label }, text);
-    node.addEventListener("click", run);
-    return node;
-  };
-  const count = el("b"), selected = el("b"), formula = el("span"), live = el("p", { role: "status" });
+  const batch = slider("Batch size", { min: 1, max: N, value: N }, (to) =>
+    act({ size: to, row: Math.min(state.row, to - 1) }, { from: state.size, to }));
+  const selected = el("b"), formula = el("span"), live = el("p", { role: "status" });
   const figure = el("section", { class: "figure", "aria-label": "The axis flip", style: `--H:${H}` },
     el("div", { class: "controls" },
       el("fieldset", {}, el("legend", {}, "Normalize with"),
         radio("none", "none"), radio("batch", "batch norm"), radio("layer", "layer norm")),
-      el("label", { class: "size" }, el("span", {}, "Batch size ", count), slider)),
+      batch.whole),
     live,
     el("div", { class: "panels" },
-      el("div", { class: "panel" }, el("p", { class: "title" }, "Summed inputs a"), input.node,
+      el("div", { class: "panel" }, el("p", { class: "title" }, "Summed inputs a"), inputs.node,
         el("div", { class: "edit" }, selected,
-          button("−", "Decrease the selected cell", () => edit(-step)),
-          button("+", "Increase the selected cell", () => edit(step)),
-          button("Reset", "Reset all values", () => act({ a: given })))),
-      el("div", { class: "panel" }, el("p", { class: "title" }, "Outputs ", formula), output.node,
+          button("−", () => edit(-step), { "aria-label": "Decrease the selected cell" }),
+          button("+", () => edit(step), { "aria-label": "Increase the selected cell" }),
+          button("Reset", () => act({ a: given }), { "aria-label": "Reset all values" }))),
+      el("div", { class: "panel" }, el("p", { class: "title" }, "Outputs ", formula), outputs.node,
         el("p", { class: "key" }, el("b", { class: "moved" }), "moved by the last change"))),
     el("div", { class: "fallback" }, el("slot")));
   root.append(figure);
@@ -167,35 +145,31 @@ function axisFlip(root, { a: given, eps }) {
 
   function select(row, col) {
     act({ row: clamp(row, 0, state.size - 1), col: clamp(col, 0, H - 1) });
-    input.rows[state.row].cells[state.col].focus();
+    inputs.rows[state.row].cells[state.col].focus();
   }
 
   function update(now, moved, news) {
     const { method, size, row, col, a } = state;
     figure.dataset.method = method;
-    paint(input, a, now, size, limit);
-    paint(output, now.out, normalize(now.out, "none", eps), size, method === "none" ? limit : 2.5);
-    [input, output].forEach((part) => outline(part.rings, state, H));
-    input.rows.forEach(({ cells }, i) => cells.forEach((cell, j) => {
+    paint(inputs, a, now, size, limit);
+    paint(outputs, now.out, normalize(now.out, "none", eps), size, method === "none" ? limit : 2.5);
+    [inputs, outputs].forEach((part) => outline(part.rings, state, H));
+    inputs.rows.forEach(({ cells }, i) => cells.forEach((cell, j) => {
       const chosen = i === row && j === col;
       cell.tabIndex = chosen ? 0 : -1;
       cell.setAttribute("aria-selected", chosen);
     }));
-    moved.forEach(([i, j]) => output.rows[i].cells[j].classList.add("moved"));
-    count.textContent = size === 1 ? "1 case" : `${size} cases`;
+    moved.forEach(([i, j]) => outputs.rows[i].cells[j].classList.add("moved"));
+    batch.value.textContent = size === 1 ? "1 case" : `${size} cases`;
     selected.textContent = `Case ${row + 1}, unit ${col + 1}: ${show(a[row][col], 1)}`;
     formula.textContent = method === "none" ? "a" : "(a − mean) / √(std² + ε)";
     const [headline, detail] = explain(state, now, eps);
     live.replaceChildren(el("strong", {}, headline), ` ${detail} `, el("span", {}, news));
   }
 
-  slider.addEventListener("input", () => {
-    const from = state.size, to = Number(slider.value);
-    act({ size: to, row: Math.min(state.row, to - 1) }, { from, to });
-  });
-  input.rows.forEach(({ cells }, i) => cells.forEach((cell, j) =>
+  inputs.rows.forEach(({ cells }, i) => cells.forEach((cell, j) =>
     cell.addEventListener("click", () => i < state.size && select(i, j))));
-  input.table.addEventListener("keydown", (event) => {
+  inputs.table.addEventListener("keydown", (event) => {
     const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     const by = { "+": step, "=": step, "-": -step }[event.key];
     if (event.ctrlKey || event.metaKey || !(move || by)) return;
@@ -204,5 +178,3 @@ function axisFlip(root, { a: given, eps }) {
   });
   act({});
 }
-
-if (typeof module === "object") module.exports = { normalize };

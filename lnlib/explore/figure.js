@@ -1,4 +1,6 @@
-// Shared by the interactive figures: elements, numbers as printed, and mounting into a page.
+// Shared by the interactive figures: elements, controls, numbers as printed, colours, statistics, mounting.
+
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
 // A new element: attributes by name, then children (strings or elements).
 function el(tag, attributes = {}, ...children) {
@@ -8,12 +10,51 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+function button(text, run, attributes = {}) {
+  const node = el("button", { type: "button", ...attributes }, text);
+  node.addEventListener("click", run);
+  return node;
+}
+
+// A radio button, checkbox or range; `run` gets the element whenever the reader changes it.
+function input(type, attributes, run) {
+  const node = el("input", { type, ...attributes });
+  node.addEventListener("input", () => run(node));
+  return node;
+}
+
+// A range below its label, which ends in its value.
+function slider(text, attributes, run) {
+  const node = input("range", attributes, () => run(Number(node.value)));
+  const name = el("span", {}, text), value = el("b");
+  return { node, name, value, whole: el("label", { class: "range" }, el("span", {}, name, " ", value), node) };
+}
+
 // A number for a small cell: `digits` decimals, fewer as it grows, a true minus sign, never "-0".
 function show(value, digits) {
   const size = Math.abs(value);
   const places = Math.max(0, digits - (size >= 9.95) - (size >= 99.5));
   const text = size >= 999.5 ? value.toExponential(0).replace("e+", "e") : value.toFixed(places);
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
+
+// The colour of a number: its sign by the hue, `percent` of it over the page's own ground.
+const shade = (value, percent) =>
+  `color-mix(in srgb, ${value < 0 ? "#8a55b5" : "#2c8d58"} ${percent}%, var(--paper))`;
+
+// Mean, biased standard deviation and standardized values of one group of numbers, as lnlib computes
+// them: scaled by a power of two (no overflow), centred twice (no rounding of a large mean).
+function standardize(values, eps) {
+  const average = (v) => v.reduce((sum, x) => sum + x, 0) / v.length;
+  const peak = Math.max(1e-300, Math.sqrt(eps), ...values.map(Math.abs));
+  const scale = 2 ** -Math.round(Math.log2(peak));
+  const x = values.map((v) => v * scale);
+  const centre = clamp(average(x), Math.min(...x), Math.max(...x));
+  const rest = average(x.map((v) => v - centre));
+  const d = x.map((v) => v - centre - rest);
+  const power = average(d.map((v) => v * v));
+  const root = Math.sqrt(power + eps * scale * scale);
+  return { mean: (centre + rest) / scale, std: Math.sqrt(power) / scale, out: d.map((v) => root && v / root) };
 }
 
 // Draw every figure of this name that the page holds and that is not drawn yet. The shadow root keeps

@@ -1,0 +1,230 @@
+// The invariance playground: Table 1, computed again for what a reader does to the weights and the data.
+
+const METHODS = { batch: "batch", weight: "weight", layer: "layer", rms: "RMS" };
+// Columns of Table 1: what is changed, how, the letter of the size, the size that changes nothing, and why
+// a normalization undoes it, or does not.
+const COLUMNS = [
+  ["Weight matrix", "re-scaling", "δ", 1,
+    "Every summed input is multiplied by δ, and so are all means, stds and lengths: δ cancels."],
+  ["Weight matrix", "re-centering", "γ", 0,
+    "γ times a fixed vector is added to every weight vector, which moves all units of a case alike. " +
+    "Only a mean over the units takes it out."],
+  ["Weight vector", "re-scaling", "δ", 1,
+    "Unit 1 is multiplied by δ, and so are its own std and length. Statistics over the units mix it with others."],
+  ["Dataset", "re-scaling", "δ", 1,
+    "Every summed input is multiplied by δ, and so is its std. The length of a weight vector is not."],
+  ["Dataset", "re-centering", "γ", 0,
+    "γ times a fixed vector is added to every case, which moves a unit alike in all of them. " +
+    "Only a mean over the cases takes it out."],
+  ["Single case", "re-scaling", "δ", 1,
+    "Case 1 is multiplied by δ, and so is its own std. Statistics over the cases mix it with the others."],
+];
+
+const signed = (text) => String(text).replace("-", "−");
+const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value, i, j)));
+const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
+const dot = (u, v) => u.reduce((sum, x, k) => sum + x * v[k], 0);
+// The epsilon of a slider's position: 0, then 1e-8 to 0.1, four to a power of ten.
+const epsilon = (position) => position && 10 ** ((position - 1) / 4 - 8);
+
+// Weights (units, inputs) and data (cases, inputs) after the transformation of a column.
+function transform({ W, X, gamma, shift }, column, size) {
+  return [
+    () => [map(W, (w) => size * w), X],
+    () => [map(W, (w, i, k) => w + size * gamma[k]), X],
+    () => [map(W, (w, i) => (i ? w : size * w)), X],
+    () => [W, map(X, (x) => size * x)],
+    () => [W, map(X, (x, n, k) => x + size * shift[k])],
+    () => [W, map(X, (x, n) => (n ? x : size * x))],
+  ][column]();
+}
+
+// Outputs (cases, units) of every method, and statistics of every unit; batch norm takes `kept` ones instead.
+function normalize(W, X, eps, kept) {
+  const a = X.map((x) => W.map((w) => dot(w, x)));
+  const units = W.map((_, i) => standardize(a.map((row) => row[i]), eps));
+  const over = (value, divisor) => value && value / divisor;
+  const frozen = (value, { mean, std }) => over(value - mean, Math.sqrt(std * std + eps));
+  return {
+    none: a,
+    batch: map(a, (value, n, i) => (kept ? frozen(value, kept[i]) : units[i].out[n])),
+    weight: map(a, (value, n, i) => over(value, Math.hypot(...W[i]))),
+    layer: a.map((row) => standardize(row, eps).out),
+    rms: map(a, (value, n) => over(value, Math.sqrt(dot(a[n], a[n]) / a[n].length + eps))),
+    units,
+  };
+}
+
+// The largest change of an output, relative to the largest output, and what to call it.
+function compare(before, after, rounding) {
+  const miss = (run) => largest(map(before, (value, n, i) => run(after[n][i]) - run(value))) / largest(before);
+  const change = miss((value) => value);
+  const kind = change <= rounding ? "same" : miss(Math.abs) <= rounding ? "flipped"
+    : change <= 0.01 ? "nearly" : "changed";
+  return { change, kind };
+}
+
+// The figure's whole arithmetic: every column's outputs before and after, and a verdict on every method.
+function playground(given, { sizes, eps, frozen }) {
+  const before = normalize(given.W, given.X, eps);
+  return sizes.map((size, column) => {
+    const after = normalize(...transform(given, column, size), eps, frozen && before.units), verdicts = {};
+    for (const key of ["none", ...Object.keys(METHODS)])
+      verdicts[key] = compare(before[key], after[key], given.rounding);
+    return { before, after, verdicts };
+  });
+}
+
+// A verdict as a sign, words and a number.
+function verdict({ change, kind }) {
+  const value = 100 * change;
+  const percent = `${value < 0.095 ? signed(value.toExponential(0)) : show(value, 1)}\u00a0%`;
+  return {
+    same: ["✓", " invariant", ""],
+    flipped: ["±", " flips sign", ""],
+    nearly: ["≈ ", "changes by ", percent],
+    changed: ["", "changes by ", percent],
+  }[kind];
+}
+
+// The selected column in words, without numbers: they are read out when they change, not at every step.
+function explain({ column, sizes, eps, frozen }, verdicts) {
+  const [what, how, letter, neutral, why] = COLUMNS[column], size = sizes[column];
+  const groups = Object.entries({
+    same: ["stays the same", "stay the same"],
+    nearly: ["changes by less than 1 %", "change by less than 1 %"],
+    flipped: ["flips its sign", "flip their sign"],
+    changed: ["changes", "change"],
+  }).flatMap(([kind, [one, many]]) => {
+    const names = Object.keys(METHODS).filter((key) => verdicts[key].kind === kind).map((key) => METHODS[key]);
+    const last = names.pop();
+    if (!last) return [];
+    return names.length ? `${names.join(", ")} and ${last} norm ${many}` : `${last} norm ${one}`;
+  });
+  const notes = size === neutral ? [`${letter} = ${neutral} is no change at all.`] : [
+    neutral && size === 0 && "δ = 0 leaves nothing to normalize.",
+    neutral && size < 0 && "A std and a length are never negative: they divide |δ| out, and the sign goes through.",
+    neutral && eps > 0 && "ε is added to a variance and does not grow or shrink with it.",
+    frozen && "Frozen statistics are those of before the change, so batch norm cannot take it out.",
+  ].filter(Boolean);
+  return [`${what} ${how}: ${groups.join("; ")}.`, notes.join(" ") || why];
+}
+
+// How the cells fare that Table 1 calls invariant.
+function count(results, promised) {
+  const kinds = results.flatMap(({ verdicts }, k) =>
+    ["batch", "weight", "layer"].filter((key) => promised[key][k]).map((key) => verdicts[key].kind));
+  const parts = Object.entries({ same: "hold", nearly: "hold within 1 %", flipped: "flip the sign", changed: "fail" })
+    .map(([kind, verb]) => [kinds.filter((one) => one === kind).length, verb]).filter(([number]) => number);
+  const verbs = parts[0][0] === kinds.length ? `all ${parts[0][1]}` : parts.map((part) => part.join(" ")).join(", ");
+  return `Of the ${kinds.length} cells that the paper calls invariant, ${verbs}.`;
+}
+
+// Table 1 with a radio button in every column.
+function verdictTable(select) {
+  const row = (head, nodes, attributes) =>
+    el("tr", attributes, head ? el("th", { scope: "row" }, ...head) : el("td"), ...nodes);
+  const radios = COLUMNS.map(([what, how], k) =>
+    input("radio", { name: "column", "aria-label": `${what} ${how}` }, () => select(k)));
+  const heads = [[0, 2], [2, 1], [3, 2], [5, 1]].map(([k, colspan]) =>
+    el("th", { scope: "colgroup", colspan }, COLUMNS[k][0]));
+  const labels = COLUMNS.map(([, how], k) => el("th", { scope: "col" }, el("label", {}, radios[k], how)));
+  const blank = () => COLUMNS.map(() => el("td"));
+  const now = blank(), cells = {};
+  const rows = Object.entries(METHODS).map(([key, name]) =>
+    row([name, el("span", {}, " norm")], (cells[key] = blank()), { class: key }));
+  const node = el("table", {},
+    el("caption", {}, el("b", {}, "Table 1, live. Choose a column, then move its slider."),
+      " A percentage is the largest change of an output, relative to the largest output."),
+    el("thead", {}, row("", heads), row("", labels)),
+    el("tbody", {}, row(["now"], now, { class: "now" }), ...rows));
+  node.addEventListener("click", ({ target }) => {
+    const cell = target.closest("tbody td");
+    if (cell) select(cell.cellIndex - 1);
+  });
+  return { node, radios, labels, now, cells };
+}
+
+// Outputs of one method: a square for each after the change, in it a disc for the same one before.
+function panel(key, N, H) {
+  const cells = Array.from({ length: N * H }, () => el("span", { class: "cell" }));
+  const grid = el("div", { class: "grid", role: "img" }, ...cells), words = el("span");
+  const title = el("p", { class: "title" }, `${METHODS[key] ?? "no"} norm`);
+  return { key, cells, grid, words, node: el("div", { class: `panel ${key}` }, title, grid, words) };
+}
+
+function paint({ key, cells, grid, words }, { before, after, verdicts }) {
+  const top = largest(before[key]), text = verdict(verdicts[key]).join("");
+  const colour = (value) => shade(value, 100 - 100 * Math.exp(-1.5 * Math.abs(value) / top));
+  const pairs = map(before[key], (value, n, i) => [value, after[key][n][i]]).flat();
+  words.textContent = text;
+  grid.setAttribute("aria-label", `Outputs: ${text}`);
+  pairs.forEach(([from, to], k) => {
+    const ring = 100 * Math.min(1, Math.sqrt(Math.abs(to - from) / top));
+    cells[k].title = `${show(from, 4)} → ${show(to, 4)}`;
+    cells[k].style = `--before:${colour(from)};--after:${colour(to)};--ring:${ring}%`;
+  });
+}
+
+// Build the figure under `root`; every change of the state goes through `act`.
+function invariancePlayground(root, given) {
+  const { W, X, promised, start } = given, state = {};
+  const initial = { column: 0, sizes: start, position: 0, frozen: false };
+  const scaled = (run) => start.map((size, k) => (COLUMNS[k][3] ? run(size) : size));
+  const presets = {
+    "Negative δ": { sizes: scaled((size) => -size) },
+    "Small variance beside ε": { sizes: scaled(() => 0.05), position: 21 },
+    "Frozen statistics": { frozen: true },
+    Reset: {},
+  };
+  const table = verdictTable((column) => act({ column }));
+  const size = slider("", { min: -3, max: 3, step: 0.05 }, (to) =>
+    act({ sizes: state.sizes.with(state.column, to) }));
+  const eps = slider("ε, added to the variance:", { min: 0, max: 29 }, (position) => act({ position }));
+  const freeze = input("checkbox", {}, ({ checked }) => act({ frozen: checked }));
+  const panels = ["none", ...Object.keys(METHODS)].map((key) => panel(key, X.length, W.length));
+  const live = el("p", { role: "status" });
+  root.append(el("section", { class: "figure", "aria-label": "The invariance playground", style: `--H:${W.length}` },
+    table.node,
+    el("div", { class: "controls" }, size.whole, eps.whole,
+      el("fieldset", {}, el("legend", {}, "Batch norm"), el("label", {}, freeze, "freeze its statistics")),
+      el("fieldset", {}, el("legend", {}, "Where Table 1 breaks"),
+        ...Object.entries(presets).map(([text, change]) => button(text, () => act({ ...initial, ...change }))))),
+    live,
+    el("div", { class: "panels" }, ...panels.map(({ node }) => node)),
+    el("p", { class: "key" }, "Square: an output now; its row is a case, its column a unit. " +
+      "Disc: the same output before. No disc to be seen: no change."),
+    el("div", { class: "fallback" }, el("slot"))));
+
+  function act(change) {
+    Object.assign(state, change);
+    state.eps = epsilon(state.position);
+    const { column, sizes } = state, [what, how, letter] = COLUMNS[column], results = playground(given, state);
+    results.forEach(({ verdicts }, k) => {
+      const chosen = k === column ? "chosen" : "";
+      table.radios[k].checked = k === column;
+      table.labels[k].className = chosen;
+      table.now[k].className = chosen;
+      table.now[k].textContent = `${COLUMNS[k][2]} = ${signed(sizes[k])}`;
+      for (const key in METHODS) {
+        const { kind } = verdicts[key], [sign, words, number] = verdict(verdicts[key]), cell = table.cells[key][k];
+        const broken = promised[key][k] && kind !== "same";
+        cell.className = `${broken || kind === "same" ? kind : ""} ${chosen}`;
+        cell.replaceChildren(sign, el(number ? "i" : "span", {}, words), number,
+          broken ? el("i", {}, " (invariance broken)") : "");
+      }
+    });
+    size.name.textContent = `${what} ${how}, ${letter} =`;
+    size.value.textContent = show(sizes[column], 2);
+    size.node.value = sizes[column];
+    eps.value.textContent = signed(state.eps && state.eps.toExponential(1).replace(".0", ""));
+    eps.node.value = state.position;
+    eps.node.setAttribute("aria-valuetext", eps.value.textContent);
+    freeze.checked = state.frozen;
+    panels.forEach((part) => paint(part, results[column]));
+    const [headline, detail] = explain(state, results[column].verdicts), news = count(results, promised);
+    if (live.textContent !== `${headline} ${detail} ${news}`)
+      live.replaceChildren(el("strong", {}, headline), ` ${detail} `, el("span", {}, news));
+  }
+  act(initial);
+}

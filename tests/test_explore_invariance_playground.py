@@ -1,0 +1,446 @@
+"""The invariance playground: its arithmetic against lnlib, and what a reader meets in a browser."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import Chromium, accessibility_issues, launch, overflow
+from figures import NETWORK, THEMED, TOO_WIDE, evaluate, said
+
+from lnlib.explore import invariance_playground
+from lnlib.explore.element import source
+from lnlib.explore.invariance_playground import START, transformations
+from lnlib.invariance import COLUMNS, PAPER, measure, normalized, statistics, summed_inputs, table1
+from lnlib.normalize import batch_norm, layer_norm, rms_norm
+
+NORMS = ("none", "batch", "weight", "layer", "rms")
+ROWS = NORMS[1:]
+KINDS = {"invariant": "same", "equivariant": "flipped", "nearly": "nearly", "no": "changed"}
+
+
+def layer(state: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    W, X = (torch.tensor(state[name], dtype=torch.float64) for name in "WX")
+    return W, X
+
+
+def moves(state: dict[str, Any], sizes: Any) -> list[Any]:
+    """The transformations of the six columns."""
+    gamma, shift = np.array(state["gamma"]), np.array(state["shift"])
+    return transformations(sizes, gamma, shift, len(state["W"]), len(state["X"]))
+
+
+def outputs(state: dict[str, Any], norm: str, by: Any, eps: float, frozen: bool) -> list[torch.Tensor]:
+    """Before and after, by lnlib."""
+    W, X = layer(state)
+    kept = statistics(summed_inputs("batch", W, X)) if frozen and norm == "batch" else None
+    return [normalized(norm, W, X, eps=eps, frozen=kept, by=move) for move in (None, by)]
+
+
+def cell(state: dict[str, Any], norm: str, column: int, by: Any, eps: float, frozen: bool) -> Any:
+    """One cell of the table, by lnlib."""
+    W, X = layer(state)
+    return measure(norm, by, W, X, name=COLUMNS[column], eps=eps, frozen=frozen)
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+def settings() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Layers with settings of every control; no scale is 0, which lnlib's transformations refuse."""
+    rng = np.random.default_rng(0)
+    drawn = []
+    for seed, (units, inputs, cases) in enumerate([(4, 3, 5), (6, 8, 8), (3, 2, 4), (4, 5, 3)]):
+        state = invariance_playground(seed=seed, units=units, inputs=inputs, cases=cases).state
+        for eps in (0.0, 1e-8, 1e-5, 0.1):
+            sizes = [float(size) or 0.05 for size in np.round(rng.uniform(-3, 3, 6), 1)]
+            drawn.append((state, {"sizes": sizes, "eps": eps, "frozen": bool(rng.integers(2))}))
+    state = invariance_playground().state
+    named = [
+        {"sizes": list(START), "eps": 0.0, "frozen": False},
+        {"sizes": list(START), "eps": 0.0, "frozen": True},
+        {"sizes": [-2.0, 1.0, -2.0, -2.0, 1.0, -2.0], "eps": 0.0, "frozen": False},
+        {"sizes": [0.05, 1.0, 0.05, 0.05, 1.0, 0.05], "eps": 1e-3, "frozen": False},
+        {"sizes": [1.0, 0.0, 1.0, 1.0, 0.0, 1.0], "eps": 1e-5, "frozen": True},
+    ]
+    return drawn + [(state, setting) for setting in named]
+
+
+def play(cases: list[tuple[dict[str, Any], dict[str, Any]]], browser: Chromium | None = None) -> Any:
+    """`playground` of the script on each case: for each column before, after, verdicts."""
+    call = f"{json.dumps(cases)}.map(([given, setting]) => playground(given, setting))"
+    return evaluate("invariance_playground", call, browser)
+
+
+def check_outputs(state: dict[str, Any], setting: dict[str, Any], results: Any) -> None:
+    """Every output of every column and method, to 1e-9 of the largest."""
+    for by, result in zip(moves(state, setting["sizes"]), results, strict=True):
+        for norm in NORMS:
+            for key, want in zip(
+                ("before", "after"), outputs(state, norm, by, setting["eps"], setting["frozen"]), strict=True
+            ):
+                atol = 1e-9 * max(1.0, float(want.abs().max()))
+                np.testing.assert_allclose(result[key][norm], want.numpy(), rtol=0, atol=atol, err_msg=norm)
+
+
+@pytest.fixture(scope="module")
+def played() -> list[tuple[dict[str, Any], dict[str, Any], Any]]:
+    """Every layer and setting with what the script makes of it."""
+    cases = settings()
+    return [(*case, results) for case, results in zip(cases, play(cases), strict=True)]
+
+
+def test_the_script_transforms_and_normalizes_as_lnlib_does(played):
+    for state, setting, results in played:
+        check_outputs(state, setting, results)
+
+
+def test_the_verdicts_are_those_of_lnlib(played):
+    seen = Counter()
+    for state, setting, results in played:
+        for column, by in enumerate(moves(state, setting["sizes"])):
+            for norm in NORMS:
+                row = cell(state, norm, column, by, setting["eps"], setting["frozen"])
+                shown = results[column]["verdicts"][norm]
+                # Both round, by at most 1e-12; an eps of 1e-8 changes an output by more than 1e-10.
+                assert shown["change"] == pytest.approx(row.max_relative_change, rel=1e-6, abs=1e-12)
+                assert shown["kind"] == KINDS[row.verdict], (norm, COLUMNS[column], setting, row)
+                seen[shown["kind"]] += 1
+    assert min(seen[kind] for kind in KINDS.values()) >= 20, seen
+
+
+def test_a_scale_of_zero_gives_what_lnlib_normalizes_zeros_to():
+    state = invariance_playground().state
+    W, X = layer(state)
+    for eps in (0.0, 1e-5):
+        erase = {"sizes": [0, 0, 0, 0, 0, 0], "eps": eps, "frozen": False}
+        [results] = play([(state, erase)])
+        for column in (0, 3):  # no matrix, no data
+            for norm in NORMS:
+                assert not np.any(results[column]["after"][norm]), norm
+        one_unit, one_case = W.clone(), X.clone()
+        one_unit[0], one_case[0] = 0, 0
+        for column, a in ((2, X @ one_unit.T), (5, one_case @ W.T)):
+            for norm, run in (("batch", batch_norm), ("layer", layer_norm), ("rms", rms_norm)):
+                want = run(a, eps=eps).numpy()
+                np.testing.assert_allclose(results[column]["after"][norm], want, rtol=0, atol=1e-9)
+
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def test_what_the_figure_promises_is_what_lnlib_measures_on_random_layers():
+    promised = invariance_playground().state["promised"]
+    rows = table1(ROWS)
+    assert {norm: [row.invariant for row in rows if row.norm == norm] for norm in ROWS} == promised
+
+
+def test_the_figure_is_the_same_each_time_and_carries_no_ids():
+    assert invariance_playground()._repr_html_() == invariance_playground()._repr_html_()
+    assert invariance_playground(seed=1)._repr_html_() != invariance_playground()._repr_html_()
+    assert " id=" not in invariance_playground()._repr_html_()
+    assert repr(invariance_playground()) == "<interactive figure: The invariance playground>"
+
+
+def test_the_figure_is_small_and_asks_the_network_for_nothing():
+    figure = invariance_playground()._repr_html_()
+    assert len(source("invariance_playground.js").encode()) < 10 * 1024
+    assert len(figure.encode()) <= 18 * 1024
+    assert [word for word in NETWORK if word in figure] == []
+
+
+def test_the_fallback_table_holds_the_cells_that_lnlib_measures():
+    figure = invariance_playground()
+    for norm, name in (("batch", "Batch norm"), ("rms", "RMS norm")):
+        line = [
+            cell(figure.state, norm, k, by, 0.0, False) for k, by in enumerate(moves(figure.state, START))
+        ]
+        cells = [
+            "invariant" if row.verdict == "invariant" else f"{row.max_relative_change:.0%}" for row in line
+        ]
+        assert f"<tr><th>{name}</th>" + "".join(f"<td>{text}</td>" for text in cells) in figure.fallback
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_a_given_layer_is_kept_exactly_and_not_modified(dtype):
+    generator = torch.Generator().manual_seed(0)
+    W, X = (torch.randn(n, 3, generator=generator, dtype=dtype, requires_grad=True) for n in (4, 5))
+    before = W.detach().clone()
+    state = invariance_playground(W, X).state
+    assert (state["W"], state["X"]) == (before.double().tolist(), X.double().tolist())
+    assert torch.equal(W, before)
+
+
+@pytest.mark.parametrize(
+    ("W", "X", "message"),
+    [
+        (np.eye(2), None, "give weights W and data X, or neither"),
+        (None, np.eye(2), "give weights W and data X, or neither"),
+        (np.ones(3), np.eye(3), r"got shapes \(3,\) and \(3, 3\)"),
+        (np.eye(3), np.ones((4, 2)), r"got shapes \(3, 3\) and \(4, 2\); reshape or transpose"),
+        (np.eye(2, 3), np.eye(3), "3 to 6 units can be shown, got 2; give more"),
+        (np.eye(7), np.eye(7), "3 to 6 units can be shown, got 7; give fewer"),
+        (np.eye(3), np.eye(2, 3), "3 to 8 cases can be shown, got 2; give more"),
+        (np.eye(3, 1), np.eye(3, 1), "2 to 8 inputs can be shown, got 1; give more"),
+        (np.diag([1.0, np.nan, 1.0]), np.eye(3), r"must be finite, and W\[1, 1\] is nan"),
+        (np.eye(3), np.diag([1.0, 1.0, np.inf]), r"X\[2, 2\] is inf"),
+        (np.diag([1.0, 2.0, 0.0]), np.eye(3), "a weight vector of zeros"),
+        (np.ones((3, 3)), np.eye(3), "a case equal for all units"),
+        (np.eye(3), np.array([[1.0, 2.0, 3.0]] * 3), "a unit equal for all cases"),
+        (np.eye(3), np.eye(3) + 1e9, "rounding could change the outputs"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_shown_is_refused_with_its_reason(W, X, message):
+    with pytest.raises(ValueError, match=message):
+        invariance_playground(W, X)
+
+
+# ------------------------------------------------------------------------------------------- the browser
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    with launch() as running:
+        yield running
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The figure as a page of its own."""
+    path = tmp_path / "invariance_playground.html"
+    path.write_text(invariance_playground().to_html(), encoding="utf-8")
+    return path
+
+
+def texts(page: Any) -> np.ndarray:
+    """The verdicts as a screen reader gets them, methods by columns."""
+    cells = page.locator("section tbody tr:not(.now) td").all_text_contents()
+    return np.array(cells).reshape(len(ROWS), len(COLUMNS))
+
+
+def check_table(page: Any, sizes: Any, eps: float = 0.0, frozen: bool = False) -> Counter[str]:
+    """Every cell of the live table against lnlib, to the printed digit; how the paper's cells fare."""
+    state, paper = invariance_playground().state, Counter()
+    for column, by in enumerate(moves(state, sizes)):
+        for norm, text in zip(ROWS, texts(page)[:, column], strict=True):
+            row = cell(state, norm, column, by, eps, frozen)
+            promised = state["promised"][norm][column]
+            assert ("(invariance broken)" in text) == (promised and not row.invariant)
+            if row.verdict in ("invariant", "equivariant"):
+                assert text.startswith(
+                    {"invariant": "✓ invariant", "equivariant": "± flips sign"}[row.verdict]
+                )
+            else:
+                assert text.startswith("≈ changes by " if row.verdict == "nearly" else "changes by ")
+                number = text.split("changes by ")[1].split("\u00a0%")[0].replace("−", "-")
+                step = 10.0 ** int(number.split("e")[1]) if "e" in number else 0.1 if "." in number else 1
+                assert abs(float(number) - 100 * row.max_relative_change) <= 0.500001 * step
+            if PAPER.get((norm, COLUMNS[column])):
+                paper[row.verdict] += 1
+    return paper
+
+
+def check_drawing(page: Any, column: int, sizes: Any, eps: float = 0.0, frozen: bool = False) -> None:
+    """The numbers behind the squares and discs, to the digits that they carry."""
+    state = invariance_playground().state
+    by = moves(state, sizes)[column]
+    for norm in NORMS:
+        titles = page.locator(f".panel.{norm} .cell").evaluate_all("all => all.map(cell => cell.title)")
+        drawn = [[float(number.replace("−", "-")) for number in title.split(" → ")] for title in titles]
+        want = torch.stack([out.flatten() for out in outputs(state, norm, by, eps, frozen)], 1)
+        np.testing.assert_allclose(drawn, want.numpy(), rtol=0, atol=0.0000501)
+
+
+@pytest.mark.browser
+def test_a_browser_computes_what_lnlib_does(chromium):
+    cases = settings()[-4:]
+    for (state, setting), results in zip(cases, play(cases, chromium), strict=True):
+        check_outputs(state, setting, results)
+
+
+@pytest.mark.browser
+def test_the_presets_break_the_cells_that_they_name(chromium, file):
+    some = [size if size != 1 else None for size in START]  # None: a shift
+    tests = {
+        "Reset": ({"sizes": START}, "Of the 10 cells that the paper calls invariant, all hold."),
+        "Negative δ": (
+            {"sizes": [-size if size else 1 for size in some]},
+            "Of the 10 cells that the paper calls invariant, 2 hold, 8 flip the sign.",
+        ),
+        "Small variance beside ε": (
+            {"sizes": [0.05 if size else 1 for size in some], "eps": 1e-3},
+            "Of the 10 cells that the paper calls invariant, 4 hold, 6 fail.",
+        ),
+        "Frozen statistics": (
+            {"sizes": START, "frozen": True},
+            "Of the 10 cells that the paper calls invariant, 6 hold, 4 fail.",
+        ),
+    }
+    with chromium.open_page(file) as (page, errors, failed):
+        for name, (setting, words) in [*tests.items(), *tests.items()]:
+            page.get_by_role("button", name=name).click()
+            paper = check_table(page, **setting)
+            check_drawing(page, 0, **setting)
+            assert said(page).endswith(words)
+            for verdict, verb in (("invariant", "hold"), ("equivariant", "flip"), ("no", "fail")):
+                assert paper[verdict] in (0, 10) or f"{paper[verdict]} {verb}" in words
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_every_column_and_every_control(chromium, file):
+    with chromium.open_page(file) as (page, errors, _):
+        page.keyboard.press("Tab")
+        sizes = list(START)
+        for column, name in enumerate(COLUMNS):
+            if column:
+                page.keyboard.press("ArrowRight")
+            name = name.replace(" training", "")
+            assert page.get_by_role("radio", name=name).is_checked()
+            assert said(page).lower().startswith(f"{name}:")
+            assert page.locator(".chosen").count() == 2 + len(ROWS)
+            check_drawing(page, column, sizes)
+        page.keyboard.press("Tab")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        sizes[5] = 2.15
+        check_table(page, sizes)
+        check_drawing(page, 5, sizes)
+        page.keyboard.press("Home")
+        sizes[5] = -3.0
+        assert check_table(page, sizes)["equivariant"] == 1
+        page.keyboard.press("Tab")
+        for _ in range(13):
+            page.keyboard.press("ArrowRight")
+        focused = page.evaluate(
+            "document.querySelector('.lnlib-figure').shadowRoot.activeElement.getAttribute('aria-valuetext')"
+        )
+        assert focused == "1e−5"
+        check_table(page, sizes, eps=1e-5)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        check_table(page, sizes, eps=1e-5, frozen=True)
+        check_drawing(page, 5, sizes, eps=1e-5, frozen=True)
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.get_by_role("radio", name="Weight matrix re-scaling").is_checked()
+        assert not page.get_by_role("checkbox").is_checked()
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_each_column_remembers_its_size_and_a_tap_on_a_cell_selects_it(chromium, file):
+    with chromium.open_page(file, has_touch=True) as (page, _, _):
+        size = page.get_by_role("slider").first
+        size.fill("0.5")
+        page.locator("tr.layer td").nth(3).tap()
+        assert page.get_by_role("radio", name="Dataset re-scaling").is_checked()
+        assert size.input_value() == "2"
+        size.fill("-1.25")
+        page.locator("tr.now td").nth(0).tap()
+        assert size.input_value() == "0.5"
+        assert page.locator("tr.now td").all_inner_texts() == [
+            "δ = 0.5", "γ = 1", "δ = 2", "δ = −1.25", "γ = 1", "δ = 2",
+        ]  # fmt: skip
+        check_table(page, [0.5, 1, 2, -1.25, 1, 2])
+
+
+@pytest.mark.browser
+def test_no_change_at_all_and_a_scale_of_zero_are_called_so(chromium, file):
+    with chromium.open_page(file) as (page, errors, _):
+        size = page.get_by_role("slider").first
+        size.fill("1")
+        assert "stay the same. δ = 1 is no change at all." in said(page)
+        size.fill("0")
+        assert "norm change. δ = 0 leaves nothing to normalize." in said(page)
+        assert set(texts(page)[:, 0]) == {"changes by 100\u00a0% (invariance broken)"}
+        page.get_by_role("radio", name="Dataset re-centering").check()
+        size.fill("0")
+        assert "γ = 0 is no change at all." in said(page)
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_the_live_text_speaks_when_a_verdict_turns_and_not_at_every_step(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        page.get_by_role("status").evaluate(
+            "node => { spoken = 0; new MutationObserver(() => spoken++).observe(node, { childList: true }) }"
+        )
+        size = page.get_by_role("slider").first
+        for value in ("2.5", "2.75", "3", "1.5"):
+            size.fill(value)
+        assert page.evaluate("spoken") == 0
+        size.fill("-1.5")
+        assert page.evaluate("spoken") == 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("host", ["own page", "themed page"])
+def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
+    if host == "themed page":
+        figures = invariance_playground()._repr_html_() + invariance_playground(seed=1)._repr_html_()
+        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
+    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
+    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
+        for name in ("Negative δ", "Frozen statistics", "Small variance beside ε", "Reset"):
+            for button in page.get_by_role("button", name=name).all():
+                button.click()
+            assert accessibility_issues(page) == []
+        for slider in page.get_by_role("slider").all():
+            slider.press("PageUp")
+        assert accessibility_issues(page) == []
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("units", "cases"), [(4, 5), (6, 8)])
+def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, units, cases):
+    file = tmp_path / "phone.html"
+    file.write_text(invariance_playground(units=units, cases=cases).to_html(), encoding="utf-8")
+    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
+        for name in ("Negative δ", "Small variance beside ε", "Frozen statistics"):
+            page.get_by_role("button", name=name).click()
+            for slider in page.get_by_role("slider").all():
+                assert overflow(page) == 0
+                assert page.locator("section td, section thead th").evaluate_all(TOO_WIDE) == []
+                slider.press("PageUp")
+        sizes = page.locator("button, label").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+        )
+        assert min(sizes) >= 24  # WCAG 2.2, target size
+
+
+@pytest.mark.browser
+def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path):
+    first, second = invariance_playground(), invariance_playground(seed=1)
+    file = tmp_path / "shared.html"
+    figures = first._repr_html_() + second._repr_html_() + first._repr_html_()
+    file.write_text(THEMED.format(theme="light", figures=figures), encoding="utf-8")
+    with chromium.open_page(file) as (page, errors, _):
+        assert page.locator("section").count() == 3
+        page.get_by_role("radio", name="Weight vector").nth(1).check()
+        checked = [[radio.is_checked() for radio in part.get_by_role("radio").all()].index(True)
+                   for part in page.locator("section").all()]  # fmt: skip
+        assert checked == [0, 2, 0]
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
+    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
+        assert page.get_by_role("table").is_visible()
+        assert page.get_by_role("table").inner_text().startswith("Table 1, computed")
+        assert page.locator("tr").count() == 1 + len(ROWS)
+    with chromium.open_page(file) as (page, _, _):
+        fallback = page.get_by_text("Table 1, computed")
+        assert not fallback.is_visible()
+        page.emulate_media(media="print")
+        assert fallback.is_visible()
+        assert not page.get_by_role("slider").first.is_visible()
