@@ -41,7 +41,7 @@ def fisher(
     tensor([[5., 2.],
             [2., 1.]])
     """
-    return _assemble(glm, linearize(glm, X, weights), glm.scaled_covariance(X, weights))
+    return _assemble(linearize(glm, X, weights), _covariance(glm, X, weights))
 
 
 def printed_eq13(
@@ -52,7 +52,7 @@ def printed_eq13(
     *Erratum* exact for batch norm with differentiated statistics, for frozen ones and for weight norm; not
     for layer norm (nor RMSNorm), whose units share their statistics: the print moves unit i by row i only.
     """
-    return _assemble(glm, linearize(glm, X, weights).printed(), glm.scaled_covariance(X, weights))
+    return _assemble(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
 
 
 def chi(
@@ -73,7 +73,32 @@ def chi(
 
 
 @torch.no_grad()
-def _assemble(glm: GLM, lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
+def _covariance(glm: GLM, X: Tensor, weights: Tensor | None) -> OutputCovariance:
+    return glm.scaled_covariance(X, weights)
+
+
+@torch.no_grad()
+def diagonal(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
+    r"""The diagonal of the matrix: of each unit $E[S_{ii}\chi_i^2]$, $E[C_{ii}]$, $E[C_{ii}\hat a_i^2]$."""
+    variance = C.variance()
+    curvature = lin.scale.square() * variance
+    if lin.shared:
+        chunk = max(1, CHUNK_NUMBERS // lin.unit.shape[1] ** 2)
+        parts = (slice(k, min(k + chunk, C.cases)) for k in range(0, C.cases, chunk))
+        curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
+    curvature, variance = lin.share[:, None] * curvature, lin.share[:, None] * variance
+    w = curvature.mT @ lin.X.square()
+    if lin.U is not None:
+        crossed = (curvature * lin.unit).mT @ lin.X
+        w = w - lin.U * (2 * crossed - lin.U * (curvature * lin.unit.square()).sum(0)[:, None])
+    columns = [w.clamp(min=0), variance.sum(0)[:, None]]
+    if lin.has_gain:
+        columns.append((variance * lin.unit.square()).sum(0)[:, None])
+    return torch.cat(columns, 1).flatten()
+
+
+@torch.no_grad()
+def _assemble(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
     """Sum the blocks over chunks of cases, then interleave them as theta is."""
     (N, D), H = lin.X.shape, lin.unit.shape[1]
     columns = D + 1 + lin.has_gain
@@ -89,32 +114,49 @@ def _add(F: Float[Tensor, "H C H C"], lin: Linearization, C: Float[Tensor, "N H 
     """Add the blocks of some cases: w-w, w-b, w-g, b-b, b-g, g-g."""
     D, unit = lin.X.shape[1], lin.unit
     C = C * lin.share[:, None, None]
-    MC = lin.project((lin.scale[:, :, None] * C).mT).mT  # (P G/std) C: rows w_i, columns z_j
-    S = lin.project(lin.scale[:, None, :] * MC)  # (P G/std) C (G/std P)
-    ww = second_moments(S, lin.X)
+    MC, S = lin.sandwich(C)
+    F[:, :D, :, :D] += second_moments(S, lin.X)
     if lin.U is not None:
-        ww = ww + _hidden(S, lin)
-    F[:, :D, :, :D] += ww
-    others = (
-        MC if not lin.has_gain else torch.stack([MC, MC * unit[:, None, :]], -1)
-    )  # (N, H, H, b or b and g)
-    others = others.reshape(*MC.shape, -1)
-    wz = torch.einsum("nd,nijk->idjk", lin.X, others)
-    if lin.U is not None:
-        wz = wz - lin.U[:, :, None, None] * torch.einsum("ni,nijk->ijk", unit, others)[:, None]
-    F[:, :D, :, D:] += wz
-    F[:, D:, :, :D] += wz.permute(2, 3, 0, 1)
-    ones = torch.ones_like(unit)
-    side = torch.stack([ones, unit], -1) if lin.has_gain else ones[:, :, None]  # dz_i / d(b_i, g_i)
-    F[:, D:, :, D:] += torch.einsum("nij,nik,njl->ikjl", C, side, side)
+        _hide(F[:, :D, :, :D], S, lin)
+    _add_pair(F, D, _features_by(MC, lin), C.sum(0))
+    if not lin.has_gain:
+        return
+    Ca = C * unit[:, None, :]
+    _add_pair(F, D + 1, _features_by(MC * unit[:, None, :], lin), (Ca * unit[:, :, None]).sum(0))
+    bg = Ca.sum(0)
+    F[:, D, :, D + 1] += bg
+    F[:, D + 1, :, D] += bg.mT
 
 
-def _hidden(S: Float[Tensor, "N H H"], lin: Linearization) -> Float[Tensor, "H D H D"]:
-    r"""What $\chi_i = \tilde x - \hat a_i u_i$ takes from and adds to the plain second moments."""
+def _add_pair(
+    F: Float[Tensor, "H C H C"], k: int, wk: Float[Tensor, "H D H"], kk: Float[Tensor, "H H"]
+) -> None:
+    """Add the blocks of column k with the weights, on both sides, and with itself."""
+    D = wk.shape[1]
+    F[:, :D, :, k] += wk
+    F[:, k, :, :D] += wk.permute(2, 0, 1)
+    F[:, k, :, k] += kk
+
+
+def _features_by(MC: Float[Tensor, "N H H"], lin: Linearization) -> Float[Tensor, "H D H"]:
+    r"""$\sum_n (MC)_{n,ij}\,\chi_{n,i}$, indexed (i, d, j)."""
+    H = MC.shape[1]
+    out = (lin.X.mT @ MC.flatten(1)).unflatten(1, (H, H)).transpose(0, 1)
+    if lin.U is None:
+        return out
+    return out - lin.U[:, :, None] * (lin.unit[:, :, None] * MC).sum(0)[:, None, :]
+
+
+def _hide(ww: Float[Tensor, "H D H D"], S: Float[Tensor, "N H H"], lin: Linearization) -> None:
+    r"""Turn second moments of $\tilde x$ into those of $\chi_i = \tilde x - \hat a_i u_i$: take off
+
+    $u_ik_{ij}^\top + k_{ji}u_j^\top - \kappa_{ij}u_iu_j^\top$, $k_{ij} = E[S_{ij}\hat a_i\tilde x]$,
+    $\kappa_{ij} = E[S_{ij}\hat a_i\hat a_j]$.
+    """
     assert lin.U is not None
-    U, unit = lin.U, lin.unit
-    k = torch.einsum("nij,ni,ne->ije", S, unit, lin.X)  # sum_n S_ij a_i x
-    kappa = torch.einsum("nij,ni,nj->ij", S, unit, unit)
-    left = U[:, :, None, None] * k[:, None]  # u_i k_ij'
-    both = U[:, :, None, None] * kappa[:, None, :, None] * U[None, None]
-    return both - left - left.permute(2, 3, 0, 1)
+    U, Sa = lin.U, S * lin.unit[:, :, None]
+    k = (Sa.flatten(1).mT @ lin.X).unflatten(0, Sa.shape[1:])
+    kappa = (Sa * lin.unit[:, None, :]).sum(0)
+    Z = k - kappa[:, :, None] * U / 2
+    ww.addcmul_(U[:, :, None, None], Z[:, None], value=-1)
+    ww.addcmul_(Z.permute(1, 2, 0)[..., None], U, value=-1)

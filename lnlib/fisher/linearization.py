@@ -66,30 +66,52 @@ class Linearization:
         r"""$P_n r$: what shared statistics leave of a change of the summed inputs; $P_n$ is symmetric."""
         if not self.shared:
             return R
-        unit = self.unit.reshape(len(self.unit), *[1] * (R.ndim - 2), -1)
+        unit = self._like(self.unit, R)
         out = R - unit * (unit * R).mean(-1, keepdim=True)
         return out - R.mean(-1, keepdim=True) if self.centered else out
 
+    def sandwich(self, C: Float[Tensor, "N H H"]) -> tuple[Float[Tensor, "N H H"], Float[Tensor, "N H H"]]:
+        r"""$T_nC_n$ and $T_nC_nT_n^\top$ for symmetric $C_n$, with $T_n = P_n\,\mathrm{diag}(s_n)$."""
+        half = self.scale[:, :, None] * C
+        whole = half * self.scale[:, None, :]
+        if not self.shared:
+            return half, whole
+        # P = I - Q Q', two columns: P K P = K - Q Z' - Z Q' with Y = K Q, Z = Y - Q (Q' Y) / 2
+        columns = [torch.ones_like(self.unit), self.unit] if self.centered else [self.unit]
+        Q = torch.stack(columns, -1) / self.unit.shape[1] ** 0.5
+        Y = whole @ Q
+        Z = Y - Q @ (Q.mT @ Y) / 2
+        whole = torch.baddbmm(whole, torch.cat([Q, Z], -1), torch.cat([Z, Q], -1).mT, alpha=-1)
+        return torch.baddbmm(half, Q, Q.mT @ half, alpha=-1), whole
+
     def push(
-        self, V: Float[Tensor, "H D"], b: Float[Tensor, " H"], g: Float[Tensor, " H"] | None
-    ) -> Float[Tensor, "N H"]:
-        r"""$dz = J(V, v_b, v_g)$ in O(NHD)."""
-        da = self.project(self.X @ V.mT)
+        self, V: Float[Tensor, "*K H D"], b: Float[Tensor, "*K H"], g: Float[Tensor, "*K H"] | None
+    ) -> Float[Tensor, "N *K H"]:
+        r"""$dz = J(V, v_b, v_g)$ in O(NHD), for one direction or K."""
+        da = (self.X @ V.flatten(0, -2).mT).unflatten(1, V.shape[:-1])
+        unit = self._like(self.unit, da)
+        da = self.project(da)
         if self.U is not None:
-            da = da - self.unit * (self.U * V).sum(-1)
-        dz = self.scale * da + b
-        return dz if g is None else dz + self.unit * g
+            da = da - unit * (self.U * V).sum(-1)
+        dz = torch.addcmul(b, self._like(self.scale, da), da)
+        return dz if g is None else torch.addcmul(dz, unit, g)
 
     def pull(
-        self, R: Float[Tensor, "N H"]
-    ) -> tuple[Float[Tensor, "H D"], Float[Tensor, " H"], Float[Tensor, " H"] | None]:
+        self, R: Float[Tensor, "N *K H"]
+    ) -> tuple[Float[Tensor, "*K H D"], Float[Tensor, "*K H"], Float[Tensor, "*K H"] | None]:
         r"""$E_n[J_n^\top r_n]$ in O(NHD), the expectation over the weighted cases."""
-        R = R * self.share[:, None]
-        E = self.project(R * self.scale)
-        V = E.mT @ self.X
+        R = R * self._like(self.share[:, None], R)
+        unit = self._like(self.unit, R)
+        E = self.project(R * self._like(self.scale, R))
+        V = (E.flatten(1).mT @ self.X).unflatten(0, R.shape[1:])
         if self.U is not None:
-            V = V - (E * self.unit).sum(0)[:, None] * self.U
-        return V, R.sum(0), (R * self.unit).sum(0) if self.has_gain else None
+            V = V - (E * unit).sum(0)[..., None] * self.U
+        return V, R.sum(0), (R * unit).sum(0) if self.has_gain else None
+
+    @staticmethod
+    def _like(t: Float[Tensor, "N H"], R: Float[Tensor, "N *K H"]) -> Tensor:
+        """t with axes of length 1 where R has K directions."""
+        return t.reshape(len(t), *[1] * (R.ndim - 2), -1)
 
     def printed(self) -> "Linearization":
         r"""The linearization that Eqs. (13)-(14) imply: each unit moved by its own row only.
@@ -142,7 +164,7 @@ def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | 
 def _standardize(
     d: Float[Tensor, "K M"], share: Float[Tensor, " M"], eps: float
 ) -> tuple[Float[Tensor, "K M"], Float[Tensor, "K 1"]]:
-    r"""$d/\sigma$ and $1/\sigma$ with $\sigma^2 = \sum_m\omega_m d_{km}^2 + \epsilon$; both 0 where $\sigma$ is.
+    r"""$d/\sigma$ and $1/\sigma$ with $\sigma^2 = \sum_m\omega_m d_{km}^2 + \epsilon$; 0 where $\sigma$ is.
 
     In units of the largest entry, in which no square leaves the range.
     """

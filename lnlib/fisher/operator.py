@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.fisher.dense import CHUNK_NUMBERS, fisher, printed_eq13
-from lnlib.fisher.factor import row_blocks
+from lnlib.fisher.dense import CHUNK_NUMBERS, diagonal, fisher, printed_eq13
 from lnlib.fisher.linearization import linearize
 from lnlib.fisher.solve import woodbury_solve
 from lnlib.fisher.spectrum import NullSpace, null_space
@@ -65,10 +64,13 @@ class FisherOperator:
     @torch.no_grad()
     def __matmul__(self, v: Float[Tensor, "P *K"]) -> Float[Tensor, "P *K"]:
         """F v for one vector, or for the columns of a matrix."""
-        if v.ndim == 2:
-            return torch.stack([self @ column for column in v.unbind(1)], 1)
-        lin = self.linearization
-        return self.glm.pack(*lin.pull(self.covariance.times(lin.push(*self.glm.unpack(v)))))
+        lin, glm = self.linearization, self.glm
+        if v.ndim == 1:
+            return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v)))))
+        at_once = max(1, CHUNK_NUMBERS // lin.unit.numel())
+        if v.shape[1] > at_once:
+            return torch.cat([self @ part for part in v.split(at_once, 1)], 1)
+        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v.mT))))).mT
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, by its closed form."""
@@ -86,11 +88,8 @@ class FisherOperator:
 
     @torch.no_grad()
     def diagonal(self) -> Float[Tensor, " P"]:
-        """The diagonal of F: column norms of its factor, squared."""
-        total = self.X.new_zeros(self.shape[0])
-        for block in row_blocks(self.linearization, self.covariance, self._cases()):
-            total += block.square().sum(0)
-        return total
+        """The diagonal of F in O(NHD + NH^2)."""
+        return diagonal(self.linearization, self.covariance)
 
     def trace(self) -> float:
         """The sum of the eigenvalues of F."""
@@ -128,6 +127,3 @@ class FisherOperator:
     def covariance_rows(self) -> int:
         """NH, the rows of the factor of F."""
         return self.linearization.unit.numel()
-
-    def _cases(self) -> int:
-        return max(1, CHUNK_NUMBERS // (self.linearization.unit.shape[1] * self.shape[0]))
