@@ -1,14 +1,14 @@
 r"""The covariance of a case's outputs, kept in the structure it has: diagonal, softmax, or one matrix.
 
-A saturated softmax has $C_{kk} = p_k(1-p_k)$ with $p_k\approx1$. Everything here takes $1-p_k$ as the sum of
-the other probabilities, and measures what C multiplies from its entry at the likeliest class, so that the
-small numbers keep their digits.
+A saturated softmax has $C_{kk} = p_k(1-p_k)$ with $p_k\approx1$. Everything here takes $1-p_k$, and the k-th
+entry of a product, from the sum of the others, so that the small numbers keep their digits.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 __all__ = ["OutputCovariance"]
@@ -41,16 +41,16 @@ class OutputCovariance:
         """$C_n r_n$ for each case (and each of K vectors), in O(NHK) unless it is one full matrix."""
         if self.matrix is not None:
             return R @ self.matrix
-        d = self._like(self._diagonal(), R)
+        shape = (self.cases, *[1] * (R.ndim - 2), -1)  # axes of length 1 where R has K
+        d = self._diagonal().view(shape)
+        out = d * R
         if self.outer is None:
-            return d * R
-        # p (r - E[r]); the likeliest class is the origin of r, and the reference class has r = 0
-        p, rest, top = self.outer, self._rest(), self.outer.argmax(-1, keepdim=True)
-        origin = R.gather(-1, self._like(top, R).expand(*R.shape[:-1], 1))
-        origin = origin * self._like(p.gather(-1, top) >= rest[:, None], R)
-        R = R - origin
-        mean = (d * R).sum(-1, keepdim=True) - self._like(rest[:, None], R) * origin
-        return d * (R - mean)
+            return out
+        mean = out.sum(-1, keepdim=True)
+        out.addcmul_(d, mean, value=-1)
+        # Over all classes the entries add up to 0, and that of the reference class is -rest * mean.
+        excess = torch.addcmul(out.sum(-1, keepdim=True), self._rest().view(shape), mean, value=-1)
+        return out.scatter_add_(-1, self._top.view(shape).expand_as(excess), -excess)
 
     def dense(self) -> Float[Tensor, "N H H"]:
         """The matrices themselves."""
@@ -97,9 +97,13 @@ class OutputCovariance:
     def _complement(self) -> Float[Tensor, "N H"]:
         """$1 - p_i$; at the likeliest class the sum of the others."""
         p = self._diagonal()
-        top = p.argmax(-1, keepdim=True)
-        others = p.scatter(-1, top, 0.0).sum(-1, keepdim=True) + self._rest()[:, None]
-        return (1 - p).scatter(-1, top, others)
+        others = p.scatter(-1, self._top, 0.0).sum(-1, keepdim=True) + self._rest()[:, None]
+        return (1 - p).scatter(-1, self._top, others)
+
+    @cached_property
+    def _top(self) -> Int[Tensor, "N 1"]:
+        """The likeliest class with a logit."""
+        return self._diagonal().argmax(-1, keepdim=True)
 
     def _diagonal(self) -> Tensor:
         assert self.diagonal is not None, "a covariance has a diagonal or a matrix"
@@ -108,8 +112,3 @@ class OutputCovariance:
     def _rest(self) -> Tensor:
         assert self.rest is not None, "a softmax states what its classes leave"
         return self.rest
-
-    @staticmethod
-    def _like(t: Tensor, R: Tensor) -> Tensor:
-        """(N, H) with axes of length 1 where R has more."""
-        return t.reshape(len(t), *[1] * (R.ndim - 2), -1)

@@ -19,6 +19,7 @@ norm and RMSNorm share theirs: $P_n$ couples the units, and that is what Eqs. (1
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -88,11 +89,14 @@ class Linearization:
         self, V: Float[Tensor, "*K H D"], b: Float[Tensor, "*K H"], g: Float[Tensor, "*K H"] | None
     ) -> Float[Tensor, "N *K H"]:
         r"""$dz = J(V, v_b, v_g)$ in O(NHD), for one direction or K."""
+        if self.centered:  # the mean over units comes off the rows of V, which are fewer than the cases
+            V = V - V.mean(-2, keepdim=True)
         da = (self.X @ V.flatten(0, -2).mT).unflatten(1, V.shape[:-1])
         unit = self._like(self.unit, da)
-        da = self.project(da)
+        if self.shared:
+            da = torch.addcmul(da, unit, (unit * da).mean(-1, keepdim=True), value=-1)
         if self.U is not None:
-            da = da - unit * (self.U * V).sum(-1)
+            da = torch.addcmul(da, unit, (self.U * V).sum(-1), value=-1)
         dz = torch.addcmul(b, self._like(self.scale, da), da)
         return dz if g is None else torch.addcmul(dz, unit, g)
 
@@ -100,16 +104,26 @@ class Linearization:
         self, R: Float[Tensor, "N *K H"]
     ) -> tuple[Float[Tensor, "*K H D"], Float[Tensor, "*K H"], Float[Tensor, "*K H"] | None]:
         r"""$E_n[J_n^\top r_n]$ in O(NHD), the expectation over the weighted cases."""
-        R = R * self._like(self.share[:, None], R)
         unit = self._like(self.unit, R)
-        E = self.project(R * self._like(self.scale, R))
+        E = R * self._like(self._weighted_scale, R)
+        b = (self.share @ R.flatten(1)).unflatten(0, R.shape[1:])
+        g = (self.share @ (R * unit).flatten(1)).unflatten(0, R.shape[1:]) if self.has_gain else None
+        if self.shared:
+            E = torch.addcmul(E, unit, (unit * E).mean(-1, keepdim=True), value=-1)
         V = (E.flatten(1).mT @ self.X).unflatten(0, R.shape[1:])
+        if self.centered:
+            V = V - V.mean(-2, keepdim=True)
         if self.U is not None:
-            V = V - (E * unit).sum(0)[..., None] * self.U
-        return V, R.sum(0), (R * unit).sum(0) if self.has_gain else None
+            V = torch.addcmul(V, (E * unit).sum(0)[..., None], self.U, value=-1)
+        return V, b, g
+
+    @cached_property
+    def _weighted_scale(self) -> Float[Tensor, "N H"]:
+        """The scale of each case times its weight."""
+        return self.scale * self.share[:, None]
 
     @staticmethod
-    def _like(t: Float[Tensor, "N H"], R: Float[Tensor, "N *K H"]) -> Tensor:
+    def _like(t: Tensor, R: Tensor) -> Tensor:
         """t with axes of length 1 where R has K directions."""
         return t.reshape(len(t), *[1] * (R.ndim - 2), -1)
 
