@@ -1,0 +1,157 @@
+"""Layer norm's hidden symmetry: the count of what no output feels, and finite moves along it."""
+
+import doctest
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlib import symmetry
+from lnlib.fisher import FisherOperator
+from lnlib.glm import GLM
+from lnlib.normalize import layer_norm
+
+seeds = st.integers(0, 2**31)
+
+
+def draws(seed: int):
+    generator = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+@given(st.integers(2, 9), st.integers(1, 4), st.data(), st.sampled_from(["layer", "batch", "weight"]), seeds)
+def test_the_null_space_of_the_exact_fisher_has_the_dimension_of_the_theorem(H, D, data, norm, seed) -> None:
+    rank = data.draw(st.integers(1, D))
+    draw = draws(seed)
+    X = draw(50, rank) @ draw(rank, D)
+    glm = GLM("bernoulli", draw(H, D), draw(H), norm=norm, gain=(draw(H) / 3).exp())
+    null = FisherOperator(glm, X).null_space(1e-10)
+    # Random draws come close to special positions now and then; then no count can be relied on.
+    if null.gap > 1e4:
+        assert null.nullity == symmetry.nullity(H, D, rank, norm)
+
+
+def test_the_printed_matrix_has_no_null_vector_where_the_exact_one_has_ten() -> None:
+    draw = draws(0)
+    glm, X = GLM("gaussian", draw(12, 2), draw(12), norm="layer"), draw(60, 2)
+    assert FisherOperator(glm, X).null_space().nullity == symmetry.nullity(12, 2) == 10
+    assert FisherOperator(glm, X, printed=True).null_space().nullity == 0
+
+
+def test_wide_layers_have_the_directions_that_the_count_promises() -> None:
+    draw = draws(1)
+    for H, D in ((3, 1), (5, 2), (6, 2), (11, 2), (9, 3), (10, 3), (20, 4)):
+        found = symmetry.hidden_directions(draw(H, D)).shape[1]
+        assert found == max(0, H - D - D * (D + 1) // 2)
+        assert symmetry.nullity(H, D) == D + 1 + found
+
+
+def test_a_hidden_direction_is_a_null_vector_of_the_fisher_matrix() -> None:
+    draw = draws(2)
+    W, g, X = draw(8, 2), (draw(8) / 3).exp(), draw(40, 2)
+    glm = GLM("gaussian", W, draw(8), norm="layer", gain=g)
+    F = FisherOperator(glm, X)
+    for tau in symmetry.hidden_directions(W).mT:
+        v = glm.pack(tau[:, None] * (W - W.mean(0)), torch.zeros_like(g), -tau * g)
+        # 1e-13: rounding of a few hundred additions, relative to the matrix.
+        assert (F @ v).norm() <= 1e-13 * F.trace() * v.norm()
+
+
+@given(seeds, st.sampled_from([(5, 1), (7, 2), (12, 3)]))
+def test_a_slide_changes_the_weights_and_no_output(seed, shape) -> None:
+    draw = draws(seed)
+    W, g, b, X = draw(*shape), (draw(shape[0]) / 3).exp(), draw(shape[0]), draw(100, shape[1])
+    path = symmetry.slide(W, symmetry.hidden_directions(W)[:, 0], length=0.3)
+    assert (path > 0).all()
+    before = layer_norm(X @ W.mT, g, b, eps=0.0)
+    W_t, g_t = symmetry.rescale(W, g, path[-1])
+    after = layer_norm(X @ W_t.mT, g_t, b, eps=0.0)
+    # 1e-11: rounding, times the smallest sigma among 100 cases over the largest.
+    assert (after - before).norm() <= 1e-11 * before.norm()
+    if len(path) == 16:  # the whole way, no gain diverged
+        assert (path[-1] - 1).norm() > 0.1
+        assert (W_t - W).norm() > 1e-3 * W.norm()
+
+
+def test_another_slide_of_the_same_size_does_change_the_outputs() -> None:
+    draw = draws(3)
+    W, g, X = draw(7, 2), torch.ones(7, dtype=torch.float64), draw(100, 2)
+    t = symmetry.slide(W, draw(7), length=0.5)[-1]
+    control = 1 + (t - 1).norm() * torch.nn.functional.normalize(draw(7), dim=0)
+    before = layer_norm(X @ W.mT, eps=0.0)
+    changes = []
+    for factors in (t, control):
+        W_t, g_t = symmetry.rescale(W, g, factors)
+        changes.append(float((layer_norm(X @ W_t.mT, g_t, eps=0.0) - before).norm() / before.norm()))
+    assert changes[0] < 1e-12
+    assert changes[1] > 0.05
+
+
+def test_a_slide_stops_before_a_gain_diverges() -> None:
+    draw = draws(4)
+    W = draw(7, 2)
+    path = symmetry.slide(W, draw(7), length=100.0, step=0.05)
+    assert len(path) < 2000
+    assert (path > 0).all()
+    assert symmetry.constraints(W, path[-1]).abs().max() < 1e-12
+
+
+def test_constraints_notice_a_row_that_slides_alone() -> None:
+    W, t = draws(5)(6, 2), torch.ones(6, dtype=torch.float64)
+    assert symmetry.constraints(W, t).abs().max() < 1e-14
+    t[0] = 1.1
+    assert symmetry.constraints(W, t).abs().max() > 0.01
+
+
+def test_rescaling_keeps_the_mean_row_and_the_inputs() -> None:
+    draw = draws(6)
+    W, g, t = draw(5, 3), draw(5), draw(5).exp()
+    kept = W.clone(), g.clone(), t.clone()
+    W_t, g_t = symmetry.rescale(W, g, t)
+    torch.testing.assert_close((W_t - W.mean(0)), t[:, None] * (W - W.mean(0)))
+    torch.testing.assert_close(g_t * t, g)
+    assert all(torch.equal(a, b) for a, b in zip((W, g, t), kept, strict=True))
+
+
+def test_a_narrow_layer_has_nothing_to_slide() -> None:
+    with pytest.raises(ValueError, match=r"5 rows of 2 weights .* = 5"):
+        symmetry.slide(draws(7)(5, 2), torch.ones(5, dtype=torch.float64), length=1.0)
+
+
+def test_a_direction_without_a_hidden_part_is_refused() -> None:
+    W = draws(8)(7, 2)
+    along = (W - W.mean(0))[:, 0]  # what keeps the rows centered excludes it
+    with pytest.raises(ValueError, match="no part along"):
+        symmetry.slide(W, along, length=1.0)
+
+
+def test_a_step_too_long_for_newton_says_so() -> None:
+    with pytest.raises(ArithmeticError, match="smaller step"):
+        symmetry.slide(draws(9)(7, 2), draws(10)(7), length=1e6, step=1e6)
+
+
+def test_a_factor_of_zero_is_refused() -> None:
+    t = torch.tensor([1.0, 0.0, 1.0])
+    with pytest.raises(ValueError, match="factor 1 is 0"):
+        symmetry.rescale(torch.eye(3), torch.ones(3), t)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, 3), "no standard deviation"),
+        ((4, 3, 5), "rank is 5"),
+        ((4, 3, 0), "rank is 0"),
+        ((4, 3, 2, "group"), "norm is 'group'"),
+    ],
+)
+def test_sizes_without_an_answer_are_refused(arguments, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        symmetry.nullity(*arguments)
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    outcome = doctest.testmod(symmetry)
+    assert outcome.attempted >= 4
+    assert outcome.failed == 0
