@@ -1,0 +1,224 @@
+r"""Natural gradients for layer-normalized softmax regression, against SGD and Adam.
+
+The model is $z = g\odot\mathrm{LN}(Wx) + b$ with a softmax on top, trained on mini-batches. The natural
+step solves $(F+\lambda I)\delta = \nabla L$ with the Fisher matrix of the same mini-batch: exact, as Eq. (13)
+prints it, or the empirical one, whose outcomes are the labels in the data and not draws of the model.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from scipy.sparse.linalg import LinearOperator, cg
+from torch import Tensor
+from torch.nn.functional import cross_entropy, one_hot
+
+from lnlib import data
+from lnlib.experiments.curves import updates_to
+from lnlib.fisher import FisherOperator
+from lnlib.fisher.linearization import linearize
+from lnlib.glm import GLM
+from lnlib.intervals import interval
+from lnlib.training import Row, generators, minibatches
+
+__all__ = [
+    "DAMPINGS",
+    "METHODS",
+    "RATES",
+    "Setting",
+    "Task",
+    "digits",
+    "direction",
+    "gradient",
+    "loss_band",
+    "reach",
+    "runs_of",
+    "start",
+    "train",
+    "tune",
+]
+
+Method = Literal["sgd", "adam", "natural", "printed", "empirical"]
+METHODS: tuple[Method, ...] = ("sgd", "adam", "natural", "printed", "empirical")
+RATES = (0.03, 0.1, 0.3, 1.0, 3.0)
+DAMPINGS = (0.01, 0.03, 0.1)  # the mean eigenvalue of F at the start is 0.07
+BATCH = 256
+SOLVE = {"rtol": 1e-2, "maxiter": 60}  # of conjugate gradients; a tighter one changes no curve visibly
+
+
+class Setting(NamedTuple):
+    """A learning rate, and a damping where the method has one."""
+
+    rate: float
+    damping: float = 0.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """Cases to learn and cases to be tested on."""
+
+    x: Float[Tensor, "N D"]
+    y: Int64[Tensor, " N"]
+    test_x: Float[Tensor, "M D"]
+    test_y: Int64[Tensor, " M"]
+
+
+def digits() -> Task:
+    """Scikit-learn's 8x8 digits: 1,318 to learn from, 360 by other hands as a test, in float64."""
+    images = data.load("digits")
+    parts = [torch.from_numpy(part) for name in ("train", "test") for part in images.flat(name)]
+    return Task(parts[0].double(), parts[1], parts[2].double(), parts[3])
+
+
+def start(task: Task, generator: torch.Generator) -> GLM:
+    r"""The model before training: $w_{ij}\sim N(0, 1/D)$, gains 1, biases 0."""
+    D, H = task.x.shape[1], int(task.y.max()) + 1
+    W = torch.randn(H, D, generator=generator, dtype=task.x.dtype) / D**0.5
+    return GLM("categorical", W, W.new_zeros(H), norm="layer")
+
+
+def gradient(glm: GLM, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"]) -> Float[Tensor, " P"]:
+    r"""Gradient of the mean negative log-likelihood: $E_n[J_n^\top(p_n - e_{y_n})]$."""
+    return glm.pack(*linearize(glm, x).pull(glm.mean(x) - one_hot(y, len(glm.b))))
+
+
+def direction(
+    method: Method, glm: GLM, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"], damping: float
+) -> Float[Tensor, " P"]:
+    r"""The step of a method without memory: the gradient, or $(F+\lambda I)^{-1}$ times it.
+
+    "natural" and "printed" run conjugate gradients on the matrix-free operator; "empirical" solves exactly on
+    the side of the cases, $F_{emp} = \frac1N\sum_n\nabla\ell_n\nabla\ell_n^\top$ being of rank N.
+    """
+    g = gradient(glm, x, y)
+    if method == "sgd":
+        return g
+    if method == "empirical":
+        B = _case_gradients(glm, x, y) / len(x) ** 0.5
+        K = B @ B.mT
+        K.diagonal().add_(damping)
+        return (
+            g - B.mT @ torch.cholesky_solve((B @ g)[:, None], torch.linalg.cholesky(K)).squeeze(1)
+        ) / damping
+    F = FisherOperator(glm, x, printed=method == "printed")
+
+    def damped(v: np.ndarray) -> np.ndarray:
+        w = torch.from_numpy(v)
+        return (F @ w + damping * w).numpy()
+
+    solution, _ = cg(LinearOperator(F.shape, matvec=damped, dtype=np.float64), g.numpy(), **SOLVE)
+    return torch.from_numpy(solution)
+
+
+def _case_gradients(glm: GLM, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"]) -> Float[Tensor, "N P"]:
+    lin, r = linearize(glm, x), glm.mean(x) - one_hot(y, len(glm.b))
+    A = lin.project(r * lin.scale)
+    return glm.pack(A[:, :, None] * x[:, None, :], r, r * lin.unit)
+
+
+class _Adam:
+    """Adam's direction with its usual constants."""
+
+    def __init__(self) -> None:
+        self.first, self.second, self.steps = torch.zeros(()), torch.zeros(()), 0
+
+    def __call__(self, g: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
+        self.steps += 1
+        self.first = 0.9 * self.first + 0.1 * g
+        self.second = 0.999 * self.second + 0.001 * g.square()
+        first, second = self.first / (1 - 0.9**self.steps), self.second / (1 - 0.999**self.steps)
+        return first / (second.sqrt() + 1e-8)
+
+
+def train(task: Task, method: Method, setting: Setting, seed: int, steps: int, every: int) -> list[Row]:
+    """One run: loss of all training cases and test error (%) every so many steps.
+
+    `seconds` are the processor's, and count the steps alone, not the measurements. Two methods of one seed
+    start from the same weights and see the same mini-batches.
+    """
+    weights, order = generators(seed)
+    glm, adam, seconds, rows = start(task, weights), _Adam(), 0.0, []
+    batches = minibatches(task.x, task.y, BATCH, order)
+    for step in range(steps + 1):
+        if step % every == 0:
+            loss = float(cross_entropy(glm.natural(task.x), task.y))
+            wrong = (glm.natural(task.test_x).argmax(1) != task.test_y).double()
+            row = {"step": step, "seconds": seconds, "loss": loss, "error": 100 * float(wrong.mean())}
+            rows.append({"method": method, "seed": seed} | row)
+        x, y = next(batches)
+        began = time.process_time()
+        d = adam(gradient(glm, x, y)) if method == "adam" else direction(method, glm, x, y, setting.damping)
+        glm = glm.with_theta(glm.theta - setting.rate * d)
+        seconds += time.process_time() - began
+    return rows
+
+
+def tune(
+    task: Task,
+    method: Method,
+    seeds: Sequence[int],
+    steps: int,
+    goal: float,
+    settings: Sequence[Setting] | None = None,
+) -> tuple[Setting, tuple[float, float]]:
+    """The setting that reaches a training loss soonest on its worst seed; and when, and its worst last loss.
+
+    The worst and not the mean: a step that is too long fails on some seeds only. Settings that miss the goal
+    within so many steps are told apart by their last loss. One is dropped at the first seed that does worse
+    than the best setting's worst. `settings` default to all of `RATES`, with all of `DAMPINGS` where a method
+    has one.
+
+    Raises:
+        ValueError: no setting ends in a finite loss on all seeds.
+    """
+    dampings = DAMPINGS if method in ("natural", "printed", "empirical") else (0.0,)
+    best, lowest = None, (np.inf, np.inf)
+    for setting in settings or [Setting(rate, damping) for rate in RATES for damping in dampings]:
+        worst = (0.0, 0.0)
+        for seed in seeds:
+            rows = train(task, method, setting, seed, steps, every=2)
+            score = float(reach(rows, method, goal, "step")[0]), rows[-1]["loss"]
+            if not score < lowest:
+                break
+            worst = max(worst, score)
+        else:
+            best, lowest = setting, worst
+    if best is None:
+        raise ValueError(f"{method!r} has no finite loss after {steps} steps; add smaller rates")
+    return best, lowest
+
+
+def runs_of(rows: Sequence[Row], method: Method, key: str) -> Float[np.ndarray, "seeds times"]:
+    """One column of a method's rows, a line a seed. Raises ValueError if there is no run of it."""
+    seeds = sorted({r["seed"] for r in rows if r["method"] == method})
+    if not seeds:
+        raise ValueError(f"no run of {method!r}; there are {sorted({r['method'] for r in rows})}")
+    chosen = [[r[key] for r in rows if (r["method"], r["seed"]) == (method, seed)] for seed in seeds]
+    return np.array(chosen, dtype=float)
+
+
+def loss_band(rows: Sequence[Row], method: Method) -> dict[str, Float[np.ndarray, " times"]]:
+    """A method's curve: `step`, mean `seconds`, and the loss's geometric `mean` with `low`, `high` (95 %)."""
+    logs = np.log(runs_of(rows, method, "loss"))
+    mean, low, high = np.exp(np.array([interval(column) for column in logs.T])).T
+    seconds = runs_of(rows, method, "seconds").mean(0)
+    return {
+        "step": runs_of(rows, method, "step")[0],
+        "seconds": seconds,
+        "mean": mean,
+        "low": low,
+        "high": high,
+    }
+
+
+def reach(
+    rows: Sequence[Row], method: Method, goal: float, clock: Literal["step", "seconds"]
+) -> Float[np.ndarray, " seeds"]:
+    """When each seed's training loss first falls to a goal, by either clock; infinite if it never does."""
+    columns = (runs_of(rows, method, key).tolist() for key in ("loss", clock))
+    times = zip(*columns, strict=True)
+    return np.array([updates_to(goal, loss, at) if min(loss) <= goal else np.inf for loss, at in times])
