@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lnlib.fisher.dense import CHUNK_NUMBERS, diagonal, fisher, printed_eq13
 from lnlib.fisher.linearization import linearize
-from lnlib.fisher.solve import woodbury_solve
+from lnlib.fisher.solve import dense_solver, refined, woodbury_solver
 from lnlib.fisher.spectrum import NullSpace, null_space
 from lnlib.glm import GLM
 
@@ -64,6 +64,7 @@ class FisherOperator:
     @torch.no_grad()
     def __matmul__(self, v: Float[Tensor, "P *K"]) -> Float[Tensor, "P *K"]:
         """F v for one vector, or for the columns of a matrix."""
+        self._check_vector(v)
         lin, glm = self.linearization, self.glm
         if v.ndim == 1:
             return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v)))))
@@ -71,6 +72,15 @@ class FisherOperator:
         if v.shape[1] > at_once:
             return torch.cat([self @ part for part in v.split(at_once, 1)], 1)
         return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v.mT))))).mT
+
+    def _check_vector(self, v: Tensor) -> None:
+        """Refuse what is no tensor of the model's type; its length is checked where it is unpacked."""
+        if not isinstance(v, Tensor) or v.dtype != self.dtype or v.ndim not in (1, 2):
+            found = f"{v.dtype} of shape {tuple(v.shape)}" if isinstance(v, Tensor) else type(v).__name__
+            raise TypeError(
+                f"the operator multiplies {self.dtype} tensors of shape ({self.shape[0]},) or "
+                f"({self.shape[0]}, K), not {found}; convert it, or use to_scipy() with NumPy arrays"
+            )
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, by its closed form."""
@@ -96,34 +106,46 @@ class FisherOperator:
         return float(self.diagonal().sum())
 
     def solve(self, v: Float[Tensor, " P"], damping: float) -> Float[Tensor, " P"]:
-        r"""$(F + \lambda I)^{-1}v$ by Cholesky on the smaller side: P parameters or NH outputs.
+        r"""$(F + \lambda I)^{-1}v$ by Cholesky on the smaller side, P parameters or NH outputs, then refined.
+
+        The residual $\|Fx + \lambda x - v\|$ comes down to round-off times $\|F\|\|x\| + \|v\|$.
 
         Args:
             v: right side, such as a gradient. damping: $\lambda > 0$, in the units of F.
 
         Raises:
-            ValueError: damping that is not positive (F of a normalized model is singular), or both sides
-                beyond 20,000: use `scipy.sparse.linalg.cg` on `to_scipy()`.
+            ValueError: damping that is not positive (F of a normalized model is singular) or vanishes beside
+                F in floating point; both sides beyond 20,000: use `scipy.sparse.linalg.cg` on `to_scipy()`.
         """
+        self._check_vector(v)
         if not 0 < damping < float("inf"):
             raise ValueError(f"damping is {damping}; F is singular for normalized models, give a number > 0")
-        P, rows = self.shape[0], self.covariance_rows
+        P, rows = self.shape[0], self.linearization.unit.numel()
         if min(P, rows) > MAX_SIDE:
             raise ValueError(
                 f"P = {P} parameters and N H = {rows} outputs both pass {MAX_SIDE}; "
                 "use scipy.sparse.linalg.cg on to_scipy(), or fewer cases"
             )
         if rows < P:
-            return woodbury_solve(self.glm, self.linearization, self.covariance, v, damping)
-        F = self.to_dense()
-        F.diagonal().add_(damping)
-        return torch.cholesky_solve(v[:, None], torch.linalg.cholesky(F)).squeeze(1)
+            solver = woodbury_solver(self.glm, self.linearization, self.covariance, damping)
+        else:
+            solver = dense_solver(self.to_dense(), damping)
+        return refined(solver, self.__matmul__, v, damping)
 
     def null_space(self, tolerance: float | None = None) -> NullSpace:
-        """Directions that no case sees, the singular values behind the count, and the gap between them."""
-        return null_space(self.linearization, self.covariance, tolerance)
+        """Directions that no case sees, the singular values behind the count, and the gap between them.
 
-    @property
-    def covariance_rows(self) -> int:
-        """NH, the rows of the factor of F."""
-        return self.linearization.unit.numel()
+        Args:
+            tolerance: relative to the largest singular value; None: max(NH, P) times the unit round-off.
+
+        Raises:
+            ValueError: more than 20,000 parameters, a tolerance outside 0..1.
+        """
+        P = self.shape[0]
+        if P > MAX_SIDE:
+            raise ValueError(
+                f"P = {P} parameters pass {MAX_SIDE}; use eigsh on to_scipy(), or fewer features"
+            )
+        if tolerance is not None and not 0 <= tolerance < 1:
+            raise ValueError(f"tolerance is {tolerance}; it is relative, give a number in 0..1")
+        return null_space(self.linearization, self.covariance, tolerance)
