@@ -5,13 +5,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.covariance import OutputCovariance
+from lnlib.fisher.assemble import CHUNK_NUMBERS, assemble
 from lnlib.fisher.linearization import Linearization, linearize
-from lnlib.fisher.moments import second_moments
 from lnlib.glm import GLM
 
 __all__ = ["chi", "fisher", "printed_eq13"]
-
-CHUNK_NUMBERS = 2**24  # of one case-by-case array at a time: 128 MiB in float64
 
 
 def fisher(
@@ -41,7 +39,7 @@ def fisher(
     tensor([[5., 2.],
             [2., 1.]])
     """
-    return _assemble(linearize(glm, X, weights), _covariance(glm, X, weights))
+    return assemble(linearize(glm, X, weights), _covariance(glm, X, weights))
 
 
 def printed_eq13(
@@ -52,7 +50,7 @@ def printed_eq13(
     *Erratum* exact for batch norm with differentiated statistics, for frozen ones and for weight norm; not
     for layer norm (nor RMSNorm), whose units share their statistics: the print moves unit i by row i only.
     """
-    return _assemble(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
+    return assemble(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
 
 
 def chi(
@@ -95,68 +93,3 @@ def diagonal(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
     if lin.has_gain:
         columns.append((variance * lin.unit.square()).sum(0)[:, None])
     return torch.cat(columns, 1).flatten()
-
-
-@torch.no_grad()
-def _assemble(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
-    """Sum the blocks over chunks of cases, then interleave them as theta is."""
-    (N, D), H = lin.X.shape, lin.unit.shape[1]
-    columns = D + 1 + lin.has_gain
-    F = lin.X.new_zeros(H, columns, H, columns)
-    chunk = max(1, CHUNK_NUMBERS // max(H * H, D))
-    for start in range(0, N, chunk):
-        cases = slice(start, min(start + chunk, N))
-        _add(F, lin[cases], C[cases].dense())
-    return F.reshape(H * columns, H * columns)
-
-
-def _add(F: Float[Tensor, "H C H C"], lin: Linearization, C: Float[Tensor, "N H H"]) -> None:
-    """Add the blocks of some cases: w-w, w-b, w-g, b-b, b-g, g-g."""
-    D, unit = lin.X.shape[1], lin.unit
-    C = C * lin.share[:, None, None]
-    MC, S = lin.sandwich(C)
-    F[:, :D, :, :D] += second_moments(S, lin.X)
-    if lin.U is not None:
-        _hide(F[:, :D, :, :D], S, lin)
-    _add_pair(F, D, _features_by(MC, lin), C.sum(0))
-    if not lin.has_gain:
-        return
-    Ca = C * unit[:, None, :]
-    _add_pair(F, D + 1, _features_by(MC * unit[:, None, :], lin), (Ca * unit[:, :, None]).sum(0))
-    bg = Ca.sum(0)
-    F[:, D, :, D + 1] += bg
-    F[:, D + 1, :, D] += bg.mT
-
-
-def _add_pair(
-    F: Float[Tensor, "H C H C"], k: int, wk: Float[Tensor, "H D H"], kk: Float[Tensor, "H H"]
-) -> None:
-    """Add the blocks of column k with the weights, on both sides, and with itself."""
-    D = wk.shape[1]
-    F[:, :D, :, k] += wk
-    F[:, k, :, :D] += wk.permute(2, 0, 1)
-    F[:, k, :, k] += kk
-
-
-def _features_by(MC: Float[Tensor, "N H H"], lin: Linearization) -> Float[Tensor, "H D H"]:
-    r"""$\sum_n (MC)_{n,ij}\,\chi_{n,i}$, indexed (i, d, j)."""
-    H = MC.shape[1]
-    out = (lin.X.mT @ MC.flatten(1)).unflatten(1, (H, H)).transpose(0, 1)
-    if lin.U is None:
-        return out
-    return out - lin.U[:, :, None] * (lin.unit[:, :, None] * MC).sum(0)[:, None, :]
-
-
-def _hide(ww: Float[Tensor, "H D H D"], S: Float[Tensor, "N H H"], lin: Linearization) -> None:
-    r"""Turn second moments of $\tilde x$ into those of $\chi_i = \tilde x - \hat a_i u_i$: take off
-
-    $u_ik_{ij}^\top + k_{ji}u_j^\top - \kappa_{ij}u_iu_j^\top$, $k_{ij} = E[S_{ij}\hat a_i\tilde x]$,
-    $\kappa_{ij} = E[S_{ij}\hat a_i\hat a_j]$.
-    """
-    assert lin.U is not None
-    U, Sa = lin.U, S * lin.unit[:, :, None]
-    k = (Sa.flatten(1).mT @ lin.X).unflatten(0, Sa.shape[1:])
-    kappa = (Sa * lin.unit[:, None, :]).sum(0)
-    Z = k - kappa[:, :, None] * U / 2
-    ww.addcmul_(U[:, :, None, None], Z[:, None], value=-1)
-    ww.addcmul_(Z.permute(1, 2, 0)[..., None], U, value=-1)
