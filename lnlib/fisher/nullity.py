@@ -10,11 +10,11 @@ $g_i\ne0$: rank $H\,r_1$, or $(H-1)\,r_1$ under a softmax, which forgets one aff
 $(V, v_b, v_g)$ moves $\sigma^3z_i$ by
 $$g_i\big(\sigma^2\,V_i^\top x - c_i\,c^\top Vx/H\big) + \sigma^2 c_i\,v_{gi} + \sigma^3 v_{bi},$$
 polynomials in x but for the root $\sigma^3$: hence $v_b = 0$. Where c has rank 2 or more,
-$\sigma^2 = |c|^2/H + \epsilon$ is irreducible, so that it divides $c^\top Vx$. That is then $\alpha|c|^2$, with
+$\sigma^2 = |c|^2/H + \epsilon$ is irreducible, so that it divides $c^\top Vx$. That is $\alpha|c|^2$, with
 $\alpha = 0$ if $\epsilon > 0$ (a divisor of a homogeneous polynomial is homogeneous), and
 $V_i = (\alpha - \gamma_i)c_i$ with $\gamma = v_g/g$. What is left are equations between coefficients,
 $$\sum_i\gamma_ic_i = 0\ \text{(layer)},\qquad\sum_i\gamma_i\,c_ic_i^\top = 0 .$$
-Free are $\alpha$ if $\epsilon = 0$, a common shift of all rows (layer), and all rows in the $D - r$ dimensions
+Free are $\alpha$ if $\epsilon = 0$, a common shift of all rows (layer), and the rows in the $D-r$ dimensions
 without data. A softmax frees a common bias too, and a common numerator $\ell^\top x$: row i gains $\ell/g_i$;
 the equations become $\sum_i(\gamma_ic_i - \ell/g_i) = 0$ and $\sum_i(\gamma_ic_i - \ell/g_i)c_i^\top$
 antisymmetric.
