@@ -19,42 +19,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["constraints", "hidden_directions", "nullity", "rescale", "slide"]
+__all__ = ["constraints", "hidden_directions", "rescale", "slide"]
 
 NEWTON_STEPS = 20
-
-
-def nullity(units: int, inputs: int, rank: int | None = None, norm: str = "layer") -> int:
-    r"""Directions that the exact Fisher of a normalized layer with independent outputs does not see.
-
-    With features that span r dimensions, each row is free in the other $D - r$. In the r that count, batch
-    and weight norm hide the length of each row, $H$ directions; layer norm hides a common shift of the rows
-    (r), their common scale (1), and the hidden symmetry, $\max(0, H - r - r(r+1)/2)$. Two units under layer
-    norm are a sign: no weight is seen at all, $2r$.
-
-    *Source* ours. Weights and features in general position (batch norm: `rank` is that of the centered
-    features; layer norm: more cases than the quadrics through them can meet).
-
-    Args:
-        units: H. inputs: D. rank: r, of the features; D if None. norm: "layer", "batch" or "weight".
-
-    Raises:
-        ValueError: fewer than 2 units under layer norm, a rank outside 1..D, or another norm.
-
-    >>> nullity(10, 3), nullity(10, 64), nullity(2, 5), nullity(10, 64, norm="batch")
-    (5, 65, 10, 10)
-    """
-    r = inputs if rank is None else rank
-    if norm not in ("layer", "batch", "weight"):
-        raise ValueError(f"norm is {norm!r}; use 'layer', 'batch' or 'weight'")
-    if not 1 <= r <= inputs:
-        raise ValueError(f"rank is {r} with {inputs} inputs; it must lie between 1 and {inputs}")
-    if norm == "layer" and units < 2:
-        raise ValueError(f"layer norm of {units} unit has no standard deviation; take at least 2 units")
-    unused = units * (inputs - r)
-    if norm != "layer":
-        return unused + units
-    return unused + (2 * r if units == 2 else max(r + 1, units + 1 - r * (r + 1) // 2))
 
 
 def _centered(W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:

@@ -1,4 +1,4 @@
-"""Layer norm's hidden symmetry: the count of what no output feels, and finite moves along it."""
+"""Layer norm's hidden symmetry: directions that no output feels, and finite moves along them."""
 
 import doctest
 
@@ -20,31 +20,14 @@ def draws(seed: int):
     return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-@given(st.integers(2, 9), st.integers(1, 4), st.data(), st.sampled_from(["layer", "batch", "weight"]), seeds)
-def test_the_null_space_of_the_exact_fisher_has_the_dimension_of_the_theorem(H, D, data, norm, seed) -> None:
-    rank = data.draw(st.integers(1, D))
-    draw = draws(seed)
-    X = draw(50, rank) @ draw(rank, D)
-    glm = GLM("bernoulli", draw(H, D), draw(H), norm=norm, gain=(draw(H) / 3).exp())
-    null = FisherOperator(glm, X).null_space(1e-10)
-    # Random draws come close to special positions now and then; then no count can be relied on.
-    if null.gap > 1e4:
-        assert null.nullity == symmetry.nullity(H, D, rank, norm)
-
-
-def test_the_printed_matrix_has_no_null_vector_where_the_exact_one_has_ten() -> None:
-    draw = draws(0)
-    glm, X = GLM("gaussian", draw(12, 2), draw(12), norm="layer"), draw(60, 2)
-    assert FisherOperator(glm, X).null_space().nullity == symmetry.nullity(12, 2) == 10
-    assert FisherOperator(glm, X, printed=True).null_space().nullity == 0
-
-
 def test_wide_layers_have_the_directions_that_the_count_promises() -> None:
     draw = draws(1)
     for H, D in ((3, 1), (5, 2), (6, 2), (11, 2), (9, 3), (10, 3), (20, 4)):
         found = symmetry.hidden_directions(draw(H, D)).shape[1]
         assert found == max(0, H - D - D * (D + 1) // 2)
-        assert symmetry.nullity(H, D) == D + 1 + found
+        X, W, b, g = draw(60, D), draw(H, D), draw(H), (draw(H) / 3).exp()
+        operator = FisherOperator(GLM("bernoulli", W, b, norm="layer", gain=g), X)
+        assert operator.null_space(1e-9).nullity == D + 1 + found
 
 
 def test_a_hidden_direction_is_a_null_vector_of_the_fisher_matrix() -> None:
@@ -137,21 +120,7 @@ def test_a_factor_of_zero_is_refused() -> None:
         symmetry.rescale(torch.eye(3), torch.ones(3), t)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((1, 3), "no standard deviation"),
-        ((4, 3, 5), "rank is 5"),
-        ((4, 3, 0), "rank is 0"),
-        ((4, 3, 2, "group"), "norm is 'group'"),
-    ],
-)
-def test_sizes_without_an_answer_are_refused(arguments, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        symmetry.nullity(*arguments)
-
-
 def test_the_examples_in_the_docstrings_run() -> None:
     outcome = doctest.testmod(symmetry)
-    assert outcome.attempted >= 4
+    assert outcome.attempted >= 3
     assert outcome.failed == 0

@@ -1,0 +1,175 @@
+"""The exact Fisher's pictures: what it costs, which blocks vanish, what nobody sees, and how it learns."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Ellipse
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
+from torch import Tensor
+
+from lnlib import plots
+from lnlib.training import Row
+
+__all__ = ["blocks", "costs", "damping", "learning", "nullities", "sliding"]
+
+INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+Curve = Float[np.ndarray, " points"]
+
+ON_IMAGE = "#21262d"  # ink that stays dark in the dark theme, where an image stays light
+
+LOOKS = {
+    "sgd": (NONE, ":", "SGD"),
+    "adam": (INK, "--", "Adam"),
+    "natural": (LAYER, "-", "natural gradient"),
+    "printed": (BATCH, "-.", "... with Eq. (13)"),
+    "empirical": (plots.COLORS["rms"], (0, (5, 1, 1, 1)), "... empirical"),
+}
+
+
+def costs(dense: Sequence[Row], product: Sequence[Row], limit: float) -> Figure:
+    """Seconds and bytes of the matrix and of a product without it, against parameters."""
+    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.3))
+    for ax, key, title in zip(axes, ("seconds", "bytes"), ("seconds", "memory (bytes)"), strict=True):
+        for rows, line, color, label in (
+            (dense, "o--", NONE, "the matrix F"),
+            (product, "o-", LAYER, "F times a vector"),
+        ):
+            ax.loglog([r["P"] for r in rows], [r[key] for r in rows], line, color=color, label=label)
+        ax.set(xlabel="parameters $P$", title=title)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(numticks=8))
+            axis.set_minor_locator(NullLocator())
+    axes[1].axhline(limit, color=INK, lw=0.8, ls=":")
+    axes[1].annotate("16 GB", (product[-1]["P"], limit), (0, 3), textcoords="offset points", ha="right")
+    axes[0].set_ylim(top=50 * max(r["seconds"] for r in dense))
+    axes[0].legend(loc="upper left")
+    return fig
+
+
+def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
+    """Fisher matrices sorted into weights, biases, gains; scaled to a diagonal of ones."""
+    fig, axes = plots.subplots(1, len(matrices), figsize=(7.2, 2.9))
+    kind = np.tile([0] * D + [1, 2], H)
+    order = np.argsort(kind, kind="stable")
+    edges = [H * D, H * (D + 1)]
+    for ax, (title, F) in zip(axes, matrices.items(), strict=True):
+        M = F.numpy()[np.ix_(order, order)]
+        n = len(M)
+        image = ax.imshow(
+            np.abs(M), vmin=0, vmax=1, cmap="Blues", extent=(0, n, n, 0), interpolation="nearest"
+        )
+        for edge in edges:
+            ax.axvline(edge, color=INK, lw=1)
+            ax.axhline(edge, color=INK, lw=1)
+        places = [H * D / 2, H * (D + 0.5), H * (D + 1.5)]
+        ax.set(title=title, xticks=places, yticks=places, xticklabels=list("wbg"), yticklabels=list("wbg"))
+        ax.grid(False)
+        ax.tick_params(length=0)
+    fig.colorbar(image, ax=axes, shrink=0.7, aspect=15, pad=0.02)
+    return fig
+
+
+def nullities(
+    units: Sequence[int], inputs: Sequence[int], measured: Int[np.ndarray, "inputs units"]
+) -> Figure:
+    """Measured nullity in each cell, darker where more of it is hidden symmetry; a line where that begins."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.1))
+    known = np.array(inputs)[:, None] + 1
+    hidden = np.maximum(measured - known, 0) * (np.array(units) > 2)
+    ax.imshow(hidden, cmap="Blues", vmin=0, vmax=1.6 * hidden.max(), aspect="auto", origin="lower")
+    for row, column in np.ndindex(measured.shape):
+        ax.text(column, row, str(measured[row, column]), color=ON_IMAGE, ha="center", va="center")
+    for row, D in enumerate(inputs):
+        first = D + D * (D + 1) // 2 + 1
+        if first in units:
+            edge = list(units).index(first) - 0.5
+            ax.plot([edge, edge], [row - 0.5, row + 0.5], color=BATCH, lw=2.5)
+    ax.set_xticks(range(len(units)), units)
+    ax.set_yticks(range(len(inputs)), inputs)
+    ax.set(xlabel="units $H$", ylabel="inputs $D$")
+    ax.grid(False)
+    ax.tick_params(length=0)
+    return fig
+
+
+def sliding(
+    rows: Float[np.ndarray, "H 2"],
+    path: Float[np.ndarray, "S H"],
+    moved: Curve,
+    changed: Curve,
+    control: Curve,
+) -> Figure:
+    """Centered rows that slide on their rays, their ellipse of inertia; what that does to the outputs."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.6), width_ratios=(1, 1))
+    values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
+    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
+    axes = 2 * np.sqrt(values[::-1])
+    left.add_patch(Ellipse((0, 0), axes[0], axes[1], angle=angle, fill=False, ec=NONE, lw=1.6))
+    for row, t in zip(rows, path.T, strict=True):
+        far = 1.15 * max(t.max(), 1)
+        left.plot([0, far * row[0]], [0, far * row[1]], color=NONE, lw=0.6)
+        left.plot(t * row[0], t * row[1], color=LAYER, lw=2.4)
+        left.plot(*row, "o", color=NONE, ms=7)
+        left.plot(*(t[-1] * row), "o", color=LAYER, ms=7)
+    left.plot(0, 0, "+", color=INK, ms=9)
+    left.set(title="centered rows of $W$", xlabel="input 1", ylabel="input 2")
+    left.set_aspect("equal", adjustable="datalim")
+    right.semilogy(moved[1:], control[1:], color=NONE, ls="--", label="a random slide")
+    right.semilogy(moved[1:], np.maximum(changed[1:], 1e-17), color=LAYER, label="hidden symmetry")
+    right.set(xlabel="weights moved (relative)", title="outputs changed (relative)", ylim=(1e-17, 1e2))
+    right.yaxis.set_major_locator(LogLocator(numticks=7))
+    right.yaxis.set_minor_locator(NullLocator())
+    right.legend(loc="center right")
+    return fig
+
+
+def damping(
+    values: Sequence[float], natural: Mapping[str, Sequence[float]], gradient: Mapping[str, float]
+) -> Figure:
+    """How far two steps of one function are apart, by damping; at the right end, by the plain gradient."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.3))
+    end = 30 * max(values)
+    for name, apart in natural.items():
+        color, line = plots.COLORS[name], plots.LINES[name]
+        ax.loglog(values, apart, color=color, ls=line, marker="o", ms=4, label=f"{name} norm")
+        ax.plot(end, gradient[name], "s", color=color, ms=8, mfc="none", mew=2, clip_on=False)
+    ax.plot([], [], "s", color=INK, ms=8, mfc="none", mew=2, label="plain gradient")
+    ax.axvspan(3 * max(values), 3 * end, color=NONE, alpha=0.15, lw=0)
+    ax.set(xlabel=r"damping $\lambda$ / mean eigenvalue", xlim=(min(values), 3 * end))
+    ax.set_title("two steps of one function: relative difference")
+    ax.yaxis.set_major_locator(LogLocator(numticks=8))
+    ax.xaxis.set_major_locator(LogLocator(numticks=8))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_locator(NullLocator())
+    ax.legend(loc="lower right", bbox_to_anchor=(0.86, 0))
+    return fig
+
+
+def learning(bands: Mapping[str, Mapping[str, Curve]], goal: float) -> Figure:
+    """Training loss with 95 % intervals against steps and against seconds, and the goal as a line."""
+    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.7), sharey=True)
+    handles = []
+    for method, band in bands.items():
+        color, line, label = LOOKS[method]
+        for ax, clock in zip(axes, ("step", "seconds"), strict=True):
+            ax.fill_between(band[clock][1:], band["low"][1:], band["high"][1:], color=color, alpha=0.2, lw=0)
+            ax.plot(band[clock][1:], band["mean"][1:], color=color, ls=line)
+        handles.append(Line2D([], [], color=color, ls=line, label=label))
+    for ax, xlabel in zip(axes, ("steps", "processor seconds"), strict=True):
+        ax.axhline(goal, color=INK, lw=0.8)
+        ax.set(xlabel=xlabel, yscale="log")
+        _plain(ax)
+    axes[1].set_xscale("log")
+    axes[0].set_ylabel("training loss (nats)")
+    fig.legend(handles=handles, loc="outside upper center", ncols=3)
+    return fig
+
+
+def _plain(ax: Axes) -> None:
+    ax.yaxis.set_major_locator(FixedLocator([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())
