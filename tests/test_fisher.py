@@ -1,0 +1,399 @@
+"""The exact matrix three ways, the printed one where it is exact and where it is not, and its edges."""
+
+import doctest
+import importlib
+import pkgutil
+from itertools import product
+
+import pytest
+import torch
+from glms import FAMILIES, NORMS, draw, fisher_from_definition, model, relative
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from torch import Tensor
+
+import lnlib.equations as eq
+import lnlib.fisher
+from lnlib import GLM
+from lnlib.fisher import FisherOperator, assemble, chi, dense, fisher, kl, printed_eq13
+from lnlib.fisher.linearization import linearize
+
+ROUNDING = 1e-12  # relative: sums of some thousand products; measured 1e-16 to 1e-14
+every_model = pytest.mark.parametrize(("family", "norm"), list(product(FAMILIES, NORMS)))
+OWN_STATISTICS = (None, "batch", "frozen", "weight")
+
+
+def weights_for(X: Tensor, weighted: bool) -> Tensor | None:
+    return draw(len(X), seed=99).abs() if weighted else None
+
+
+def eps_for(norm: str | None) -> list[float]:
+    return [0.0] if norm in (None, "weight") else [0.0, 0.3]
+
+
+def hessian_of_kl(glm: GLM, X: Tensor, weights: Tensor | None = None) -> Tensor:
+    return torch.autograd.functional.hessian(lambda t: kl(glm, glm.with_theta(t), X, weights), glm.theta)
+
+
+# --- three ways ------------------------------------------------------------------------------------
+
+
+@every_model
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_closed_form_is_the_definition_with_every_outcome_enumerated(family, norm, weighted):
+    for eps in eps_for(norm):
+        glm, X = model(family, norm, eps=eps)
+        weights = weights_for(X, weighted)
+        assert relative(fisher(glm, X, weights), fisher_from_definition(glm, X, weights)) <= ROUNDING
+
+
+@every_model
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_closed_form_is_the_hessian_of_the_divergence(family, norm, weighted):
+    for eps, (N, D, H) in product(eps_for(norm), [(5, 2, 3), (2, 6, 4), (7, 1, 2)]):
+        glm, X = model(family, norm, N=N, D=D, H=H, eps=eps, seed=1)
+        weights = weights_for(X, weighted)
+        assert relative(fisher(glm, X, weights), hessian_of_kl(glm, X, weights)) <= ROUNDING
+
+
+def test_scores_by_autograd_through_the_batch_give_the_same_matrix():
+    """Nothing but log_likelihood and its gradient by theta, also through batch norm's statistics."""
+    for norm in NORMS:
+        glm, X = model("categorical", norm)
+        total = torch.zeros(glm.theta.numel(), glm.theta.numel(), dtype=X.dtype)
+        for k in range(3):
+            y = torch.full((len(X),), k)
+            scores = torch.autograd.functional.jacobian(
+                lambda t, glm=glm, X=X, y=y: glm.with_theta(t).log_likelihood(X, y), glm.theta
+            )
+            total += torch.einsum("n,np,nq->pq", glm.log_likelihood(X, y).exp() / len(X), scores, scores)
+        assert relative(fisher(glm, X), total) <= ROUNDING
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_short_steps_have_the_divergence_of_eq_8(norm):
+    glm, X = model("categorical", norm)
+    step = draw(glm.theta.numel(), seed=7)
+    F, found = fisher(glm, X), []
+    for size in (1e-3, 1e-5):
+        delta = size * step
+        found.append(float(kl(glm, glm.with_theta(glm.theta + delta), X)) / float(delta @ F @ delta / 2) - 1)
+    # the third order is of the size of the step; at 1e-5 the divergence is 1e-11 and keeps its digits
+    assert abs(found[0]) <= 2e-2
+    assert abs(found[1] / found[0] - 1e-2) <= 1e-3
+
+
+# --- the paper ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["gaussian, variance", "bernoulli", "poisson", "gamma", "categorical"])
+def test_without_a_norm_it_is_eq12(family):
+    glm, X = model(family)
+    literal = eq.eq12(X.numpy(), glm.covariance(X).numpy(), float(glm.dispersion))
+    assert_allclose(fisher(glm, X).numpy(), literal, rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("family", ["gaussian, variance", "bernoulli", "poisson", "gamma", "categorical"])
+@pytest.mark.parametrize("norm", ["batch", "weight", "layer"])
+def test_the_printed_matrix_is_eq13_with_eq14(family, norm):
+    glm, X = model(family, norm)
+    a = X @ glm.W.mT
+    if norm == "weight":
+        mean, std = torch.zeros(1, 3, dtype=X.dtype), glm.W.norm(dim=1)[None]
+    else:
+        axis = {"batch": 0, "layer": 1}[norm]
+        mean, std = a.mean(axis, keepdim=True), a.var(axis, unbiased=False, keepdim=True).sqrt()
+    literal = eq.eq13(
+        a.numpy(),
+        mean.numpy(),
+        std.numpy(),
+        glm.gain.numpy(),
+        chi(glm, X).numpy(),
+        glm.covariance(X).numpy(),
+        float(glm.dispersion),
+    )
+    assert_allclose(printed_eq13(glm, X).numpy(), literal, rtol=ROUNDING, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.3])
+@pytest.mark.parametrize("norm", ["batch", "frozen", "weight", "layer", "rms"])
+def test_chi_is_what_moving_its_own_row_does_to_a_normalized_input(norm, eps):
+    """chi_i = (std_i / g_i) dz_i / dw_i, by autograd through mean and standard deviation."""
+    glm, X = model("gaussian", norm, eps=0.0 if norm == "weight" else eps)
+    J = torch.autograd.functional.jacobian(lambda W: GLM(**{**options(glm), "W": W}).natural(X), glm.W)
+    own = torch.stack([J[:, i, i] for i in range(len(glm.b))], 1)  # (N, H, D)
+    assert relative(chi(glm, X), own / linearize(glm, X).scale[:, :, None]) <= ROUNDING
+
+
+def options(glm: GLM) -> dict[str, object]:
+    names = ("family", "W", "b", "dispersion", "norm", "gain", "trials", "reference", "eps", "frozen")
+    return {name: getattr(glm, name) for name in (*names, "statistics")}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("norm", OWN_STATISTICS)
+def test_the_print_is_exact_where_each_unit_has_its_own_statistics(family, norm):
+    for eps in eps_for(norm):
+        glm, X = model(family, norm, eps=eps)
+        assert relative(printed_eq13(glm, X), fisher(glm, X)) <= ROUNDING
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+@pytest.mark.parametrize("H", [3, 8, 32])
+def test_the_print_is_wrong_where_units_share_their_statistics(family, norm, H):
+    glm, X = model(family, norm, N=40, D=4, H=H)
+    D = X.shape[1]
+    F, P = (M(glm, X).view(H, D + 2, H, D + 2)[:, :D, :, :D] for M in (fisher, printed_eq13))
+    # 1.3 / sqrt(H) was found for layer norm with equal gains; a fifth of it is a safe margin for any
+    assert relative(P, F) > 0.25 / H**0.5
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_the_print_charges_for_the_directions_that_the_exact_matrix_does_not_see(norm):
+    glm, X = model("bernoulli", norm, N=60, D=3, H=6)
+    zero = torch.zeros_like(glm.b)
+    scale = glm.pack(glm.W, zero, zero)
+    shift = glm.pack(torch.ones_like(glm.b)[:, None] * draw(3, seed=5), zero, zero)
+    for direction in [scale] + [shift] * (norm == "layer"):
+        seen = [float(direction @ M(glm, X) @ direction) for M in (fisher, printed_eq13)]
+        # Without the coupling a step along W costs about its share 2/H (1/H) of the plain one.
+        assert seen[0] <= 1e-13 * seen[1]
+        assert seen[1] > 1e-3 * float(direction @ direction) / 60
+
+
+# --- properties --------------------------------------------------------------------------------------
+
+
+@given(
+    st.sampled_from(sorted(FAMILIES)),
+    st.sampled_from(NORMS),
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.integers(1, 5),
+    st.integers(0, 10**6),
+)
+def test_it_is_symmetric_and_positive_semidefinite(family, norm, N, D, H, seed):
+    if norm == "frozen" and N == 1:
+        N = 2  # one case has no variance to freeze
+    glm, X = model(family, norm, N=N, D=D, H=H, seed=seed)
+    F = fisher(glm, X)
+    size = float(F.diagonal().max())
+    assert float((F - F.mT).abs().max()) <= 1e-14 * size
+    assert float(torch.linalg.eigvalsh(F).min()) >= -1e-13 * size
+
+
+@every_model
+def test_weights_are_how_often_a_case_is_there(family, norm):
+    glm, X = model(family, norm)
+    times = torch.tensor([3, 1, 0, 2, 1])
+    repeated = fisher(glm, X.repeat_interleave(times, 0))
+    assert relative(fisher(glm, X, times.to(X.dtype)), repeated) <= ROUNDING
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_order_of_the_cases_does_not_matter(norm):
+    glm, X = model("categorical", norm)
+    assert relative(fisher(glm, X.flip(0)), fisher(glm, X)) <= ROUNDING
+
+
+def test_the_parameters_are_ordered_w1_b1_g1_w2():
+    glm = GLM("gaussian", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([5.0, 6.0]))
+    assert glm.theta.tolist() == [1, 2, 5, 3, 4, 6]
+    glm = GLM("gaussian", glm.W, glm.b, norm="layer", gain=torch.tensor([7.0, 8.0]))
+    assert glm.theta.tolist() == [1, 2, 5, 7, 3, 4, 6, 8]
+    X = torch.tensor([[1.0, 0.5], [2.0, -1.0]])
+    F = fisher(glm, X)
+    assert F[2, 2] == F[6, 6] == 1  # b: unit variance, whatever the rest
+    assert_allclose(F[3, 3].item(), 1, rtol=1e-6)  # g: two units normalize to +1 and -1
+
+
+def test_batch_norm_decouples_weights_biases_and_gains_of_equally_noisy_outputs():
+    glm, X = model("gaussian", "batch", N=20)
+    blocks = fisher(glm, X).view(3, 4, 3, 4)
+    assert float(blocks[:, :2, :, 2:].abs().max()) <= 1e-15 * 100
+    assert float(blocks[:, 2, :, 3].abs().max()) <= 1e-15 * 100
+    for norm in ("layer", "weight"):
+        glm, X = model("gaussian", norm, N=20)
+        assert float(fisher(glm, X).view(3, 4, 3, 4)[:, :2, :, 2:].abs().max()) > 1e-2
+
+
+def test_the_trace_of_the_weight_block_of_layer_norm_counts_h_minus_2():
+    H, D = 7, 4
+    glm, X = model("gaussian", N=30, D=D, H=H)
+    glm = GLM("gaussian", glm.W, glm.b, norm="layer")
+    variance = (X @ glm.W.mT).var(1, unbiased=False)
+    trace = fisher(glm, X).view(H, D + 2, H, D + 2)[:, :D, :, :D].reshape(H * D, H * D).trace()
+    assert_allclose(trace.item(), (H - 2) * (X.square().sum(1) / variance).mean().item(), rtol=1e-13)
+
+
+# --- edges -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_many_cases_are_added_up_in_parts(norm, monkeypatch):
+    glm, X = model("categorical", norm, N=23)
+    whole, diagonal = fisher(glm, X), FisherOperator(glm, X).diagonal()
+    monkeypatch.setattr(dense, "CHUNK_NUMBERS", 9 * 4)
+    monkeypatch.setattr(assemble, "CHUNK_NUMBERS", 9 * 8)
+    monkeypatch.setattr(assemble, "CACHE_NUMBERS", 9 * 3)
+    assert relative(fisher(glm, X), whole) <= ROUNDING
+    assert relative(FisherOperator(glm, X).diagonal(), diagonal) <= ROUNDING
+
+
+@every_model
+def test_views_equal_their_copies_and_nothing_is_modified(family, norm):
+    glm, X = model(family, norm)
+    weights = draw(len(X), seed=3).abs()
+    F = fisher(glm, X, weights)
+    strided = torch.empty(2 * len(X), 2 * X.shape[1], dtype=X.dtype)[::2, 1::2]
+    strided.copy_(X)
+    W = glm.W.mT.contiguous().mT
+    kept = [t.clone() for t in (strided, W, glm.b, weights)]
+    view = GLM(**{**options(glm), "W": W})
+    assert relative(fisher(view, strided, weights), F) <= 1e-14
+    printed_eq13(view, strided, weights)
+    operator, v = FisherOperator(view, strided, weights), draw(2 * len(F), seed=1)[::2]
+    kept.append(v.clone())
+    for result in (operator @ v, operator.solve(v, 0.1)):
+        assert result.shape == v.shape
+    operator.null_space()
+    assert all(torch.equal(t, k) for t, k in zip((strided, W, glm.b, weights, v), kept, strict=True))
+
+
+@every_model
+def test_float32_keeps_five_digits(family, norm):
+    glm, X = model(family, norm, N=50)
+    single, X32 = model(family, norm, N=50, dtype=torch.float32)
+    F = fisher(single, X32)
+    assert F.dtype == torch.float32
+    # 1e-5: 2^-24 = 6e-8 times the digits that differences of inputs and of moments lose
+    assert relative(F.double(), fisher(glm, X)) <= 1e-5
+
+
+def test_parameters_that_want_gradients_get_a_matrix_without_one():
+    glm, X = model("categorical", "layer")
+    glm = GLM("categorical", glm.W.requires_grad_(), glm.b, norm="layer", gain=glm.gain)
+    operator = FisherOperator(glm, X)
+    v = torch.ones(operator.shape[0], dtype=X.dtype)
+    results = [
+        fisher(glm, X),
+        printed_eq13(glm, X),
+        operator @ v,
+        operator.diagonal(),
+        operator.solve(v, 1.0),
+    ]
+    assert not any(t.requires_grad for t in results)
+    assert kl(glm, glm, X).requires_grad
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_constant_row_under_layer_norm_adds_the_bias_only(family):
+    """eps = 0: the normalized row is 0 by definition and does not move, as for lnlib.layer_norm."""
+    glm, X = model(family, "layer", N=3)
+    W = torch.full_like(glm.W, 0.1) + torch.tensor([[0.0, 1.0], [0.0, -2.0], [0.0, 0.5]])
+    glm = GLM(**{**options(glm), "W": W})
+    constant = torch.tensor([[1.0, 0.0]], dtype=X.dtype)  # a = (0.1, 0.1, 0.1), whose mean rounds
+    F = fisher(glm, constant)
+    blocks = F.view(3, 4, 3, 4)
+    assert torch.isfinite(F).all()
+    assert float(blocks[:, :2].abs().max()) == 0
+    assert float(blocks[:, 3].abs().max()) == 0
+    assert torch.equal(blocks[:, 2, :, 2], glm.scaled_covariance(constant).dense()[0])
+    assert relative(F, hessian_of_kl(glm, constant)) <= ROUNDING
+    mixed = torch.cat([X, constant])
+    assert relative(fisher(glm, mixed), hessian_of_kl(glm, mixed)) <= ROUNDING
+
+
+@pytest.mark.parametrize("norm", ["batch", "rms"])
+def test_a_unit_or_case_without_size_adds_the_bias_only(norm):
+    glm, X = model("poisson", norm)
+    if norm == "rms":
+        X[2] = 0
+    else:
+        X[:, 0] = 0.1  # constant, and its mean rounds
+        glm = GLM(**{**options(glm), "W": glm.W * torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 1.0]])})
+    F = fisher(glm, X)
+    assert torch.isfinite(F).all()
+    assert relative(F, hessian_of_kl(glm, X)) <= ROUNDING
+    if norm == "batch":
+        assert float(F.view(3, 4, 3, 4)[0, :2].abs().max()) == 0
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer", "rms"])
+def test_a_constant_row_moves_once_there_is_an_eps(norm):
+    glm, X = model("bernoulli", norm, eps=0.1)
+    X = torch.zeros_like(X) + (0.0 if norm == "rms" else torch.tensor([1.0, 0.0]))
+    glm = GLM(**{**options(glm), "W": torch.full_like(glm.W, 0.1)})
+    assert relative(fisher(glm, X), hessian_of_kl(glm, X)) <= ROUNDING
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_gains_of_zero_leave_biases_and_gains(norm):
+    glm, X = model("categorical", norm)
+    if norm is None:
+        glm = GLM("categorical", torch.zeros_like(glm.W), glm.b)
+    else:
+        glm = GLM(**{**options(glm), "gain": torch.zeros_like(glm.gain)})
+    F = fisher(glm, X)
+    assert relative(F, hessian_of_kl(glm, X)) <= ROUNDING
+    if norm is not None:
+        assert float(F.view(3, 4, 3, 4)[:, :2].abs().max()) == 0
+
+
+@every_model
+@pytest.mark.parametrize(("N", "D", "H"), [(1, 3, 3), (6, 1, 1), (2, 1, 2), (1, 1, 1)])
+def test_one_case_one_feature_one_unit_are_no_special_cases(family, norm, N, D, H):
+    if norm == "frozen" and N == 1:
+        glm, X = model(family, norm, N=1, D=D, H=H)
+        with pytest.raises(ValueError, match="frozen variance of units .* is 0"):
+            fisher(glm, X)
+        return
+    glm, X = model(family, norm, N=N, D=D, H=H)
+    F, true = fisher(glm, X), hessian_of_kl(glm, X)
+    assert float((F - true).abs().max()) <= ROUNDING * max(1.0, float(true.abs().max()))
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms", "weight"])
+@pytest.mark.parametrize("size", [1e-200, 1e-30, 1e30, 1e200])
+def test_weights_of_any_magnitude_give_the_matrix_of_plain_ones_rescaled(norm, size):
+    glm, X = model("categorical", norm)
+    F = fisher(glm, X).view(3, 4, 3, 4)
+    G = fisher(GLM(**{**options(glm), "W": glm.W * size}), X).view(3, 4, 3, 4)
+    # In the units of W: one factor 1 / size for each side that is a weight; two can leave the range.
+    assert relative(G[:, 2:, :, 2:], F[:, 2:, :, 2:]) <= ROUNDING
+    assert relative(G[:, :2, :, 2:] * size, F[:, :2, :, 2:]) <= ROUNDING
+
+
+def test_a_model_frozen_on_some_cases_keeps_their_statistics_on_others():
+    glm, X = model("bernoulli", "batch")
+    fixed = glm.freeze(X)
+    other = draw(4, 2, seed=8)
+    assert relative(fisher(fixed, other), hessian_of_kl(fixed, other)) <= ROUNDING
+    assert relative(fisher(fixed, X), fisher(glm, X)) > 0.01  # its statistics do not move
+    assert torch.equal(fixed.natural(X), glm.natural(X))
+
+
+def test_frozen_statistics_are_those_of_the_first_model_in_a_divergence():
+    glm, X = model("bernoulli", "frozen")
+    step = glm.with_theta(glm.theta + 1e-2 * draw(glm.theta.numel(), seed=4))
+    expected = kl(glm.freeze(X), GLM(**{**options(step), "statistics": glm.moments(X)}), X)
+    assert torch.equal(kl(glm, step, X), expected)
+    assert float(kl(glm, step, X) - kl(glm.freeze(X), step.freeze(X), X)) != 0
+
+
+def test_models_with_different_norms_have_a_divergence():
+    glm, X = model("categorical", "layer")
+    plain = GLM("categorical", glm.W, glm.b)
+    z, other = glm.natural(X), plain.natural(X)
+    p, q = torch.softmax(z, 1), torch.softmax(other, 1)
+    assert_allclose(kl(glm, plain, X).item(), (p * (p / q).log()).sum(1).mean().item(), rtol=1e-12)
+
+
+def test_every_doctest_of_the_package_passes():
+    names = [m.name for m in pkgutil.iter_modules(lnlib.fisher.__path__, "lnlib.fisher.")]
+    assert len(names) >= 9
+    for name in names:
+        results = doctest.testmod(importlib.import_module(name))
+        assert results.failed == 0
