@@ -84,3 +84,13 @@ def test_the_product_in_float32_is_right_with_onednn_and_without(onednn, transpo
 def test_in_float64_the_product_is_torchs_own():
     A, B = draw(30, 1, 40)[1], draw(40, 1, 50)[1]
     assert torch.equal(product(A, B), A @ B)
+
+
+def test_the_product_takes_views_empty_matrices_and_gradients_in_float32():
+    wide = draw(30, 1, 80, torch.float32)[1]
+    A, B = wide[:, 1:41], draw(40, 1, 90, torch.float32)[1][:, ::2]
+    assert distance(product(A, B).double(), A.double() @ B.double()) < 2e-6  # as above
+    assert torch.equal(product(A[:, :0], B[:0]), torch.zeros(30, 45))
+    leaf = A.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(product(leaf, B).sum(), leaf)
+    assert distance(gradient, B.sum(1).expand(30, 40)) < 2e-6

@@ -25,6 +25,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnlib.fisher.moments import product
 from lnlib.glm import GLM
 from lnlib.standardize import inner_mean
 
@@ -91,7 +92,7 @@ class Linearization:
         r"""$dz = J(V, v_b, v_g)$ in O(NHD), for one direction or K."""
         if self.centered:  # the mean over units comes off the rows of V, which are fewer than the cases
             V = V - V.mean(-2, keepdim=True)
-        da = (self.X @ V.flatten(0, -2).mT).unflatten(1, V.shape[:-1])
+        da = product(self.X, V.flatten(0, -2).mT).unflatten(1, V.shape[:-1])
         unit = self._like(self.unit, da)
         if self.shared:
             da = torch.addcmul(da, unit, (unit * da).mean(-1, keepdim=True), value=-1)
@@ -110,7 +111,7 @@ class Linearization:
         g = (self.share @ (R * unit).flatten(1)).unflatten(0, R.shape[1:]) if self.has_gain else None
         if self.shared:
             E = torch.addcmul(E, unit, (unit * E).mean(-1, keepdim=True), value=-1)
-        V = (E.flatten(1).mT @ self.X).unflatten(0, R.shape[1:])
+        V = product(E.flatten(1).mT, self.X).unflatten(0, R.shape[1:])
         if self.centered:
             V = V - V.mean(-2, keepdim=True)
         if self.U is not None:
