@@ -7,6 +7,7 @@ Needs the extra `peers`: pip install -c constraints.txt -e '.[peers]'
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from backpack import backpack, extend, extensions
@@ -63,25 +64,21 @@ def dense(glm: GLM, X: Tensor) -> dict[str, Callable[[], Tensor]]:
     return ways
 
 
-def products(glm: GLM, X: Tensor) -> dict[str, Product]:
-    """Each library's product with a vector, in the order of `module(glm)`."""
+def torch_func_product(glm: GLM, X: Tensor, *, prepared: bool) -> Product:
+    """Forward, covariance, backward; the two derivatives linearized once if prepared."""
     model = module(glm)
-    values = dict(model.named_parameters())
-    sizes, shapes = [v.numel() for v in values.values()], [v.shape for v in values.values()]
+    values = {name: value.detach() for name, value in model.named_parameters()}
+    shapes = [value.shape for value in values.values()]
 
     def parts(v: Tensor) -> Parameters:
-        pieces = zip(values, v.split(sizes), shapes, strict=True)
+        pieces = zip(values, v.split([shape.numel() for shape in shapes]), shapes, strict=True)
         return {name: piece.view(shape) for name, piece, shape in pieces}
-
-    def flat(p: Parameters) -> Tensor:
-        return torch.cat([piece.flatten() for piece in p.values()])
 
     def f(p: Parameters) -> Tensor:
         return functional_call(model, p, (X,))
 
     with torch.no_grad():
-        z = model(X)
-        probabilities = torch.softmax(z, 1) if glm.family == "categorical" else None
+        probabilities = torch.softmax(f(values), 1) if glm.family == "categorical" else None
 
     def covariance(R: Tensor) -> Tensor:
         if probabilities is None:
@@ -89,23 +86,36 @@ def products(glm: GLM, X: Tensor) -> dict[str, Product]:
         R = probabilities * R
         return (R - probabilities * R.sum(1, keepdim=True)) / len(X)
 
-    @torch.no_grad()
-    def each_time(v: Tensor) -> Parameters:
-        dz = jvp(f, (values,), (parts(v),))[1]
-        return vjp(f, values)[1](covariance(dz))[0]
+    def push(v: Parameters) -> Tensor:
+        return jvp(f, (values,), (v,))[1]
 
-    fixed = {name: value.detach() for name, value in values.items()}
-    with warnings.catch_warnings():  # torch.func.linearize, of its own intermediate graph
-        warnings.filterwarnings("ignore", "Attempted to insert a get_attr Node", UserWarning)
-        push = linearize(f, fixed)[1]
-    pull = vjp(f, fixed)[1]
-    operator = _curvlinops(glm, model, X)
-    scale = _scale(glm, X)
-    return {
-        "torch.func": lambda v: flat(each_time(v)),
-        "torch.func, prepared": lambda v: flat(pull(covariance(push(parts(v))))[0]),
-        "curvlinops": lambda v: scale * (operator @ v),
-    }
+    def pull(R: Tensor) -> Parameters:
+        return vjp(f, values)[1](R)[0]
+
+    if prepared:
+        with warnings.catch_warnings():  # torch.func.linearize, of its own intermediate graph
+            warnings.filterwarnings("ignore", "Attempted to insert a get_attr Node", UserWarning)
+            push = linearize(f, values)[1]
+        once = vjp(f, values)[1]
+        pull = lambda R: once(R)[0]  # noqa: E731
+
+    def multiply(v: Tensor) -> Tensor:
+        return torch.cat([piece.flatten() for piece in pull(covariance(push(parts(v)))).values()])
+
+    return multiply
+
+
+def curvlinops_product(glm: GLM, X: Tensor) -> Product:
+    """The operator's own product."""
+    operator, scale = _curvlinops(glm, module(glm), X), _scale(glm, X)
+    return lambda v: scale * (operator @ v)
+
+
+PRODUCTS: dict[str, Callable[[GLM, Tensor], Product]] = {  # with vectors in the order of `module(glm)`
+    "torch.func": partial(torch_func_product, prepared=False),
+    "torch.func, prepared": partial(torch_func_product, prepared=True),
+    "curvlinops": curvlinops_product,
+}
 
 
 @torch.no_grad()

@@ -10,23 +10,20 @@ over all outputs, against float64 on the same inputs, which is itself right to 1
 """
 
 import argparse
-import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 
 import torch
 import torch.nn.functional as F
+from rounds import Row, in_turn, ratio, record
 from torch import Tensor
 
 import lnlib
 from lnlib.provenance import provenance
-from lnlib.rows import book_dir, write_csv
 
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
 Case = tuple[str, str, torch.dtype, float]  # norm, shape, dtype, mean
-Row = dict[str, str | float]
 
 PAIRS: dict[str, dict[str, Norm]] = {
     "layer": {
@@ -70,7 +67,7 @@ def main() -> None:
         cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line]
         print("{:<26}{:<8}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}".format(*cells))
     if args.record:
-        record(rows, provenance(rounds=args.rounds))
+        record("normalize", rows, provenance(rounds=args.rounds))
 
 
 def speed(rounds: int) -> Iterator[Row]:
@@ -87,15 +84,9 @@ def speed(rounds: int) -> Iterator[Row]:
 
 def times(measure: str, case: Case, calls: Mapping[str, Callable[[], object]], rounds: int) -> Iterator[Row]:
     """Median milliseconds of each call, and of its quotient with torch's, after two rounds to warm up."""
-    taken: dict[str, list[float]] = {method: [] for method in calls}
-    for _ in range(rounds + 2):
-        for method, call in calls.items():
-            start = time.perf_counter()
-            call()
-            taken[method].append(1e3 * (time.perf_counter() - start))
+    taken = in_turn(calls, rounds)
     for method, each in taken.items():
-        quotients = [x / y for x, y in zip(each[2:], taken["torch"][2:], strict=True)]
-        yield row(measure, case, method, median(each[2:]), median(quotients))
+        yield row(measure, case, method, median(each), ratio(each, taken["torch"]))
 
 
 def accuracy() -> Iterator[Row]:
@@ -156,17 +147,6 @@ def row(measure: str, case: Case, method: str, value: float, ratio: float) -> Ro
 def draw(cases: int, units: int, mean: float, dtype: torch.dtype, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     return (torch.randn(cases, units, generator=generator, dtype=torch.float64) + mean).to(dtype)
-
-
-def record(rows: Sequence[Row], facts: Mapping[str, object]) -> None:
-    book = book_dir()
-    if book is None:
-        raise SystemExit("--record writes to the checkout's book/results/benchmarks/; run it from a checkout")
-    folder = book / "results" / "benchmarks"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / "normalize.csv", rows)
-    text = json.dumps(facts, indent=1, sort_keys=True)
-    (folder / "normalize.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

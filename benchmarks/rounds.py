@@ -1,0 +1,40 @@
+"""What the benchmarks share: timing in turn, and keeping the rows with how they came about."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+
+from lnlib.rows import book_dir, write_csv
+
+Row = dict[str, str | float]
+
+
+def in_turn(
+    calls: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 2
+) -> dict[str, list[float]]:
+    """Milliseconds of each call in each round; a round runs every call once."""
+    taken: dict[str, list[float]] = {method: [] for method in calls}
+    for _ in range(warm_up + rounds):
+        for method, call in calls.items():
+            start = time.perf_counter()
+            call()
+            taken[method].append(1e3 * (time.perf_counter() - start))
+    return {method: each[warm_up:] for method, each in taken.items()}
+
+
+def ratio(each: Sequence[float], reference: Sequence[float]) -> float:
+    """Median over rounds of the quotient within a round: load on the machine hits both sides."""
+    return median(x / y for x, y in zip(each, reference, strict=True))
+
+
+def record(name: str, rows: Sequence[Row], facts: Mapping[str, object]) -> None:
+    """Keep the rows and their provenance in book/results/benchmarks/."""
+    book = book_dir()
+    if book is None:
+        raise SystemExit("--record writes to the checkout's book/results/benchmarks/; run it from a checkout")
+    folder = book / "results" / "benchmarks"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(folder / f"{name}.csv", rows)
+    text = json.dumps(facts, indent=1, sort_keys=True)
+    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
