@@ -347,7 +347,7 @@ def test_gains_of_zero_leave_biases_and_gains(norm):
 def test_one_case_one_feature_one_unit_are_no_special_cases(family, norm, N, D, H):
     if norm == "frozen" and N == 1:
         glm, X = model(family, norm, N=1, D=D, H=H)
-        with pytest.raises(ValueError, match="frozen variance of units .* is 0"):
+        with pytest.raises(ValueError, match=r"frozen variance of units .* is 0"):
             fisher(glm, X)
         return
     glm, X = model(family, norm, N=N, D=D, H=H)
