@@ -44,7 +44,7 @@ def check_features(glm: GLM, X: Tensor) -> None:
     """Refuse features that the model cannot take."""
     D = glm.W.shape[1]
     if not isinstance(X, Tensor):
-        raise TypeError(f"X is a {type(X).__name__}; give a tensor, torch.as_tensor(X) for instance")
+        raise TypeError(f"X is of type {type(X).__name__}; give a tensor, torch.as_tensor(X) for instance")
     if X.ndim != 2 or X.shape[1] != D or len(X) == 0:
         raise ValueError(
             f"X has shape {tuple(X.shape)}; give one row a case, at least one, of D = {D} features"
@@ -58,7 +58,7 @@ def check_features(glm: GLM, X: Tensor) -> None:
 def check_case_weights(X: Tensor, weights: Tensor) -> None:
     """Refuse weights that are no distribution over the cases once divided by their sum."""
     if not isinstance(weights, Tensor):
-        raise TypeError(f"weights are a {type(weights).__name__}; give a tensor with one number a case")
+        raise TypeError(f"weights are of type {type(weights).__name__}; give a tensor with one number a case")
     if weights.shape != X.shape[:1] or not bool((weights >= 0).all() and 0 < weights.sum() < float("inf")):
         raise ValueError(
             f"weights have shape {tuple(weights.shape)} and sum {weights.sum():g}; give {len(X)} finite "
@@ -79,7 +79,7 @@ def check_standard_deviations(var: Tensor, eps: float) -> None:
 def _check_floating(name: str, value: Tensor) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"{name} is a {type(value).__name__}; give a tensor, torch.as_tensor({name}) for instance"
+            f"{name} is of type {type(value).__name__}; give a tensor, torch.as_tensor({name}) for instance"
         )
     if value.dtype not in (torch.float32, torch.float64):
         raise TypeError(
@@ -123,7 +123,7 @@ def _check_dispersion_type(glm: GLM) -> None:
             )
         _check_like(glm, "dispersion", phi)
     elif isinstance(phi, bool) or not isinstance(phi, (int, float)):
-        raise TypeError(f"dispersion is a {type(phi).__name__}; give a float or an (H, H) tensor")
+        raise TypeError(f"dispersion is of type {type(phi).__name__}; give a float or an (H, H) tensor")
 
 
 def _check_eps(glm: GLM) -> None:
