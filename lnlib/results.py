@@ -239,7 +239,7 @@ def table(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:
         paper = "" if c.paper is None else f"; the paper has {c.paper:g}"
         measured = f"{c.quantity}: {_number(e, c.unit)} (needs {needs}{paper})" if e else "-"
         rows.append([c.source, c.says, measured, verdict])
-    return Table(["Where", "The paper says", "We measured", "Verdict"], rows)
+    return Table(["Where", "Statement", "We measured", "Verdict"], rows)
 
 
 def tally(claims: Sequence[Claim], evidence: Mapping[str, Evidence]) -> Table:
