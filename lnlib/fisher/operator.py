@@ -73,13 +73,18 @@ class FisherOperator:
             return torch.cat([self @ part for part in v.split(at_once, 1)], 1)
         return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v.mT))))).mT
 
-    def _check_vector(self, v: Tensor) -> None:
-        """Refuse what is no tensor of the model's type; its length is checked where it is unpacked."""
-        if not isinstance(v, Tensor) or v.dtype != self.dtype or v.ndim not in (1, 2):
-            found = f"{v.dtype} of shape {tuple(v.shape)}" if isinstance(v, Tensor) else type(v).__name__
+    def _check_vector(self, v: Tensor, most: int = 2) -> None:
+        """Refuse what is no tensor of the model's type and size."""
+        P = self.shape[0]
+        if not isinstance(v, Tensor) or v.dtype != self.dtype:
+            found = v.dtype if isinstance(v, Tensor) else type(v).__name__
             raise TypeError(
-                f"the operator multiplies {self.dtype} tensors of shape ({self.shape[0]},) or "
-                f"({self.shape[0]}, K), not {found}; convert it, or use to_scipy() with NumPy arrays"
+                f"give {self.dtype} tensors, not {found}; convert it, or use to_scipy() with NumPy"
+            )
+        if not 1 <= v.ndim <= most or len(v) != P:
+            shapes = f"({P},)" + f" or ({P}, K)" * (most - 1)
+            raise ValueError(
+                f"the shape is {tuple(v.shape)}, and the model's P = {P} parameters make it {shapes}"
             )
 
     def to_dense(self) -> Float[Tensor, "P P"]:
@@ -117,7 +122,7 @@ class FisherOperator:
             ValueError: damping that is not positive (F of a normalized model is singular) or vanishes beside
                 F in floating point; both sides beyond 20,000: use `scipy.sparse.linalg.cg` on `to_scipy()`.
         """
-        self._check_vector(v)
+        self._check_vector(v, most=1)
         if not 0 < damping < float("inf"):
             raise ValueError(f"damping is {damping}; F is singular for normalized models, give a number > 0")
         P, rows = self.shape[0], self.linearization.unit.numel()
