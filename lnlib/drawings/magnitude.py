@@ -10,6 +10,7 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
 from lnlib import plots
+from lnlib.drawings.exact_fisher import ON_IMAGE
 
 __all__ = ["lost_factor", "one_term", "scales"]
 
@@ -27,13 +28,15 @@ def lost_factor(
     fig, ax = plots.subplots(figsize=(7.2, 3.6))
     for name, values in theory.items():
         ax.semilogy(gains, values, color=INK, lw=1.4)
-        ax.annotate(name, (gains[-1], values[-1]), (6, 0), textcoords="offset points", color=INK, va="center")
+        ax.annotate(
+            name, (gains[-1], values[-1]), (14, 0), textcoords="offset points", color=INK, va="center"
+        )
     for marker, ratio in zip("os", measured.values(), strict=True):
         middle, low, high = (np.asarray(v) for v in (ratio.median(0).values, *ratio.aminmax(dim=0)))
         ax.errorbar(
             places, middle, (middle - low, high - middle), fmt=marker, color=BATCH, ms=6, capsize=3, lw=1.4
         )
-    ax.set(xlabel="gain $g$", ylabel="true metric over Eq. (32)", xlim=(0, gains[-1] * 1.36))
+    ax.set(xlabel="gain $g$", ylabel="true metric over Eq. (32)", xlim=(0, gains[-1] * 1.04))
     ax.set_xticks([0, *places])
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -49,8 +52,8 @@ def one_term(matrices: Mapping[str, Float[Tensor, "H H"]], pair: tuple[int, int]
         image = ax.imshow(np.asarray(terms), vmin=-extreme, vmax=extreme)
         for i in pair:
             for j in pair:
-                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=INK, lw=1.8))
-        ax.plot(pair[1], pair[0], "o", color=INK, ms=5)
+                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=ON_IMAGE, lw=1.8))
+        ax.plot(pair[1], pair[0], "o", color=ON_IMAGE, ms=5)
         ticks = range(0, len(terms), 3)
         ax.set(title=title, xlabel="row of $W$", xticks=ticks, yticks=ticks)
         ax.grid(False)
