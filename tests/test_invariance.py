@@ -328,6 +328,31 @@ def test_the_affine_group_does_not_commute():
     assert not torch.equal(act(scale @ shift), act(shift @ scale))
 
 
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("second", "first"),
+    [
+        (AffineWeights(2.0), AffineData(3.0)),
+        (ScaleRows(torch.ones(3)), ScaleCases(torch.ones(3))),
+        (ShiftRows(torch.ones(3)), ShiftCases(torch.ones(3))),
+        (ShiftCases(torch.ones(3)), ShiftSummed(torch.ones(3))),
+        (MixUnits(torch.eye(3)), ScaleRows(torch.ones(3))),
+    ],
+    ids=lambda by: type(by).__name__,
+)
+def test_what_acts_in_different_places_has_no_product(second, first):
+    """Their parameters would fit each other, and the result would be wrong without a word."""
+    with pytest.raises(TypeError, match="apply one to the layer, then the other"):
+        second @ first
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize("by", [ScaleCases(2 * torch.ones(3)), ShiftCases(torch.ones(3))])
+def test_one_number_a_case_does_not_stretch_the_data(by):
+    with pytest.raises(ValueError, match="3 numbers for 1 cases; give one a case"):
+        by.data(torch.ones(1, 2))
+
+
 @given(st.integers(0, 1000))
 def test_invariances_of_a_layer_form_a_group(seed):
     """What leaves layer norm alone still does so when composed."""
@@ -354,6 +379,13 @@ def test_a_scale_that_erases_or_is_not_finite_is_refused(make):
 def test_a_mixing_that_is_not_orthogonal_is_refused():
     with pytest.raises(ValueError, match=r"take the Q of torch.linalg.qr"):
         MixUnits(torch.ones(2, 2))
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_a_mixing_that_is_not_square_is_refused():
+    """Its rows are orthonormal, and it would drop a unit."""
+    with pytest.raises(ValueError, match=r"Q has shape \(2, 3\); give it as \(H, H\)"):
+        MixUnits(torch.eye(3)[:2])
 
 
 # ---------------------------------------------------------------- proofs

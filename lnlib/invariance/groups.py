@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Affine", "Scales", "Shifts", "Transformation", "each_case"]
+__all__ = ["Affine", "Scales", "Shifts", "Transformation", "check_kind", "each_case"]
 
 AffineT = TypeVar("AffineT", bound="Affine")
 ScalesT = TypeVar("ScalesT", bound="Scales")
@@ -15,7 +15,10 @@ ShiftsT = TypeVar("ShiftsT", bound="Shifts")
 
 
 class Transformation:
-    """A group element that acts on a layer; every action that a subclass leaves out is the identity."""
+    """A group element that acts on a layer; every action that a subclass leaves out is the identity.
+
+    Subclasses add `inverse()` and `@`: what their group does with their parameters.
+    """
 
     def weights(self, W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
         """The new weights."""
@@ -37,14 +40,6 @@ class Transformation:
         """
         return h
 
-    def inverse(self) -> "Transformation":
-        """The transformation that takes this one back."""
-        raise NotImplementedError
-
-    def __matmul__(self, first: Any) -> "Transformation":
-        """`self @ first`: first the one, then the other."""
-        raise NotImplementedError
-
 
 @dataclass(frozen=True, eq=False)
 class Affine(Transformation):
@@ -63,6 +58,7 @@ class Affine(Transformation):
         return type(self)(1 / self.scale, None if self.shift is None else -self.shift / self.scale)
 
     def __matmul__(self: AffineT, first: AffineT) -> AffineT:
+        check_kind(self, first)
         # d2 (d1 W + 1 c1') + 1 c2' = d2 d1 W + 1 (d2 c1 + c2)'
         shift = self.shift if first.shift is None else self._apply(first.shift)
         return type(self)(self.scale * first.scale, shift)
@@ -84,6 +80,7 @@ class Scales(Transformation):
         return type(self)(1 / self.scales)
 
     def __matmul__(self: ScalesT, first: ScalesT) -> ScalesT:
+        check_kind(self, first)
         return type(self)(self.scales * first.scales)
 
 
@@ -97,11 +94,14 @@ class Shifts(Transformation):
         return type(self)(-self.shift)
 
     def __matmul__(self: ShiftsT, first: ShiftsT) -> ShiftsT:
+        check_kind(self, first)
         return type(self)(self.shift + first.shift)
 
 
 def each_case(values: Float[Tensor, " N"], like: Float[Tensor, "N *others"]) -> Float[Tensor, "N *ones"]:
-    """One number a case, shaped to multiply or to be added to `like`."""
+    """One number a case, shaped to multiply or to be added to `like`; refuses another count than cases."""
+    if len(values) != len(like):
+        raise ValueError(f"there are {len(values)} numbers for {len(like)} cases; give one a case")
     return values.view(-1, *[1] * (like.ndim - 1))
 
 
@@ -111,4 +111,13 @@ def _check_scales(owner: Transformation, scales: Tensor) -> None:
         raise ValueError(
             f"{type(owner).__name__}: a scale must be finite and not 0, which would erase what it scales, "
             f"and it is {bad:g}; invariance is about scales above 0, for example 2.7"
+        )
+
+
+def check_kind(second: Transformation, first: Any) -> None:
+    """Refuse to compose by their parameters what acts in different places."""
+    if type(first) is not type(second):
+        raise TypeError(
+            f"{type(second).__name__} @ {type(first).__name__}: only transformations of one kind have a "
+            "product of that kind; apply one to the layer, then the other"
         )

@@ -27,7 +27,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.invariance.groups import Affine, Scales, Shifts, Transformation, each_case
+from lnlib.invariance.groups import Affine, Scales, Shifts, Transformation, check_kind, each_case
 
 __all__ = [
     "AffineData",
@@ -157,7 +157,7 @@ class MixUnits(Transformation):
         Q: orthogonal, units by units.
 
     Raises:
-        ValueError: Q is not orthogonal.
+        ValueError: Q is not square or not orthogonal.
 
     >>> MixUnits(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
@@ -167,7 +167,10 @@ class MixUnits(Transformation):
     Q: Float[Tensor, "H H"]
 
     def __post_init__(self) -> None:
-        off = (self.Q @ self.Q.T - torch.eye(len(self.Q), dtype=self.Q.dtype)).abs().max()
+        if self.Q.ndim != 2 or self.Q.shape[0] != self.Q.shape[1]:
+            raise ValueError(f"MixUnits: Q has shape {tuple(self.Q.shape)}; give it as (H, H)")
+        eye = torch.eye(len(self.Q), dtype=self.Q.dtype, device=self.Q.device)
+        off = (self.Q @ self.Q.T - eye).abs().max()
         # An orthogonal matrix from a QR factorization is off by a few H u.
         if not off <= 100 * len(self.Q) * torch.finfo(self.Q.dtype).eps:
             raise ValueError(
@@ -185,6 +188,7 @@ class MixUnits(Transformation):
         return type(self)(self.Q.T)
 
     def __matmul__(self, first: "MixUnits") -> "MixUnits":
+        check_kind(self, first)
         return type(self)(self.Q @ first.Q)
 
 
