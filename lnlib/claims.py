@@ -46,8 +46,8 @@ def readme_table(folder: Path) -> str:
     claims = load_claims()
     evidence = load_evidence(claims, scale="book", folder=folder)
     others = [c for c in claims if c.id not in evidence or evidence[c.id].verdict != "holds"]
-    parts = [tally(claims, evidence), "Those that do not simply hold:", table(others, evidence)]
-    return "\n" + "\n\n".join(p if isinstance(p, str) else p.to_markdown() for p in parts) + "\n"
+    counts, rows = tally(claims, evidence).to_markdown(), table(others, evidence).to_markdown()
+    return f"\n{counts}\n\nThose that do not simply hold:\n\n{rows}\n"
 
 
 def main(argv: Sequence[str]) -> int:
