@@ -1,6 +1,7 @@
 """Layer Normalization (Ba, Kiros, Hinton 2016), executed.
 
-The paper's normalizations and their relatives, first as functions of tensors, then as layers with parameters.
+The paper's normalizations and their relatives, as functions of tensors and as layers with parameters; and
+the models of Section 5 with their invariances and their geometry.
 """
 
 import importlib

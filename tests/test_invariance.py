@@ -95,6 +95,7 @@ def test_the_rows_use_the_normalizations_of_the_library(norm):
         "weight": X @ weight_norm(W).T,
         "layer": layer_norm(X @ W.T, eps=0.1),
     }
+    # The same sums of at most 6 numbers near 1, perhaps in another order.
     torch.testing.assert_close(normalized(norm, W, X, eps=0.1), theirs[norm], rtol=0, atol=1e-13)
 
 
@@ -309,7 +310,7 @@ def test_transformations_compose_and_can_be_taken_back(one, two, three):
         # Scales of three draws and their inverses amplify rounding; 1e-9 is far above it and far below 1.
         size = 1e-9 * (1 + act(f @ g @ h).abs().max())
         torch.testing.assert_close(act((f @ g) @ h), act(f @ (g @ h)), rtol=0, atol=float(size))
-        undone = act(f @ f.inverse())
+        undone = act(f @ f.inverse())  # a scale may be 1e-4: its inverse amplifies rounding as much
         torch.testing.assert_close(undone, identity, rtol=1e-6, atol=1e-6)
         torch.testing.assert_close(act(f.inverse() @ f), identity, rtol=1e-6, atol=1e-6)
 

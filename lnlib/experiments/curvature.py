@@ -29,7 +29,6 @@ __all__ = [
     "of_kl",
     "plane_metric",
     "planes",
-    "random_layer",
     "remainder",
     "residuals",
     "row_factor",
@@ -63,7 +62,7 @@ def tiny(family: str, norm: str | None, seed: int = 0) -> tuple[GLM, Float[Tenso
     return GLM(family, W, b, norm=norm, gain=gain, trials=2 if family == "binomial" else 1), X
 
 
-def random_layer(H: int, D: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
+def _random_layer(H: int, D: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
     """Layer-normalized Gaussian units with standard normal weights and features, gain 1."""
     draw = _draw(seed)
     return GLM("gaussian", draw(H, D), draw(H) * 0, norm="layer"), draw(N, D)
@@ -123,15 +122,15 @@ def remainder(
     return cases.mean(1), np.abs(cases.mean(1) - form), cases / form[:, None]
 
 
-def weight_block(F: Float[Tensor, "P P"], H: int, D: int) -> Float[Tensor, "HD HD"]:
+def _weight_block(F: Float[Tensor, "P P"], H: int, D: int) -> Float[Tensor, "HD HD"]:
     """Rows and columns of the weights of a normalized model."""
     return F.view(H, D + 2, H, D + 2)[:, :D, :, :D].reshape(H * D, H * D)
 
 
 def misfit(H: int, seed: int, *, D: int = 4, N: int = 400) -> tuple[float, float]:
     """Relative error of Eq. (13)'s weight block for a random layer: in Frobenius norm, in spectral norm."""
-    glm, X = random_layer(H, D, N, seed)
-    exact, printed = (weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
+    glm, X = _random_layer(H, D, N, seed)
+    exact, printed = (_weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
     norms = [[float(torch.linalg.matrix_norm(M, p)) for p in ("fro", 2)] for M in (printed - exact, exact)]
     return norms[0][0] / norms[1][0], norms[0][1] / norms[1][1]
 
@@ -141,8 +140,8 @@ def blind(H: int, seed: int, *, D: int = 4, N: int = 400) -> dict[str, tuple[flo
 
     Directions: an average one; W itself, which scales the matrix; and one that shifts all rows alike.
     """
-    glm, X = random_layer(H, D, N, seed)
-    exact, printed = (weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
+    glm, X = _random_layer(H, D, N, seed)
+    exact, printed = (_weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
     unit = float(exact.diagonal().mean())
     found = {"any": (1.0, float(printed.diagonal().mean()) / unit)}
     for name, V in {"scale": glm.W, "shift": _draw(seed + 1)(D).expand(H, D)}.items():
@@ -201,7 +200,7 @@ def factors(norm: str, seed: int = 0) -> tuple[list[float], list[float], float]:
 
 def row_factor(H: int, rows: int | slice, seed: int, *, D: int = 4, N: int = 200) -> float:
     """Factor of the trace of the first row's block when some rows of a random layer double."""
-    glm, X = random_layer(H, D, N, seed)
+    glm, X = _random_layer(H, D, N, seed)
     axes = torch.eye(len(glm.theta), D, dtype=X.dtype)  # the first row's weights
     before, after = (((FisherOperator(m, X) @ axes) * axes).sum() for m in (glm, doubled(glm, rows)))
     return float(after / before)

@@ -57,6 +57,7 @@ def test_the_scalars_normalize_the_summed_inputs() -> None:
     for norm in ("batch", "weight", "layer"):
         glm, X = curvature.tiny("gaussian", norm)
         mean, std = curvature.scalars(glm, X)
+        # rounding: sums of 20 products of numbers near 1
         z = glm.gain * (X @ glm.W.T - mean) / std + glm.b
         torch.testing.assert_close(z, glm.natural(X), rtol=1e-12, atol=1e-12)
 
@@ -82,7 +83,7 @@ def test_the_exact_matrix_is_blind_to_scale_and_shift_and_the_printed_one_is_not
     found = curvature.blind(16, seed=0)
     for name in ("scale", "shift"):
         exact, printed = found[name]
-        assert abs(exact) < 1e-12
+        assert abs(exact) < 1e-12  # of an average direction: rounding in sums of 400 cases
         assert printed > 0.5
     assert found["any"][0] == 1
 
@@ -103,7 +104,7 @@ def test_doubling_touches_the_named_rows_only() -> None:
 
 
 def test_a_whole_matrix_quarters_its_curvature_and_one_row_of_many_hardly_changes_it() -> None:
-    assert curvature.row_factor(16, slice(None), 0) == pytest.approx(0.25, rel=1e-12)
+    assert curvature.row_factor(16, slice(None), 0) == pytest.approx(0.25, rel=1e-12)  # as above
     one = [curvature.row_factor(H, 0, 0) for H in (4, 16, 64)]
     assert one == sorted(one)
     assert one[0] < 0.7 < 0.8 < one[-1]
@@ -112,6 +113,7 @@ def test_a_whole_matrix_quarters_its_curvature_and_one_row_of_many_hardly_change
 def test_a_plane_of_weights_is_flat_along_them_where_the_norm_is_invisible() -> None:
     for norm, rows in (("batch", 0), ("weight", 0), ("layer", slice(None))):
         short, long = (curvature.plane_metric(norm, rows, length) for length in (1, 3))
+        # rounding, which the threefold row makes nine times as large
         assert abs(short[1, 1]) < 1e-12 * short[0, 0]
         assert float(short[0, 0] / long[0, 0]) == pytest.approx(9, rel=1e-10)
     plain = [curvature.plane_metric(None, 0, length) for length in (1, 3)]

@@ -33,7 +33,7 @@ def test_traces_are_those_of_the_blocks_of_the_weights(generator) -> None:
     weights = torch.tensor(([True] * 3 + [False] * 2) * 4)
     found = measure.weight_traces(glm, X)
     dense = [float(matrix(glm, X).diagonal()[weights].sum()) for matrix in (fisher, printed_eq13)]
-    assert found == pytest.approx(dense, rel=1e-12)
+    assert found == pytest.approx(dense, rel=1e-12)  # sums of 30 cases, in another order
     assert found[1] < found[0]
 
 
@@ -42,7 +42,7 @@ def test_a_scaled_matrix_has_ones_on_its_diagonal_and_batch_norm_nothing_across(
     for norm, small in (("batch", True), ("layer", False)):
         F, across = measure.scaled(measure.random_model("gaussian", norm, 4, 3, generator), X)
         torch.testing.assert_close(F.diagonal(), torch.ones(20, dtype=torch.float64))
-        assert (across < 1e-12) == small
+        assert (across < 1e-12) == small  # an expectation that is 0, summed over 60 cases
 
 
 def test_costs_measure_the_matrix_up_to_a_size_and_a_product_beyond(generator) -> None:
@@ -67,7 +67,7 @@ def test_slides_report_no_change_at_the_start_and_the_change_of_a_scale(generato
     moved, changed = measure.slides(glm, X, path).T
     assert max(moved[0], changed[0]) < 1e-15  # rounding of W's mean row
     assert moved[-1] > 0.01
-    assert changed.max() < 1e-12
+    assert changed.max() < 1e-12  # Newton's method stops at 64 roundings of the squared weights
     doubled = measure.slides(glm, X, torch.full((1, 7), 2.0, dtype=torch.float64))  # gains halve, outputs not
     assert doubled[0, 1] > 0.1
 

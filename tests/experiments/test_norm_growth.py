@@ -83,7 +83,7 @@ def test_each_identity_holds_for_the_methods_that_have_it_and_for_no_other(cases
             assert (found[method][key] < 1e-12) == (method in methods), (key, method)
     for method in NORMALIZED:
         longer = growth.identities(method, cases, 0, units=16, length=4.0)["tangent"]
-        assert found[method]["tangent"] / longer == pytest.approx(16, rel=1e-12)
+        assert found[method]["tangent"] / longer == pytest.approx(16, rel=1e-12)  # float64
 
 
 def test_smooth_angles_keep_the_mean_square(cases) -> None:
