@@ -142,6 +142,10 @@ def _check_statistics(glm: GLM) -> None:
         return
     if not glm.frozen:
         raise ValueError("statistics were given and frozen is False; set frozen=True, or leave them out")
+    if len(glm.statistics) != 2:
+        raise ValueError(
+            f"statistics have {len(glm.statistics)} parts; give the mean and the variance, (H,) each"
+        )
     for name, value in zip(
         ("the mean of statistics", "the variance of statistics"), glm.statistics, strict=True
     ):

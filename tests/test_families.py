@@ -14,6 +14,7 @@ from scipy import stats
 from torch import Tensor
 from torch.testing import assert_close
 
+from lnlib import GLM
 from lnlib.families import (
     FAMILIES,
     Bernoulli,
@@ -346,3 +347,10 @@ def test_outcomes_outside_the_support_are_refused(name, y, message):
 def test_every_doctest_of_the_package_passes():
     for name in ("", ".base", ".continuous", ".discrete"):
         assert doctest.testmod(importlib.import_module("lnlib.families" + name)).failed == 0
+
+
+def test_outcomes_may_be_true_and_false():
+    glm = GLM("bernoulli", torch.ones(2, 1, dtype=torch.float64), torch.zeros(2, dtype=torch.float64))
+    X = torch.tensor([[0.5], [-1.0]], dtype=torch.float64)
+    y = torch.tensor([[True, False], [False, True]])
+    assert torch.equal(glm.log_likelihood(X, y), glm.log_likelihood(X, y.double()))

@@ -236,6 +236,37 @@ def test_a_solve_takes_one_right_side():
         F.solve(torch.ones(12, 2, dtype=torch.float64), 1.0)
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_right_side_that_is_not_finite_is_refused(bad):
+    F, _ = both("gaussian", "layer")
+    v = torch.ones(12, dtype=torch.float64)
+    v[3] = bad
+    with pytest.raises(ValueError, match="the right side contains NaN or infinity"):
+        F.solve(v, 1.0)
+
+
+def test_a_solve_without_a_digit_left_is_an_error_not_zeros():
+    """Fewer outputs than parameters, and a damping below the round-off of F: v - B'(...)Bv is noise."""
+    draw = torch.Generator().manual_seed(0)
+    W, X, v = (torch.randn(*s, generator=draw, dtype=torch.float64) for s in ((4, 60), (5, 60), (4 * 62,)))
+    F = FisherOperator(GLM("bernoulli", W, torch.zeros(4).double(), norm="layer"), 100 * X)
+    tiny = 0.1 * torch.finfo(torch.float64).eps * float(F.diagonal().max())
+    with pytest.raises(ValueError, match=r"damping .* (too small|disappears) beside"):
+        F.solve(v, tiny)
+
+
+def test_scipy_vectors_may_be_read_only_or_reversed_and_not_complex():
+    F, dense = both("gaussian", "layer")
+    v = np.arange(12.0)
+    v.flags.writeable = False
+    S = F.to_scipy()
+    for w in (v, v[::-1]):
+        # the operator against the matrix: a few units of round-off of 12 terms
+        assert_allclose(S @ w, dense.numpy() @ w, rtol=1e-12, atol=1e-12)
+    with pytest.raises(TypeError, match="F is real and the vector complex128"):
+        S.matvec(v * 1j)
+
+
 def test_it_says_what_it_is():
     glm, X = model("gaussian", "layer")
     text = "FisherOperator(GLM(gaussian, H=3, D=2, norm=layer, torch.float64), N=5, P=12)"

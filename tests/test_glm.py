@@ -272,6 +272,11 @@ REFUSED = {
         ValueError,
         r"the frozen variance of units \[1\] is 0.* give eps > 0",
     ),
+    "one statistic": (
+        {"norm": "batch", "frozen": True, "statistics": (B,)},
+        ValueError,
+        r"statistics have 1 parts; give the mean and the variance",
+    ),
     "shape of statistics": (
         {"norm": "batch", "frozen": True, "statistics": (B, torch.ones(3))},
         ValueError,

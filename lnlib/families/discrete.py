@@ -26,6 +26,7 @@ class Binomial(Family):
 
     def check_outcome(self, y: Tensor, z: Tensor, phi: float | Tensor) -> None:
         check_real(self.name, y, z)
+        y = y.to(z.dtype)  # also from true and false
         if bool(((y < 0) | (y > self.trials) | (y != y.round())).any()):
             raise ValueError(
                 f"{self.name} outcomes lie in [{y.min():g}, {y.max():g}]; "
@@ -83,7 +84,7 @@ class Poisson(Family):
 
     def check_outcome(self, y: Tensor, z: Tensor, phi: float | Tensor) -> None:
         check_real(self.name, y, z)
-        counts = y / phi
+        counts = y.to(z.dtype) / phi
         off = (counts - counts.round()).abs() > 8 * torch.finfo(z.dtype).eps * counts.abs().clamp(min=1)
         if bool((off | (y < 0)).any()):
             raise ValueError(

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from lnlib.families import Categorical
 from lnlib.glm import GLM
+from lnlib.glm_checks import check_features
 
 __all__ = ["nullity_in_theory"]
 
@@ -45,6 +46,7 @@ def nullity_in_theory(glm: GLM, X: Float[Tensor, "N D"]) -> int:
     >>> nullity_in_theory(GLM("bernoulli", W, torch.zeros(5), norm="layer"), X)
     4
     """
+    check_features(glm, X)
     H, D = glm.W.shape
     if glm.gain is not None and bool((glm.gain == 0).any()):
         raise ValueError(

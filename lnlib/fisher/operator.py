@@ -2,6 +2,7 @@ r"""The exact Fisher information as a linear operator that never forms its matri
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -96,7 +97,10 @@ class FisherOperator:
         from scipy.sparse.linalg import LinearOperator
 
         def product(v):  # type: ignore[no-untyped-def]
-            return (self @ torch.as_tensor(v, dtype=self.dtype, device=self.X.device)).cpu().numpy()
+            if np.iscomplexobj(v):
+                raise TypeError(f"F is real and the vector {v.dtype}; multiply its real and imaginary part")
+            own = np.array(v, order="C")  # torch takes neither read-only nor reversed arrays
+            return (self @ torch.from_numpy(own).to(self.X)).cpu().numpy()
 
         dtype = torch.empty(0, dtype=self.dtype).numpy().dtype
         return LinearOperator(self.shape, matvec=product, rmatvec=product, matmat=product, dtype=dtype)
@@ -119,10 +123,13 @@ class FisherOperator:
             v: right side, such as a gradient. damping: $\lambda > 0$, in the units of F.
 
         Raises:
-            ValueError: damping that is not positive (F of a normalized model is singular) or vanishes beside
-                F in floating point; both sides beyond 20,000: use `scipy.sparse.linalg.cg` on `to_scipy()`.
+            ValueError: a right side with NaN or infinity; damping that is not positive (F of a normalized
+                model is singular) or vanishes beside F in floating point; both sides beyond 20,000: use
+                `scipy.sparse.linalg.cg` on `to_scipy()`.
         """
         self._check_vector(v, most=1)
+        if not bool(torch.isfinite(v).all()):
+            raise ValueError("the right side contains NaN or infinity; no step solves for it")
         if not 0 < damping < float("inf"):
             raise ValueError(f"damping is {damping}; F is singular for normalized models, give a number > 0")
         P, rows = self.shape[0], self.linearization.unit.numel()

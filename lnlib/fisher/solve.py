@@ -48,7 +48,10 @@ def woodbury_solver(
 def refined(
     solver: Callable[[Vector], Vector], product: Callable[[Vector], Vector], v: Vector, damping: float
 ) -> Vector:
-    r"""The solution after corrections by its residual $v - Fx - \lambda x$, as long as they shrink it."""
+    r"""The solution after corrections by its residual $v - Fx - \lambda x$, as long as they shrink it.
+
+    Raises ValueError if not even the first one does: round-off beside the damping leaves no digit.
+    """
     x, best = torch.zeros_like(v), torch.linalg.vector_norm(v)
     residual = v
     for _ in range(1 + CORRECTIONS):
@@ -58,6 +61,11 @@ def refined(
         if not size < best:
             break
         x, best = new, size
+    if best > 0 and not bool(x.any()):
+        raise ValueError(
+            f"damping {damping:g} is too small beside F for {v.dtype}: no digit of the solution is left; "
+            "give more, or use float64"
+        )
     return x
 
 
