@@ -80,3 +80,23 @@ def test_figure_1_answers_the_keyboard_on_its_page(chromium):
         page.get_by_role("radio", name="batch").first.check()
         assert "nothing to read" in page.get_by_role("status").first.inner_text()
         assert errors == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_the_invariance_playground_answers_the_keyboard_on_its_page(chromium, theme, width):
+    """Its arithmetic is compared with lnlib in test_explore_invariance_playground.py."""
+    path = html() / "book" / "sec5_1_invariance.html"
+    with opened(chromium, path, theme=theme, width=width) as (page, errors, _):
+        figure = page.get_by_role("region", name="The invariance playground")
+        slider, status = figure.get_by_role("slider").first, figure.get_by_role("status")
+        assert "all hold" in status.inner_text()
+        slider.focus()
+        page.keyboard.press("Home")
+        assert slider.input_value() == "-3"
+        assert "flip their sign" in status.inner_text()
+        figure.get_by_role("radio", name="Weight matrix re-scaling").focus()
+        page.keyboard.press("ArrowRight")
+        assert figure.get_by_role("radio", name="Weight matrix re-centering").is_checked()
+        assert status.inner_text().startswith("Weight matrix re-centering: layer norm stays the same")
+        assert figure.bounding_box()["width"] <= width
+        assert errors == []
