@@ -1,14 +1,14 @@
 """Speed and memory of the exact Fisher matrix and its products against the libraries that compute the same.
 
-    python benchmarks/fisher.py             print the table (about 15 minutes)
+    python benchmarks/fisher.py             print the table (about 15 minutes on one thread of a quiet machine)
     python benchmarks/fisher.py --record    and keep it in book/results/benchmarks/
 
 Softmax outputs in float32. Times are milliseconds; each ratio is to lnlib, the median over rounds in each of
-which every method runs once, in turn. The first result of each method is held to lnlib's before it counts.
-`GEMM limit` is the time of N H (H + 1) / 2 D (D + 1) / 2 multiplications and additions at the rate of the
-fastest large matrix product in the same rounds: what the half-vectorized outputs times the half-vectorized
-features cost if nothing else did. Memory is the peak of a fresh process beside the data, for the operator and
-one product. Needs the extra `peers`.
+which every method runs in turn: once for a matrix, 20 times for products, as an iterative solver would. The
+first result of each method is held to lnlib's before it counts. `GEMM limit` is the time of
+N H (H + 1) / 2 D (D + 1) / 2 multiplications and additions at the rate of the fastest large matrix product in
+the same rounds: what the half-vectorized outputs times the half-vectorized features would cost alone. Memory
+is the peak of a fresh process beside the data, for the operator and one product. Needs the extra `peers`.
 """
 
 import argparse
@@ -31,6 +31,7 @@ from lnlib.provenance import provenance
 
 SHAPES = [(10, 784), (64, 64)]  # units, features
 SIDE = 2048  # of the matrices whose product gives the rate
+SUCCESSION = 20  # products at a time, as an iterative solver asks for them
 MEMORY = (10, 784, 100_000)  # units, features, cases
 Call = Callable[[], Tensor]
 
@@ -60,7 +61,7 @@ def measure(rounds: int) -> Iterator[Row]:
         for norm in (None, "layer"):
             yield from matrices(norm, units, features, 1000, rounds)
             yield from limit(norm, units, features, 10_000, rounds + 2)
-            yield from vectors(norm, units, features, 1000, 40 * rounds)
+            yield from vectors(norm, units, features, 1000, 5 * rounds)
     yield from memory()
 
 
@@ -99,7 +100,8 @@ def vectors(norm: str | None, units: int, features: int, cases: int, rounds: int
         check(method, multiply(theirs)[at], F @ v)
     calls: dict[str, Call] = {"lnlib": lambda: F @ v}
     calls |= {method: partial(multiply, theirs) for method, multiply in peers.items()}
-    yield from times("product (ms)", norm, (units, features, cases), in_turn(calls, rounds))
+    taken = in_turn(calls, rounds, repeat=SUCCESSION)
+    yield from times("product (ms)", norm, (units, features, cases), taken)
 
 
 def memory() -> Iterator[Row]:

@@ -11,15 +11,16 @@ Row = dict[str, str | float]
 
 
 def in_turn(
-    calls: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 2
+    calls: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 2, repeat: int = 1
 ) -> dict[str, list[float]]:
-    """Milliseconds of each call in each round; a round runs every call once."""
+    """Milliseconds of each call in each round; a round makes every call, `repeat` times in succession."""
     taken: dict[str, list[float]] = {method: [] for method in calls}
     for _ in range(warm_up + rounds):
         for method, call in calls.items():
             start = time.perf_counter()
-            call()
-            taken[method].append(1e3 * (time.perf_counter() - start))
+            for _ in range(repeat):
+                call()
+            taken[method].append(1e3 * (time.perf_counter() - start) / repeat)
     return {method: each[warm_up:] for method, each in taken.items()}
 
 
