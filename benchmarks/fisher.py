@@ -1,6 +1,6 @@
 """Speed and memory of the exact Fisher matrix and its products against the libraries that compute the same.
 
-    python benchmarks/fisher.py             print the table (about 15 minutes on one thread of a quiet machine)
+    python benchmarks/fisher.py             print the table (15 minutes on one thread of a quiet machine)
     python benchmarks/fisher.py --record    and keep it in book/results/benchmarks/
 
 Softmax outputs in float32. Times are milliseconds; each ratio is to lnlib, the median over rounds in each of
