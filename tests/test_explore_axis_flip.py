@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from browser import Chromium, accessibility_issues, launch, overflow
-from figures import NETWORK, THEMED, TOO_WIDE, evaluate, said
+from explorable import NETWORK, THEMED, TOO_WIDE, evaluate, said
 
 from lnlib import equations
 from lnlib.explore import axis_flip
