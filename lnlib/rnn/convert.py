@@ -1,0 +1,94 @@
+r"""Weights from elsewhere: torch.nn's modules, and the authors' released layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from lnlib.rnn.layers import _Normalized
+
+__all__ = ["load_released", "load_torch"]
+
+
+def load_torch(target: _Normalized, module: nn.RNNBase) -> None:
+    """Copy every parameter of a torch.nn module; gains and other parameters of the norm stay as they are.
+
+    Raises ValueError if the two differ in kind, size, layers, directions or biases.
+    """
+    options = ("mode", "input_size", "hidden_size", "num_layers", "bias", "bidirectional", "proj_size")
+    different = {k: (getattr(module, k), getattr(target, k)) for k in options if getattr(module, k) != getattr(target, k)}
+    if different:
+        raise ValueError(f"the module and this layer differ in {different} (theirs, ours); build both alike")
+    target.load_state_dict(module.state_dict(), strict=False)
+
+
+def load_released(target: _Normalized, arrays: Mapping[str, Any] | str | Path) -> None:
+    """Load one layer of the authors' released networks, names and layout as they published them.
+
+    Row vectors times matrices there, `x @ W`; gates in the order i, f, o, g of an LSTM and r, u of a GRU, whose
+    candidate has matrices of its own. A leading "param_" of a name is ignored, and so are other arrays.
+
+    Args:
+        target: a unidirectional LSTM or GRU of one layer with variant "released".
+        arrays: names to arrays, or a NumPy archive of them.
+
+    Raises ValueError if the layer is of another variant, or an array is missing or has the wrong shape.
+    """
+    if target.variant != "released" or target.num_layers != 1 or target.bidirectional or not target.bias:
+        raise ValueError(f"{target} cannot hold released weights; build it with variant='released', one layer, biases")
+    if isinstance(arrays, (str, Path)):
+        with np.load(arrays, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    given = {name.removeprefix("param_"): np.asarray(value) for name, value in arrays.items()}
+    names = LSTM_NAMES if target.mode == "LSTM" else GRU_NAMES
+    if missing := sorted({n for sources in names.values() for n in sources} - set(given)):
+        raise ValueError(f"the released {target.mode} lacks the arrays {missing}; there are {sorted(given)}")
+    loaded = {k: torch.cat([_rows(target, given[n]) for n in sources]) for k, sources in names.items()}
+    if target.mode == "LSTM":  # the bias acts inside the normalization of the input and again outside
+        loaded["bias_ih"] = loaded["bias_ih"] + loaded["bias_inner"]
+    for name, value in loaded.items():
+        parameter = getattr(target, f"{name}_l0")
+        if parameter.shape != value.shape:
+            raise ValueError(
+                f"{' and '.join(names[name])} give {name} the shape {tuple(value.shape)}; "
+                f"this layer has {tuple(parameter.shape)}"
+            )
+        with torch.no_grad():
+            parameter.copy_(value)
+
+
+LSTM_NAMES = {
+    "weight_ih": ("W",),
+    "weight_hh": ("U",),
+    "bias_inner": ("b",),
+    "gain_ih": ("s1",),
+    "bias_ih": ("b1",),
+    "gain_hh": ("s2",),
+    "bias_hh": ("b2",),
+    "gain_cell": ("s3",),
+    "bias_cell": ("b3",),
+}
+GRU_NAMES = {
+    "weight_ih": ("W", "Wx"),
+    "weight_hh": ("U", "Ux"),
+    "bias_inner": ("b", "bx"),
+    "gain_ih": ("s1", "s2"),
+    "bias_ih": ("b1", "b2"),
+    "gain_hh": ("s3", "s4"),
+    "bias_hh": ("b3", "b4"),
+}
+
+
+def _rows(target: _Normalized, array: np.ndarray) -> Tensor:
+    """Columns to rows, and an LSTM's gates from i, f, o, g to torch's i, f, g, o."""
+    value = torch.as_tensor(array.T.copy())
+    if target.mode == "LSTM" and len(value) == 4 * target.hidden_size:
+        i, f, o, g = value.chunk(4)
+        return torch.cat([i, f, g, o])
+    return value
