@@ -1,7 +1,7 @@
 """Layer Normalization (Ba, Kiros, Hinton 2016), executed.
 
-The paper's normalizations and their relatives, as functions of tensors and as layers with parameters; and
-the models of Section 5 with their invariances and their geometry.
+The paper's normalizations and their relatives, as functions of tensors and as layers with parameters;
+recurrent networks with a normalization inside; and the models of Section 5, their invariances and geometry.
 """
 
 import importlib
@@ -10,8 +10,9 @@ from types import ModuleType
 from lnlib.glm import GLM
 from lnlib.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
 from lnlib.normalize import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
+from lnlib.rnn import GRU, LSTM, RNN
 
-# In the paper's order: Eq. (2), Eq. (3), the weight normalization of Section 5, then what came later.
+# Eq. (2), Eq. (3), the weight normalization of Section 5, what came later; Section 3.1; Section 5.
 __all__ = [  # noqa: RUF022
     "batch_norm",
     "layer_norm",
@@ -25,9 +26,13 @@ __all__ = [  # noqa: RUF022
     "RMSNorm",
     "GroupNorm",
     "InstanceNorm",
+    "RNN",
+    "LSTM",
+    "GRU",
     "GLM",
     "fisher",
     "invariance",
+    "rnn",
 ]
 
 __version__ = "0.2.0"
