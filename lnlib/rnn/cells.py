@@ -1,4 +1,4 @@
-r"""What each variant of a layer-normalized recurrent cell computes: a table of data, and one step of each cell.
+r"""What each variant of a normalized recurrent cell computes: a table of data, and one step of each cell.
 
 Names of the gates' parameters follow `torch.nn`: rows of `weight_ih` and `weight_hh` are the gates in torch's
 order, (i, f, g, o) for an LSTM and (r, z, n) for a GRU. `bias_ih` and `bias_hh` are the biases that the two
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import ClassVar
 
 import torch
@@ -27,9 +28,13 @@ class Variant:
     Attributes:
         gates: "separate": the projections of input and state each; "joint": their sum; "none": neither.
         per_gate: statistics of each gate instead of all gates together.
-        cell: of an LSTM: "raw" everywhere; "output": normalized on the way to h; "carried": also into the next step.
-        keeps: what an open update gate of a GRU keeps: the "new" candidate as Eq. (28), or the "old" state as torch.
-        inner_bias: one more bias inside the normalization of the input's projection.
+        cell: of an LSTM: "raw" everywhere; "output": normalized on the way to h; "carried": into the next
+            step too.
+        keeps: what an open update gate of a GRU keeps: the "new" candidate as in Eq. (28), or the "old" state
+            as torch.
+        inner_bias: one more bias inside a normalization: of the "input"'s projection, of "both", or "" for
+            none; with "joint" gates "input" means inside the normalization of the sum.
+        unbiased: divide the squares by one less than their number.
         eps: the variant's own epsilon; None leaves it to the layer.
     """
 
@@ -37,7 +42,8 @@ class Variant:
     per_gate: bool = False
     cell: str = "raw"
     keeps: str = "old"
-    inner_bias: bool = False
+    inner_bias: str = ""
+    unbiased: bool = False
     eps: float | None = None
 
 
@@ -52,14 +58,14 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = {
         "paper": Variant("separate", cell="output"),
         "joint": Variant("joint", cell="output"),
         "draw": Variant("none", cell="output"),
-        "released": Variant("separate", cell="output", inner_bias=True, eps=1e-5),
+        "released": Variant("separate", cell="output", inner_bias="input", eps=1e-5),
         "per_gate": Variant("joint", per_gate=True, cell="output"),
         "normalized_state": Variant("separate", cell="carried"),
     },
     "GRU": {
         "paper": Variant("separate", keeps="new"),
         "joint": Variant("joint", keeps="new"),
-        "released": Variant("separate", inner_bias=True, eps=1e-5),
+        "released": Variant("separate", inner_bias="input", eps=1e-5),
         "per_gate": Variant("separate", per_gate=True, keeps="new"),
     },
 }
@@ -67,12 +73,14 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = {
 PLAIN = Variant("none")  # what torch.nn computes
 
 
-def variant_of(kind: str, name: str, norm: str) -> Variant:
-    """The row of the table; without a norm, torch's own cell. Raises ValueError for an unknown name."""
+def variant_of(kind: str, name: str | Variant, norm: str) -> Variant:
+    """The row of that name, or the given one; without a norm, torch's. ValueError for an unknown name."""
     rows = VARIANTS[kind]
-    if name not in rows:
+    if not isinstance(name, Variant) and name not in rows:
         raise ValueError(f"variant is {name!r}; a layer-normalized {kind} has {', '.join(rows)}")
-    return PLAIN if norm in ("none", "weight") else rows[name]
+    if norm in ("none", "weight"):
+        return PLAIN
+    return name if isinstance(name, Variant) else rows[name]
 
 
 Normalize = Callable[[Tensor, Tensor | None, Tensor | None, float], Tensor]
@@ -84,7 +92,7 @@ NORMALIZE: Mapping[str, Normalize] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One layer and direction of a network: its parameters by torch's names without suffix, and its variant."""
+    """One layer and direction: its parameters by torch's names without suffix, and its variant."""
 
     p: Mapping[str, Tensor]
     variant: Variant
@@ -100,24 +108,39 @@ class Cell:
         return sum(found[1:], found[0]) if found else None
 
     def normalize(
-        self, a: Float[Tensor, "N G"], gain: Float[Tensor, " G"], bias: Float[Tensor, " G"] | None, gates: Sequence[int]
+        self,
+        a: Float[Tensor, "N G"],
+        gain: Float[Tensor, " G"],
+        bias: Float[Tensor, " G"] | None,
+        gates: Sequence[int],
     ) -> Float[Tensor, "N G"]:
         """Normalize so many gates at a time, or each by itself if that is the variant."""
         each = a.shape[-1] // sum(gates)
         sizes = [each] * sum(gates) if self.variant.per_gate else [each * k for k in gates]
-        function = NORMALIZE[self.norm]
         if len(sizes) == 1:
-            return function(a, gain, bias, self.eps)
+            return self.standardize(a, gain, bias)
         biases = [None] * len(sizes) if bias is None else bias.split(sizes)
         parts = zip(a.split(sizes, -1), gain.split(sizes), biases, strict=True)
-        return torch.cat([function(part, g, b, self.eps) for part, g, b in parts], -1)
+        return torch.cat([self.standardize(part, g, b) for part, g, b in parts], -1)
+
+    def standardize(
+        self, a: Float[Tensor, "N G"], gain: Float[Tensor, " G"], bias: Float[Tensor, " G"] | None
+    ) -> Float[Tensor, "N G"]:
+        """Normalize all columns together. Raises ValueError for the unbiased variance of one."""
+        eps, n = self.eps, a.shape[-1]
+        if self.variant.unbiased:
+            if n == 1:
+                raise ValueError("the unbiased variance of 1 unit divides by 0; give 2 units or more")
+            # d / sqrt(var n / (n - 1) + eps) = s d / sqrt(var + s^2 eps)  with  s^2 = (n - 1) / n
+            gain, eps = gain * sqrt((n - 1) / n), eps * (n - 1) / n
+        return NORMALIZE[self.norm](a, gain, bias, eps)
 
     def inputs(self, x: Float[Tensor, "M D"]) -> Float[Tensor, "M G"]:
         """The input's side of the gates for all steps at once: it does not wait for the state."""
         a = x @ self.p["weight_ih"].mT
+        if "bias_inner" in self.p:
+            a = a + self.p["bias_inner"]
         if self.variant.gates == "separate":
-            if "bias_inner" in self.p:
-                a = a + self.p["bias_inner"]
             return self.normalize(a, self.p["gain_ih"], self.bias("bias_ih"), self.together)
         if self.variant.gates == "none" and "bias_ih" in self.p:
             return a + self.p["bias_ih"]
@@ -126,6 +149,8 @@ class Cell:
     def recurrent(self, h: Float[Tensor, "N R"]) -> Float[Tensor, "N G"]:
         """The state's side of the gates."""
         a = h @ self.p["weight_hh"].mT
+        if "bias_inner_hh" in self.p:
+            a = a + self.p["bias_inner_hh"]
         if self.variant.gates == "separate":
             return self.normalize(a, self.p["gain_hh"], self.bias("bias_hh"), self.together)
         if self.variant.gates == "none" and "bias_hh" in self.p:

@@ -22,7 +22,11 @@ def load_torch(target: _Normalized, module: nn.RNNBase) -> None:
     Raises ValueError if the two differ in kind, size, layers, directions or biases.
     """
     options = ("mode", "input_size", "hidden_size", "num_layers", "bias", "bidirectional", "proj_size")
-    different = {k: (getattr(module, k), getattr(target, k)) for k in options if getattr(module, k) != getattr(target, k)}
+    different = {
+        k: (getattr(module, k), getattr(target, k))
+        for k in options
+        if getattr(module, k) != getattr(target, k)
+    }
     if different:
         raise ValueError(f"the module and this layer differ in {different} (theirs, ours); build both alike")
     target.load_state_dict(module.state_dict(), strict=False)
@@ -41,7 +45,9 @@ def load_released(target: _Normalized, arrays: Mapping[str, Any] | str | Path) -
     Raises ValueError if the layer is of another variant, or an array is missing or has the wrong shape.
     """
     if target.variant != "released" or target.num_layers != 1 or target.bidirectional or not target.bias:
-        raise ValueError(f"{target} cannot hold released weights; build it with variant='released', one layer, biases")
+        raise ValueError(
+            f"{target} cannot hold released weights; build it with variant='released', one layer, biases"
+        )
     if isinstance(arrays, (str, Path)):
         with np.load(arrays, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

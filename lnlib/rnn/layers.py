@@ -11,6 +11,7 @@ parameter       what                                                     where
 `gain_cell_l0`  gain and bias of an LSTM's cell on its way to h          layer, rms
 `bias_cell_l0`
 `bias_inner_l0` bias inside the normalization of the input's projection  variant "released"
+                (and `bias_inner_hh_l0`: of the state's)
 ==============  =======================================================  ==========================
 
 `bias_ih_l0` and `bias_hh_l0` are the biases that the two normalizations add: after them, not before.
@@ -27,7 +28,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from lnlib.normalize import weight_norm
-from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, variant_of
+from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of
 from lnlib.rnn.convert import load_released, load_torch
 from lnlib.rnn.recurrence import unroll
 
@@ -41,7 +42,14 @@ class _Normalized(nn.RNNBase):
 
     cells: ClassVar[dict[str, type[Cell]]]
 
-    def __init__(self, *args: Any, norm: str = "layer", variant: str = "paper", eps: float = 1e-5, **kwargs: Any):
+    def __init__(
+        self,
+        *args: Any,
+        norm: str = "layer",
+        variant: str | Variant = "paper",
+        eps: float = 1e-5,
+        **kwargs: Any,
+    ):
         if norm not in NORMS:
             raise ValueError(f"norm is {norm!r}; use one of {', '.join(NORMS)}")
         if not 0 <= eps < float("inf"):
@@ -70,6 +78,8 @@ class _Normalized(nn.RNNBase):
             yield "gain_hh", rows
         if self._variant.inner_bias and self.bias:
             yield "bias_inner", rows
+        if self._variant.inner_bias == "both" and self.bias:
+            yield "bias_inner_hh", rows
         if self._variant.cell != "raw":
             yield "gain_cell", self.hidden_size
             if self.bias:
@@ -94,7 +104,8 @@ class _Normalized(nn.RNNBase):
     def extra_repr(self) -> str:
         """torch.nn's line, then the norm and, where it is not the paper's, the variant."""
         shown = f"{super().extra_repr()}, norm={self.norm}"
-        return shown if self.variant == "paper" or self.norm in ("none", "weight") else f"{shown}, variant={self.variant}"
+        plain = self.variant == "paper" or self.norm in ("none", "weight")
+        return shown if plain else f"{shown}, variant={self.variant}"
 
     def _cell(self, suffix: str) -> Cell:
         p = {name[: -len(suffix)]: value for name, value in self.named_parameters() if name.endswith(suffix)}
@@ -118,7 +129,9 @@ class _Normalized(nn.RNNBase):
         packed = isinstance(input, PackedSequence)
         x, batch_sizes, order, back = input if packed else (input, None, None, None)
         if not packed and x.dim() not in (2, 3):
-            raise ValueError(f"{self.mode[:4].rstrip('_')}: Expected input to be 2D or 3D, got {x.dim()}D instead")
+            raise ValueError(
+                f"{self.mode[:4].rstrip('_')}: Expected input to be 2D or 3D, got {x.dim()}D instead"
+            )
         unbatched = not packed and x.dim() == 2
         time = 1 if self.batch_first else 0
         if unbatched:
@@ -158,7 +171,9 @@ class _Normalized(nn.RNNBase):
             raise RuntimeError(f"For {kind} input, hx should also be {rank}-D but got ({got}) tensors")
         return tuple(s.unsqueeze(1) for s in state) if unbatched else tuple(state)
 
-    def _layers(self, x: Tensor, sizes: list[int], state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _layers(
+        self, x: Tensor, sizes: list[int], state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
         final: list[tuple[Tensor, ...]] = []
         directions = 1 + self.bidirectional
         for index, suffix in enumerate(self._suffixes()):

@@ -39,5 +39,7 @@ def unroll(
         running = state if n == len(state[0]) else tuple(s[:n] for s in state)
         new = cell.step(projected[t], running)
         outputs[t] = new[0]
-        state = new if running is state else tuple(torch.cat([a, s[n:]]) for a, s in zip(new, state, strict=True))
+        state = (
+            new if running is state else tuple(torch.cat([a, s[n:]]) for a, s in zip(new, state, strict=True))
+        )
     return torch.cat(outputs) if outputs else x.new_empty(0, state[0].shape[1]), state
