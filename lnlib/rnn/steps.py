@@ -1,0 +1,93 @@
+r"""A recurrent network as one map from state to state, and the derivative of that map along directions.
+
+The state is h, and for an LSTM (h, c), of all layers: (layers, N, R) each, as `torch.nn` lays it out; flat,
+it is h of all layers and then c of all layers, S numbers a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from lnlib.rnn.cells import Cell
+
+if TYPE_CHECKING:
+    from lnlib.rnn.layers import _Normalized
+
+__all__ = ["State", "advance", "push", "recurrence", "walk"]
+
+State = tuple[Tensor, ...]
+
+
+def recurrence(module: _Normalized, x: Tensor, hx: Any = None) -> tuple[list[Cell], Tensor, State]:
+    """The cells of the layers, x as (T, N, D), the state before the first step: all detached.
+
+    Raises ValueError if the module is bidirectional or the sequence empty.
+    """
+    if module.bidirectional:
+        raise ValueError(f"{module} also runs backward in time, where no state follows from the one before")
+    unbatched = x.dim() == 2
+    x = x.detach()
+    with torch.no_grad():
+        x = x.unsqueeze(int(module.batch_first) ^ 1) if unbatched else x
+        state = module._initial(x, None, hx, unbatched)
+        cells = [module._cell(suffix) for suffix in module._suffixes()]
+    x = x.transpose(0, 1) if module.batch_first else x
+    if 0 in x.shape[:2]:
+        raise ValueError(
+            f"the sequence has {x.shape[0]} steps and {x.shape[1]} cases; give at least one of each"
+        )
+    fixed = [replace(cell, p={name: value.detach() for name, value in cell.p.items()}) for cell in cells]
+    return fixed, x, tuple(s.detach() for s in state)
+
+
+def advance(cells: list[Cell], x: Float[Tensor, "N D"], state: State) -> State:
+    """One step of all layers."""
+    new: list[State] = []
+    for layer, cell in enumerate(cells):
+        new.append(cell.step(cell.inputs(x), tuple(s[layer] for s in state)))
+        x = new[-1][0]
+    return tuple(torch.stack(s) for s in zip(*new, strict=True))
+
+
+def walk(cells: list[Cell], x: Float[Tensor, "T N D"], state: State) -> Iterator[State]:
+    """The state after each step."""
+    for x_t in x:
+        state = advance(cells, x_t, state)
+        yield state
+
+
+def push(
+    cells: list[Cell], x: Float[Tensor, "N D"], state: State, v: Float[Tensor, "N k S"]
+) -> tuple[State, Float[Tensor, "N k S"]]:
+    r"""The next state, and $J v$ for k directions v of each case: forward mode, on k copies of the case.
+
+    $J = \partial s^t/\partial s^{t-1}$ at fixed input.
+    """
+    cases, k, _ = v.shape
+    flat = torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1)
+    split = _splitter(state)
+    with torch.no_grad(), forward_ad.dual_level():
+        dual = forward_ad.make_dual(flat.repeat_interleave(k, 0), v.reshape(cases * k, -1))
+        new = advance(cells, x.repeat_interleave(k, 0), split(dual))
+        new_flat = torch.cat([s.transpose(0, 1).flatten(1) for s in new], 1)
+        out, pushed = forward_ad.unpack_dual(new_flat)
+    return split(out[::k]), pushed.reshape(cases, k, -1)
+
+
+def _splitter(like: State) -> Callable[[Tensor], State]:
+    """The way back from flat states to those of these shapes, whatever the number of cases."""
+    shapes = [(s.shape[0], s.shape[2]) for s in like]
+    sizes = [layers * width for layers, width in shapes]
+
+    def split(flat: Tensor) -> State:
+        parts = zip(flat.split(sizes, 1), shapes, strict=True)
+        return tuple(part.unflatten(1, shape).transpose(0, 1) for part, shape in parts)
+
+    return split
