@@ -10,6 +10,7 @@ module                                what it holds                          pap
 :mod:`lnlib.equations.normalization`  a layer, its statistics, every method  Eqs. (1)-(3), (5), (15), (16)
 :mod:`lnlib.equations.invariance`     what layer norm does not see           Eqs. (6), (7)
 :mod:`lnlib.equations.geometry`       the metric of (normalized) GLMs        Eqs. (8)-(14)
+:mod:`lnlib.equations.recurrent`      recurrent layers, one step             Eqs. (4), (17)-(31)
 :mod:`lnlib.equations.magnitude`      learning the magnitude of weights      Eqs. (32)-(35)
 ====================================  =====================================  =============================
 
@@ -32,12 +33,31 @@ from lnlib.equations.geometry import (
 from lnlib.equations.invariance import eq6, eq7
 from lnlib.equations.magnitude import eq32, eq33, eq34, eq35, eq35_left
 from lnlib.equations.normalization import eq1, eq2, eq2_statistics, eq3, eq5, eq15, eq16
+from lnlib.equations.recurrent import (
+    eq4,
+    eq17,
+    eq18,
+    eq19,
+    eq20,
+    eq21,
+    eq22,
+    eq23,
+    eq24,
+    eq25,
+    eq26,
+    eq27,
+    eq28,
+    eq29,
+    eq30,
+    eq31,
+)
 
 __all__ = [  # noqa: RUF022 - the paper's order
     "eq1",
     "eq2",
     "eq2_statistics",
     "eq3",
+    "eq4",
     "eq5",
     "eq6",
     "eq7",
@@ -53,6 +73,21 @@ __all__ = [  # noqa: RUF022 - the paper's order
     "eq14_layer",
     "eq15",
     "eq16",
+    "eq17",
+    "eq18",
+    "eq19",
+    "eq20",
+    "eq21",
+    "eq22",
+    "eq23",
+    "eq24",
+    "eq25",
+    "eq26",
+    "eq27",
+    "eq28",
+    "eq29",
+    "eq30",
+    "eq31",
     "eq32",
     "eq33",
     "eq34",
