@@ -108,7 +108,10 @@ class _Normalized(nn.RNNBase):
         return shown if plain else f"{shown}, variant={self.variant}"
 
     def _cell(self, suffix: str) -> Cell:
-        p = {name[: -len(suffix)]: value for name, value in self.named_parameters() if name.endswith(suffix)}
+        # By name, not from named_parameters(): pruned or parametrized weights are attributes too.
+        names = [name for name in self._flat_weights_names if name.endswith(suffix)]
+        names += [name + suffix for name, _ in self._added(self.cells[self.mode])]
+        p = {name.removesuffix(suffix): getattr(self, name) for name in names}
         if self.norm == "weight":
             for side in ("ih", "hh"):
                 p[f"weight_{side}"] = weight_norm(p[f"weight_{side}"], p[f"gain_{side}"])
@@ -129,9 +132,7 @@ class _Normalized(nn.RNNBase):
         packed = isinstance(input, PackedSequence)
         x, batch_sizes, order, back = input if packed else (input, None, None, None)
         if not packed and x.dim() not in (2, 3):
-            raise ValueError(
-                f"{self.mode[:4].rstrip('_')}: Expected input to be 2D or 3D, got {x.dim()}D instead"
-            )
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {x.dim()}D instead")
         unbatched = not packed and x.dim() == 2
         time = 1 if self.batch_first else 0
         if unbatched:
@@ -163,13 +164,20 @@ class _Normalized(nn.RNNBase):
             if self.mode == "LSTM":
                 shapes.append(self.get_expected_cell_size(x, batch_sizes))  # type: ignore[attr-defined]
             return tuple(x.new_zeros(shape) for shape in shapes)
-        state = hx if self.mode == "LSTM" else (hx,)
-        dims = {s.dim() for s in state}
-        if batch_sizes is None and dims != {2 if unbatched else 3}:
-            kind, rank = ("unbatched 2-D", 2) if unbatched else ("batched 3-D", 3)
+        two = self.mode == "LSTM"
+        if two and (isinstance(hx, Tensor) or len(hx) != 2):
+            raise RuntimeError("lstm expects two hidden states: give hx=(h, c), or None for zeros")
+        state = tuple(hx) if two else (hx,)
+        rank = 2 if unbatched else 3
+        if batch_sizes is None and any(s.dim() != rank for s in state):
+            kind, names = "unbatched" if unbatched else "batched", "hx and cx" if two else "hx"
             got = ", ".join(f"{s.dim()}-D" for s in state)
-            raise RuntimeError(f"For {kind} input, hx should also be {rank}-D but got ({got}) tensors")
-        return tuple(s.unsqueeze(1) for s in state) if unbatched else tuple(state)
+            got = f"({got}) tensors" if two else f"{got} tensor"
+            raise RuntimeError(f"For {kind} {rank}-D input, {names} should also be {rank}-D but got {got}")
+        if not torch._C._is_any_autocast_enabled() and any(s.dtype != x.dtype for s in state):
+            got = ", ".join(str(s.dtype) for s in state)
+            raise RuntimeError(f"input and hx must have the same dtype, but got {x.dtype} and {got}")
+        return tuple(s.unsqueeze(1) for s in state) if unbatched else state
 
     def _layers(
         self, x: Tensor, sizes: list[int], state: tuple[Tensor, ...]
