@@ -17,37 +17,42 @@ __all__ = ["load_released", "load_torch"]
 
 
 def load_torch(target: _Normalized, module: nn.RNNBase) -> None:
-    """Copy every parameter of a torch.nn module; gains and other parameters of the norm stay as they are.
+    """Copy every parameter of a torch.nn module; what only the norm has stays as it is.
 
-    Raises ValueError if the two differ in kind, size, layers, directions or biases.
+    The gains of weight norm are the norms of the rows, and are copied as such: the function stays torch's.
+
+    Raises ValueError if the two differ in kind, size, layers, directions or biases; TypeError for no module.
     """
+    if not isinstance(module, nn.RNNBase):
+        raise TypeError(f"module is a {type(module).__name__}; give a torch.nn.RNN, LSTM or GRU")
     options = ("mode", "input_size", "hidden_size", "num_layers", "bias", "bidirectional", "proj_size")
-    different = {
-        k: (getattr(module, k), getattr(target, k))
-        for k in options
-        if getattr(module, k) != getattr(target, k)
-    }
-    if different:
+    values = {name: (getattr(module, name), getattr(target, name)) for name in options}
+    if different := {name: pair for name, pair in values.items() if pair[0] != pair[1]}:
         raise ValueError(f"the module and this layer differ in {different} (theirs, ours); build both alike")
     target.load_state_dict(module.state_dict(), strict=False)
+    if target.norm == "weight":
+        with torch.no_grad():
+            for name, weight in module.named_parameters():
+                if name.startswith(("weight_ih", "weight_hh")):
+                    getattr(target, name.replace("weight", "gain")).copy_(weight.norm(dim=1))
 
 
 def load_released(target: _Normalized, arrays: Mapping[str, Any] | str | Path) -> None:
     """Load one layer of the authors' released networks, names and layout as they published them.
 
-    Row vectors times matrices there, `x @ W`; gates in the order i, f, o, g of an LSTM and r, u of a GRU, whose
-    candidate has matrices of its own. A leading "param_" of a name is ignored, and so are other arrays.
+    Row vectors times matrices there, `x @ W`; gates in the order i, f, o, g of an LSTM and r, u of a GRU,
+    whose candidate has matrices of its own. A leading "param_" of a name and other arrays are ignored.
 
     Args:
         target: a unidirectional LSTM or GRU of one layer with variant "released".
         arrays: names to arrays, or a NumPy archive of them.
 
-    Raises ValueError if the layer is of another variant, or an array is missing or has the wrong shape.
+    Raises ValueError and loads nothing if the layer is another, or an array is missing or of a wrong shape.
     """
-    if target.variant != "released" or target.num_layers != 1 or target.bidirectional or not target.bias:
-        raise ValueError(
-            f"{target} cannot hold released weights; build it with variant='released', one layer, biases"
-        )
+    several = target.num_layers != 1 or target.bidirectional or target.proj_size or not target.bias
+    if target.variant != "released" or target.norm != "layer" or several:
+        needed = "variant='released', norm='layer', biases, one layer, one direction, no projection"
+        raise ValueError(f"{target} cannot hold released weights; build it with {needed}")
     if isinstance(arrays, (str, Path)):
         with np.load(arrays, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -55,18 +60,22 @@ def load_released(target: _Normalized, arrays: Mapping[str, Any] | str | Path) -
     names = LSTM_NAMES if target.mode == "LSTM" else GRU_NAMES
     if missing := sorted({n for sources in names.values() for n in sources} - set(given)):
         raise ValueError(f"the released {target.mode} lacks the arrays {missing}; there are {sorted(given)}")
-    loaded = {k: torch.cat([_rows(target, given[n]) for n in sources]) for k, sources in names.items()}
+    loaded: dict[str, Tensor] = {}
+    for name, sources in names.items():
+        rows, *columns = getattr(target, f"{name}_l0").shape
+        shares = [rows] if len(sources) == 1 else [2 * target.hidden_size, target.hidden_size]
+        for source, share in zip(sources, shares, strict=True):
+            if given[source].shape != (*columns, share):
+                shape, needs = given[source].shape, (*columns, share)
+                raise ValueError(
+                    f"the array {source} has shape {shape}; {target} needs {needs} for its {name}"
+                )
+        loaded[name] = torch.cat([_rows(target, given[source]) for source in sources])
     if target.mode == "LSTM":  # the bias acts inside the normalization of the input and again outside
         loaded["bias_ih"] = loaded["bias_ih"] + loaded["bias_inner"]
-    for name, value in loaded.items():
-        parameter = getattr(target, f"{name}_l0")
-        if parameter.shape != value.shape:
-            raise ValueError(
-                f"{' and '.join(names[name])} give {name} the shape {tuple(value.shape)}; "
-                f"this layer has {tuple(parameter.shape)}"
-            )
-        with torch.no_grad():
-            parameter.copy_(value)
+    with torch.no_grad():
+        for name, value in loaded.items():
+            getattr(target, f"{name}_l0").copy_(value)
 
 
 LSTM_NAMES = {
