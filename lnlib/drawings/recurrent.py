@@ -19,7 +19,7 @@ LAYER, BATCH, NONE, INK = plots.COLORS["layer"], plots.COLORS["batch"], plots.CO
 
 
 def diagnosis(found: Diagnosis) -> Figure:
-    """Magnitudes, saturation and singular values by step, and the gradient by lag; bands hold half the cases."""
+    """Magnitudes, saturation, singular values by step, gradient by lag; bands hold half of the cases."""
     fig, ((size, saturated), (stretch, lag)) = plots.subplots(2, 2, figsize=(7.2, 5.4))
     trace = found.trace
     _band(size, trace.h.square().mean(-1).sqrt().numpy(), LAYER, "root mean square of h")
@@ -31,7 +31,7 @@ def diagnosis(found: Diagnosis) -> Figure:
     _band(stretch, found.singular_values[..., 0].numpy(), LAYER, "largest")
     _band(stretch, found.singular_values.median(-1).values.numpy(), NONE, "median", ":")
     stretch.axhline(1, color=INK, lw=0.8)
-    stretch.set(title="singular values of the Jacobian", xlabel="step", ylim=(0, None))
+    stretch.set(title="singular values of the Jacobian", xlabel="step", yscale="log")
     stretch.legend()
     lag.semilogy(found.gradient_by_lag.numpy(), color=LAYER)
     lag.set(title=rf"gradient by lag; $\lambda$ = {found.lyapunov.median():.2f} a step", xlabel="lag")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.autograd import forward_ad
 
 from lnlib.rnn.cells import Cell
 
@@ -66,19 +65,23 @@ def walk(cells: list[Cell], x: Float[Tensor, "T N D"], state: State) -> Iterator
 def push(
     cells: list[Cell], x: Float[Tensor, "N D"], state: State, v: Float[Tensor, "N k S"]
 ) -> tuple[State, Float[Tensor, "N k S"]]:
-    r"""The next state, and $J v$ for k directions v of each case: forward mode, on k copies of the case.
+    r"""The next state, and $J v$ for k directions v of each case.
 
-    $J = \partial s^t/\partial s^{t-1}$ at fixed input.
+    $J = \partial s^t/\partial s^{t-1}$ at fixed input. $J^\top u$ is linear in u; its derivative along v is
+    $J v$: reverse mode twice, on k copies of the case.
     """
     cases, k, _ = v.shape
-    flat = torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1)
     split = _splitter(state)
-    with torch.no_grad(), forward_ad.dual_level():
-        dual = forward_ad.make_dual(flat.repeat_interleave(k, 0), v.reshape(cases * k, -1))
-        new = advance(cells, x.repeat_interleave(k, 0), split(dual))
-        new_flat = torch.cat([s.transpose(0, 1).flatten(1) for s in new], 1)
-        out, pushed = forward_ad.unpack_dual(new_flat)
-    return split(out[::k]), pushed.reshape(cases, k, -1)
+    flat = (
+        torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1).repeat_interleave(k, 0).requires_grad_()
+    )
+    with torch.enable_grad():
+        new = advance(cells, x.repeat_interleave(k, 0), split(flat))
+        out = torch.cat([s.transpose(0, 1).flatten(1) for s in new], 1)
+        u = torch.zeros_like(out, requires_grad=True)
+        (pulled,) = torch.autograd.grad(out, flat, u, create_graph=True)
+        (pushed,) = torch.autograd.grad(pulled, u, v.reshape(cases * k, -1))
+    return split(out.detach()[::k]), pushed.reshape(cases, k, -1)
 
 
 def _splitter(like: State) -> Callable[[Tensor], State]:
