@@ -13,10 +13,11 @@ from math import sqrt
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
 
 from lnlib.normalize import layer_norm, rms_norm
+from lnlib.rnn.statistics import StepStatistics
 
 __all__ = ["VARIANTS", "Cell", "GRUCell", "LSTMCell", "RNNCell", "Variant", "variant_of"]
 
@@ -71,6 +72,7 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = {
 }
 
 PLAIN = Variant("none")  # what torch.nn computes
+HALF = torch.finfo(torch.float16).max
 
 
 def variant_of(kind: str, name: str | Variant, norm: str) -> Variant:
@@ -92,15 +94,65 @@ NORMALIZE: Mapping[str, Normalize] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One layer and direction: its parameters by torch's names without suffix, and its variant."""
+    """One layer and direction: its parameters by torch's names without suffix, its variant, its noise.
+
+    Attributes:
+        zoneout: how often h, and c, keep their old values; () for never.
+        drop: how often an entry of the candidate is dropped.
+        keep: what the state is multiplied with on its way to the gates, (N, R): variational dropout's mask.
+        training: draw masks; otherwise zoneout takes their mean.
+        statistics: batch norm's; None for norms that look at one sequence at a time.
+    """
 
     p: Mapping[str, Tensor]
     variant: Variant
     norm: str
     eps: float
+    zoneout: tuple[float, ...] = ()
+    drop: float = 0.0
+    keep: Tensor | None = None
+    training: bool = False
+    statistics: StepStatistics | None = None
 
     gates: ClassVar[int] = 1
     together: ClassVar[tuple[int, ...]] = (1,)  # gates that share their statistics, unless each has its own
+
+    def inputs(self, x: Float[Tensor, "M D"], t: int = 0) -> Float[Tensor, "M G"]:
+        """The input's side of the gates: of all steps at once, but of step t alone with batch norm."""
+        return self._side("ih", "bias_inner", x, t)
+
+    def recurrent(self, h: Float[Tensor, "N R"], t: int = 0) -> Float[Tensor, "N G"]:
+        """The state's side of the gates."""
+        if self.keep is not None:
+            h = h * self.keep[: len(h)]
+        return self._side("hh", "bias_inner_hh", h, t)
+
+    def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...], t: int = 0) -> tuple[Tensor, ...]:
+        """The state after step t, counted from 0; its first tensor is the output."""
+        new = self.update(x, state, t)
+        return tuple(map(self._zone_out, self.zoneout, new, state)) if self.zoneout else new
+
+    def update(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
+        """The state that the cell's equations give."""
+        raise NotImplementedError
+
+    def restart(self, state: tuple[Tensor, ...], here: Bool[Tensor, " N"]) -> tuple[Tensor, ...]:
+        """The initial state in the marked rows."""
+        initial = (self.p.get(name, 0.0) for name in ("initial_h", "initial_c"))
+        return tuple(torch.where(here.unsqueeze(1), i, s) for i, s in zip(initial, state, strict=False))
+
+    def candidate(self, a: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
+        """What a gated network offers to its memory."""
+        offered = torch.tanh(a)
+        return torch.dropout(offered, self.drop, True) if self.drop else offered
+
+    def joint(
+        self, a: Float[Tensor, "N G"], t: int, gates: Sequence[int] = (), rows: slice = slice(None)
+    ) -> Float[Tensor, "N G"]:
+        """The sum of both sides, normalized where the variant says so; `rows` of all the gates."""
+        if self.variant.gates != "joint":
+            return a
+        return self.normalize("ih", a, self.bias("bias_ih", "bias_hh"), gates or self.together, t, rows)
 
     def bias(self, *names: str) -> Tensor | None:
         """The sum of the biases of these names that the layer has."""
@@ -109,12 +161,23 @@ class Cell:
 
     def normalize(
         self,
+        side: str,
         a: Float[Tensor, "N G"],
-        gain: Float[Tensor, " G"],
-        bias: Float[Tensor, " G"] | None,
+        bias: Tensor | None,
         gates: Sequence[int],
+        t: int,
+        rows: slice = slice(None),
     ) -> Float[Tensor, "N G"]:
-        """Normalize so many gates at a time, or each by itself if that is the variant."""
+        """Normalize so many gates at a time, or each by itself if that is the variant.
+
+        The gain is that of a `side`, "ih", "hh" or "cell"; of it and of the bias these `rows` belong to `a`.
+        """
+        gain, bias = self.p[f"gain_{side}"][rows], None if bias is None else bias[rows]
+        if a.dtype == torch.float16:  # what overflowed counts as the largest number, so that a mean exists
+            a = a.clamp(-HALF, HALF)
+        if self.statistics is not None:
+            unbiased = self.variant.unbiased
+            return self.statistics.normalize(side, t, a, gain, bias, self.eps, unbiased, rows.start or 0)
         each = a.shape[-1] // sum(gates)
         sizes = [each] * sum(gates) if self.variant.per_gate else [each * k for k in gates]
         if len(sizes) == 1:
@@ -135,31 +198,21 @@ class Cell:
             gain, eps = gain * sqrt((n - 1) / n), eps * (n - 1) / n
         return NORMALIZE[self.norm](a, gain, bias, eps)
 
-    def inputs(self, x: Float[Tensor, "M D"]) -> Float[Tensor, "M G"]:
-        """The input's side of the gates for all steps at once: it does not wait for the state."""
-        a = x @ self.p["weight_ih"].mT
-        if "bias_inner" in self.p:
-            a = a + self.p["bias_inner"]
+    def _side(self, side: str, inner: str, x: Tensor, t: int) -> Tensor:
+        """One projection, with what the variant does to it before the two are added."""
+        a = nn.functional.linear(x, self.p[f"weight_{side}"])
+        if inner in self.p:
+            a = a + self.p[inner]
+        bias = self.bias(f"bias_{side}")
         if self.variant.gates == "separate":
-            return self.normalize(a, self.p["gain_ih"], self.bias("bias_ih"), self.together)
-        if self.variant.gates == "none" and "bias_ih" in self.p:
-            return a + self.p["bias_ih"]
-        return a
+            return self.normalize(side, a, bias, self.together, t)
+        return a + bias if self.variant.gates == "none" and bias is not None else a
 
-    def recurrent(self, h: Float[Tensor, "N R"]) -> Float[Tensor, "N G"]:
-        """The state's side of the gates."""
-        a = h @ self.p["weight_hh"].mT
-        if "bias_inner_hh" in self.p:
-            a = a + self.p["bias_inner_hh"]
-        if self.variant.gates == "separate":
-            return self.normalize(a, self.p["gain_hh"], self.bias("bias_hh"), self.together)
-        if self.variant.gates == "none" and "bias_hh" in self.p:
-            return a + self.p["bias_hh"]
-        return a
-
-    def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """The next state; its first tensor is the output."""
-        raise NotImplementedError
+    def _zone_out(self, rate: float, new: Tensor, old: Tensor) -> Tensor:
+        """The old values where a coin says so, or their expected share."""
+        if not self.training:
+            return new + rate * (old - new)
+        return torch.where(torch.empty_like(old, dtype=torch.bool).bernoulli_(rate), old, new)
 
 
 class RNNCell(Cell):
@@ -167,10 +220,8 @@ class RNNCell(Cell):
 
     relu = False
 
-    def step(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        a = x + self.recurrent(state[0])
-        if self.variant.gates == "joint":
-            a = self.normalize(a, self.p["gain_ih"], self.bias("bias_ih", "bias_hh"), self.together)
+    def update(self, x: Tensor, state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
+        a = self.joint(x + self.recurrent(state[0], t), t)
         return (torch.relu(a) if self.relu else torch.tanh(a),)
 
 
@@ -186,19 +237,16 @@ class LSTMCell(Cell):
     gates = 4
     together = (4,)
 
-    def step(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def update(self, x: Tensor, state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
         h, c = state
-        a = x + self.recurrent(h)
-        if self.variant.gates == "joint":
-            a = self.normalize(a, self.p["gain_ih"], self.bias("bias_ih", "bias_hh"), self.together)
-        i, f, g, o = a.chunk(4, -1)
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        i, f, g, o = self.joint(x + self.recurrent(h, t), t).chunk(4, -1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * self.candidate(g)
         shown = c
         if self.variant.cell != "raw":
-            shown = self.normalize(c, self.p["gain_cell"], self.bias("bias_cell"), (1,))
+            shown = self.normalize("cell", c, self.bias("bias_cell"), (1,), t)
         h = torch.sigmoid(o) * torch.tanh(shown)
         if "weight_hr" in self.p:
-            h = h @ self.p["weight_hr"].mT
+            h = nn.functional.linear(h, self.p["weight_hr"])
         return h, shown if self.variant.cell == "carried" else c
 
 
@@ -212,17 +260,10 @@ class GRUCell(Cell):
     gates = 3
     together = (2, 1)
 
-    def step(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def update(self, x: Tensor, state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
         (h,) = state
-        u = self.recurrent(h)
-        (x_rz, x_n), (u_rz, u_n) = (t.split([2 * h.shape[-1], h.shape[-1]], -1) for t in (x, u))
-        rz = self._joint(x_rz + u_rz, slice(None, 2 * h.shape[-1]), (2,))
-        r, z = torch.sigmoid(rz).chunk(2, -1)
-        n = torch.tanh(self._joint(x_n + r * u_n, slice(2 * h.shape[-1], None), (1,)))
+        u, H = self.recurrent(h, t), h.shape[-1]
+        (x_rz, x_n), (u_rz, u_n) = (side.split([2 * H, H], -1) for side in (x, u))
+        r, z = torch.sigmoid(self.joint(x_rz + u_rz, t, (2,), slice(0, 2 * H))).chunk(2, -1)
+        n = self.candidate(self.joint(x_n + r * u_n, t, (1,), slice(2 * H, 3 * H)))
         return (h + z * (n - h),) if self.variant.keeps == "new" else (n + z * (h - n),)
-
-    def _joint(self, a: Tensor, rows: slice, gates: Sequence[int]) -> Tensor:
-        if self.variant.gates != "joint":
-            return a
-        bias = self.bias("bias_ih", "bias_hh")
-        return self.normalize(a, self.p["gain_ih"][rows], None if bias is None else bias[rows], gates)

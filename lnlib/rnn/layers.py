@@ -6,12 +6,14 @@ classes inherit; what normalization adds stands behind the star.
 ==============  =======================================================  ==========================
 parameter       what                                                     where
 ==============  =======================================================  ==========================
-`gain_ih_l0`    gain of the input's projection, or of the sum ("joint")  layer, rms, weight
+`gain_ih_l0`    gain of the input's projection, or of the sum ("joint")  all but none
 `gain_hh_l0`    gain of the state's projection                           "separate" gates, weight
-`gain_cell_l0`  gain and bias of an LSTM's cell on its way to h          layer, rms
+`gain_cell_l0`  gain and bias of an LSTM's cell on its way to h          layer, rms, batch
 `bias_cell_l0`
 `bias_inner_l0` bias inside the normalization of the input's projection  variant "released"
                 (and `bias_inner_hh_l0`: of the state's)
+`initial_h_l0`  the state before the first step, and an LSTM's cell      learn_initial_state
+`initial_c_l0`
 ==============  =======================================================  ==========================
 
 `bias_ih_l0` and `bias_hh_l0` are the biases that the two normalizations add: after them, not before.
@@ -28,17 +30,21 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from lnlib.normalize import weight_norm
+from lnlib.rnn import options, statistics
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of
 from lnlib.rnn.convert import load_released, load_torch
-from lnlib.rnn.recurrence import unroll
+from lnlib.rnn.forms import Form, given_state
+from lnlib.rnn.recurrence import mask_sequences, unroll
+from lnlib.rnn.statistics import StepStatistics
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
-NORMS = ("layer", "rms", "weight", "none")
+NORMS = ("layer", "rms", "weight", "batch", "none")
+SMALL_GAIN = 0.1  # batch norm's at the start: Cooijmans et al. (2016), section 4
 
 
 class _Normalized(nn.RNNBase):
-    """What the three networks share: the norm's parameters, and the way from a batch to the loop over time."""
+    """What the three networks share: the norm's parameters; the way from a batch to the loop over time."""
 
     cells: ClassVar[dict[str, type[Cell]]]
 
@@ -48,20 +54,37 @@ class _Normalized(nn.RNNBase):
         norm: str = "layer",
         variant: str | Variant = "paper",
         eps: float = 1e-5,
+        forget_bias: float = 0.0,
+        zoneout: float | tuple[float, float] = 0.0,
+        recurrent_dropout: float = 0.0,
+        variational_dropout: float = 0.0,
+        learn_initial_state: bool = False,
+        memory: str = "save",
+        max_steps: int | None = None,
+        momentum: float | None = 0.1,
         **kwargs: Any,
     ):
-        if norm not in NORMS:
-            raise ValueError(f"norm is {norm!r}; use one of {', '.join(NORMS)}")
         if not 0 <= eps < float("inf"):
             raise ValueError(f"eps is {eps}; it is added to a variance, give a number >= 0")
         super().__init__(*args, **kwargs)
-        self.norm, self.variant = norm, variant
-        self._variant = variant_of(self.mode.partition("_")[0], variant, norm)
+        kind = self.mode.partition("_")[0]
+        self.norm, self.variant = options.check_choice("norm", norm, NORMS), variant
+        self._variant = variant_of(kind, variant, norm)
         self.eps = eps if self._variant.eps is None else self._variant.eps
-        cell = self.cells[self.mode]
+        self.forget_bias = options.check_forget_bias(forget_bias, kind, self.bias)
+        self.zoneout, self._zoneout = zoneout, options.zoneout_rates(zoneout, kind)
+        self.recurrent_dropout = options.check_candidate_dropout(recurrent_dropout, kind)
+        self.variational_dropout = options.check_probability("variational_dropout", variational_dropout)
+        self.learn_initial_state = bool(learn_initial_state)
+        self.memory = options.check_choice("memory", memory, ("save", "recompute"))
+        options.check_batch(norm, max_steps, momentum)
+        self.max_steps, self.momentum = max_steps, momentum
+        like = self.all_weights[0][0]
         for suffix in self._suffixes():
-            for name, size in self._added(cell):
-                self.register_parameter(name + suffix, nn.Parameter(self.weight_hh_l0.new_empty(size)))
+            for name, size in self._added():
+                self.register_parameter(name + suffix, nn.Parameter(like.new_empty(size)))
+        if max_steps is not None:
+            statistics.register(self, max_steps)
         self.reset_parameters()
 
     def _suffixes(self) -> Iterator[str]:
@@ -69,9 +92,9 @@ class _Normalized(nn.RNNBase):
             for direction in ("", "_reverse")[: 1 + self.bidirectional]:
                 yield f"_l{layer}{direction}"
 
-    def _added(self, cell: type[Cell]) -> Iterator[tuple[str, int]]:
-        """Names and sizes of what the norm adds to a layer."""
-        rows, gates = cell.gates * self.hidden_size, self._variant.gates
+    def _added(self) -> Iterator[tuple[str, int]]:
+        """Names and sizes of the parameters that a layer has beyond torch.nn's."""
+        rows, gates = self.cells[self.mode].gates * self.hidden_size, self._variant.gates
         if self.norm == "weight" or gates != "none":
             yield "gain_ih", rows
         if self.norm == "weight" or gates == "separate":
@@ -84,9 +107,18 @@ class _Normalized(nn.RNNBase):
             yield "gain_cell", self.hidden_size
             if self.bias:
                 yield "bias_cell", self.hidden_size
+        if self.learn_initial_state:
+            yield "initial_h", self.proj_size or self.hidden_size
+            if self.mode == "LSTM":
+                yield "initial_c", self.hidden_size
 
     def reset_parameters(self) -> None:
-        """Weights as torch.nn's; gains 1 and biases 0; with weight norm or none, torch's function at the start."""
+        """Weights as torch.nn's; gains 1 or batch norm's 0.1; biases, but forget_bias, and initial states 0.
+
+        With weight norm, or none, torch's function at the start: its biases, and gains as long as the rows.
+        """
+        if not hasattr(self, "max_steps"):
+            return  # torch's constructor calls before there is all of it
         super().reset_parameters()
         with torch.no_grad():
             for name, value in self.named_parameters():
@@ -94,28 +126,43 @@ class _Normalized(nn.RNNBase):
                 if kind in ("gain_ih", "gain_hh") and self.norm == "weight":
                     value.copy_(getattr(self, f"weight{kind[4:]}_l{layer}").norm(dim=1))
                 elif kind.startswith("gain"):
-                    value.fill_(1)
-                elif kind.startswith("bias") and getattr(self, "norm", "none") in ("layer", "rms"):
+                    value.fill_(SMALL_GAIN if self.norm == "batch" else 1)
+                elif kind.startswith("initial") or (
+                    kind.startswith("bias") and self.norm not in ("weight", "none")
+                ):
                     value.zero_()
+                if kind == "bias_ih" and self.forget_bias:
+                    value[self.hidden_size : 2 * self.hidden_size] += self.forget_bias
+        if self.norm == "batch":
+            statistics.reset(self)
 
     def flatten_parameters(self) -> None:
         """Nothing to do: the loop reads the parameters where they are."""
 
     def extra_repr(self) -> str:
-        """torch.nn's line, then the norm and, where it is not the paper's, the variant."""
+        """torch.nn's line, then the norm and what differs from the default."""
         shown = f"{super().extra_repr()}, norm={self.norm}"
-        plain = self.variant == "paper" or self.norm in ("none", "weight")
-        return shown if plain else f"{shown}, variant={self.variant}"
+        if self.variant != "paper" and self.norm not in ("none", "weight"):
+            shown += f", variant={self.variant}"
+        changed = {
+            name: getattr(self, name)
+            for name, default in options.DEFAULTS.items()
+            if getattr(self, name) != default
+        }
+        return shown + "".join(f", {name}={value}" for name, value in changed.items())
 
     def _cell(self, suffix: str) -> Cell:
         # By name, not from named_parameters(): pruned or parametrized weights are attributes too.
         names = [name for name in self._flat_weights_names if name.endswith(suffix)]
-        names += [name + suffix for name, _ in self._added(self.cells[self.mode])]
+        names += [name + suffix for name, _ in self._added()]
         p = {name.removesuffix(suffix): getattr(self, name) for name in names}
         if self.norm == "weight":
             for side in ("ih", "hh"):
                 p[f"weight_{side}"] = weight_norm(p[f"weight_{side}"], p[f"gain_{side}"])
-        return self.cells[self.mode](p, self._variant, self.norm, self.eps)
+        drop = self.recurrent_dropout if self.training else 0.0
+        steps = StepStatistics(self, suffix) if self.norm == "batch" else None
+        cell = self.cells[self.mode]
+        return cell(p, self._variant, self.norm, self.eps, self._zoneout, drop, None, self.training, steps)
 
     def load_torch(self, module: nn.RNNBase) -> None:
         """Copy the weights of a torch.nn module: see :func:`lnlib.rnn.convert.load_torch`."""
@@ -125,86 +172,112 @@ class _Normalized(nn.RNNBase):
         """Load the authors' published weights: see :func:`lnlib.rnn.convert.load_released`."""
         load_released(self, arrays)
 
-    # --- from torch.nn's forms of input and state to sequences in the order of their lengths ------------
+    def forward(
+        self,
+        input: Tensor | PackedSequence,
+        hx: Any = None,
+        *,
+        reset: Tensor | None = None,
+        return_cells: bool = False,
+    ) -> tuple[Any, ...]:
+        """Run all layers. Arguments and results as torch.nn's module of the same name, and:
 
-    def forward(self, input: Tensor | PackedSequence, hx: Any = None) -> tuple[Any, Any]:  # noqa: A002
-        """Run all layers. Arguments and results as torch.nn's module of the same name."""
-        packed = isinstance(input, PackedSequence)
-        x, batch_sizes, order, back = input if packed else (input, None, None, None)
-        if not packed and x.dim() not in (2, 3):
-            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {x.dim()}D instead")
-        unbatched = not packed and x.dim() == 2
-        time = 1 if self.batch_first else 0
-        if unbatched:
-            x = x.unsqueeze(1 - time)
-        state = self._initial(x, batch_sizes, hx, unbatched)
-        self.check_forward_args(x, state if len(state) > 1 else state[0], batch_sizes)
-        if order is not None and hx is not None:
-            state = tuple(s.index_select(1, order) for s in state)
-        if packed:
-            sizes = batch_sizes.tolist()
-        else:
-            x = x.transpose(0, time)
-            steps, cases = x.shape[:2]
-            x, sizes = x.flatten(0, 1), [cases] * steps
-        out, state = self._layers(x, sizes, state)
-        if packed:
-            state = tuple(s if back is None else s.index_select(1, back) for s in state)
-            output: Any = PackedSequence(out, batch_sizes, order, back)
-        else:
-            output = out.unflatten(0, (steps, cases)).transpose(0, time)
-            if unbatched:
-                output, state = output.squeeze(1 - time), tuple(s.squeeze(1) for s in state)
-        return output, state if len(state) > 1 else state[0]
+        Args:
+            reset: True where a sequence begins anew, from the initial state: before that step, and for the
+                reverse direction after it. Laid out as the input but without its last axis; packed: (T, N).
+            return_cells: also return, last and laid out as the output, the last layer's cells at each step.
+        """
+        if not isinstance(input, PackedSequence) and input.dim() not in (2, 3):
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        form, x = Form.of(input, self.batch_first)
+        sizes = None if form.packed is None else form.packed.batch_sizes
+        state = self._initial(x, sizes, hx, form.unbatched)
+        self.check_forward_args(x, state if len(state) > 1 else state[0], sizes)  # type: ignore[arg-type]
+        options.check_call(self.mode, self.norm, reset, return_cells)
+        outputs, state = self._layers(
+            form.rows(x), form.sizes, form.sort(state), form.marks(reset), return_cells
+        )
+        output, *rest = map(form.output, outputs)
+        state = form.unsort(state)
+        return output, state if len(state) > 1 else state[0], *rest
 
     def _initial(self, x: Tensor, batch_sizes: Tensor | None, hx: Any, unbatched: bool) -> tuple[Tensor, ...]:
         """The initial state as a tuple of (layers * directions, N, size)."""
         if hx is None:
             shapes = [self.get_expected_hidden_size(x, batch_sizes)]
             if self.mode == "LSTM":
-                shapes.append(self.get_expected_cell_size(x, batch_sizes))  # type: ignore[attr-defined]
-            return tuple(x.new_zeros(shape) for shape in shapes)
-        two = self.mode == "LSTM"
-        if two and (isinstance(hx, Tensor) or len(hx) != 2):
-            raise RuntimeError("lstm expects two hidden states: give hx=(h, c), or None for zeros")
-        state = tuple(hx) if two else (hx,)
-        rank = 2 if unbatched else 3
-        if batch_sizes is None and any(s.dim() != rank for s in state):
-            kind, names = "unbatched" if unbatched else "batched", "hx and cx" if two else "hx"
-            got = ", ".join(f"{s.dim()}-D" for s in state)
-            got = f"({got}) tensors" if two else f"{got} tensor"
-            raise RuntimeError(f"For {kind} {rank}-D input, {names} should also be {rank}-D but got {got}")
-        if not torch._C._is_any_autocast_enabled() and any(s.dtype != x.dtype for s in state):
-            got = ", ".join(str(s.dtype) for s in state)
-            raise RuntimeError(f"input and hx must have the same dtype, but got {x.dtype} and {got}")
-        return tuple(s.unsqueeze(1) for s in state) if unbatched else state
+                shapes.append(self.get_expected_cell_size(x, batch_sizes))  # type: ignore[operator]
+            if not self.learn_initial_state:
+                return tuple(x.new_zeros(shape) for shape in shapes)
+            learned = (
+                [getattr(self, f"initial_{k}{s}") for s in self._suffixes()] for k in "hc"[: len(shapes)]
+            )
+            return tuple(
+                torch.stack(rows).unsqueeze(1).to(x.dtype).expand(shape)
+                for rows, shape in zip(learned, shapes, strict=True)
+            )
+        return given_state(hx, x, self.mode == "LSTM", batch_sizes is not None, unbatched)
 
     def _layers(
-        self, x: Tensor, sizes: list[int], state: tuple[Tensor, ...]
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        self, x: Tensor, sizes: list[int], state: tuple[Tensor, ...], reset: Tensor | None, cells: bool
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        """Outputs, and with `cells` the cells, of the last layer; the last states of all."""
+        if self.norm == "batch" and self.training:
+            statistics.check_cases(sizes)
+        used: list[StepStatistics] = []
         final: list[tuple[Tensor, ...]] = []
-        directions = 1 + self.bidirectional
         for index, suffix in enumerate(self._suffixes()):
-            if index and index % directions == 0:
-                x = torch.cat(outputs, -1)  # noqa: F821  the layer below
-                x = nn.functional.dropout(x, self.dropout, self.training)
-            if index % directions == 0:
-                outputs: list[Tensor] = []
-            start = tuple(s[index] for s in state)
-            out, last = unroll(self._cell(suffix), x, sizes, start, reverse=index % directions == 1)
-            outputs.append(out)
+            direction = index % (1 + self.bidirectional)
+            if direction == 0:
+                x = nn.functional.dropout(x, self.dropout if index else 0.0, self.training)
+                sides: list[tuple[Tensor, ...]] = []
+            cell, start = self._cell(suffix), tuple(s[index] for s in state)
+            seen = x
+            if self.variational_dropout and self.training:
+                cell, seen = mask_sequences(cell, x, sizes, start[0], self.variational_dropout)
+            again = self.memory == "recompute"
+            out, last = unroll(
+                cell, seen, sizes, start, direction == 1, reset=reset, cells=cells, recompute=again
+            )
+            sides.append(out)
             final.append(last)
-        return torch.cat(outputs, -1), tuple(torch.stack(s) for s in zip(*final, strict=True))
+            used += [cell.statistics] if cell.statistics else []
+            if direction == self.bidirectional:
+                outputs = tuple(torch.cat(parts, -1) for parts in zip(*sides, strict=True))
+                x = outputs[0]
+        if self.norm == "batch" and self.training:
+            statistics.track(self, used, sizes)
+        return outputs, tuple(torch.stack(s) for s in zip(*final, strict=True))
 
 
 class RNN(_Normalized, nn.RNN):
-    r"""An Elman network, its summed inputs normalized: Eq. (4). Arguments as `torch.nn.RNN`, then norm and eps."""
+    r"""An Elman network, its summed inputs normalized: Eq. (4).
+
+    Arguments as `torch.nn.RNN`, then those of :class:`LSTM` behind the star but `recurrent_dropout`.
+    """
 
     cells: ClassVar = {"RNN_TANH": RNNCell, "RNN_RELU": ReLUCell}
 
 
 class LSTM(_Normalized, nn.LSTM):
-    r"""A layer-normalized LSTM: Eqs. (20)-(22). Arguments as `torch.nn.LSTM`, then norm, variant and eps.
+    r"""A layer-normalized LSTM: Eqs. (20)-(22).
+
+    Args:
+        *args, **kwargs: `torch.nn.LSTM`'s.
+        norm: "layer", "rms", "weight", "batch" (recurrent batch norm: :mod:`lnlib.rnn.statistics`), "none".
+        variant: what is normalized where: a name or row of :data:`lnlib.rnn.cells.VARIANTS`.
+        eps: added to a variance.
+        forget_bias: added to the forget gate's bias at the start.
+        zoneout: how often an entry of the state, h and c or each its own number, keeps its old value;
+            evaluation takes the mean (Krueger et al., 2016).
+        recurrent_dropout: how often an entry of the candidate is dropped (Semeniuta et al., 2016).
+        variational_dropout: how often an entry of each layer's input, and of h on its way to the gates, is
+            dropped: one mask a sequence and call (Gal and Ghahramani, 2016).
+        learn_initial_state: train the state that a sequence starts from.
+        memory: "save" what the backward pass needs, or "recompute" most of it from every sqrt(T)-th state.
+        max_steps: batch norm's: how many steps have running statistics of their own.
+        momentum: batch norm's: the weight of the newest batch once there were 1 / momentum; None for the mean
+            of all.
 
     >>> lstm = LSTM(5, 4, num_layers=2)
     >>> output, (h, c) = lstm(torch.zeros(7, 3, 5))
@@ -216,6 +289,9 @@ class LSTM(_Normalized, nn.LSTM):
 
 
 class GRU(_Normalized, nn.GRU):
-    r"""A layer-normalized GRU: Eqs. (26)-(28). Arguments as `torch.nn.GRU`, then norm, variant and eps."""
+    r"""A layer-normalized GRU: Eqs. (26)-(28).
+
+    Arguments as `torch.nn.GRU`, then those of :class:`LSTM` behind the star but `forget_bias`.
+    """
 
     cells: ClassVar = {"GRU": GRUCell}

@@ -3,14 +3,20 @@ r"""The loop over time: one layer, one direction, all sequences of a batch, what
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+from math import isqrt
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from lnlib.rnn.cells import Cell
 
 __all__ = ["unroll"]
+
+State = tuple[Tensor, ...]
 
 
 def unroll(
@@ -19,7 +25,11 @@ def unroll(
     sizes: Sequence[int],
     state: tuple[Float[Tensor, "N _"], ...],
     reverse: bool = False,
-) -> tuple[Float[Tensor, "M R"], tuple[Float[Tensor, "N _"], ...]]:
+    *,
+    reset: Bool[Tensor, "T N"] | None = None,
+    cells: bool = False,
+    recompute: bool = False,
+) -> tuple[tuple[Float[Tensor, "M _"], ...], tuple[Float[Tensor, "N _"], ...]]:
     """Run a cell over sequences sorted by length, as PackedSequence lays them out.
 
     Args:
@@ -27,19 +37,94 @@ def unroll(
         x: inputs of step 1, then of step 2, ...: M = sum of the sizes.
         sizes: how many sequences still run at each step, never increasing; padded batches have N, N, ...
         state: before the first step, (N, ...) each.
-        reverse: from the last step to the first; a sequence joins at its own last step.
+        reverse: each sequence from its own last step to its first.
+        reset: the steps at which a sequence begins anew, from its initial state.
+        cells: return an LSTM's cells too.
+        recompute: keep for the backward pass the state at every sqrt(T)-th step only.
 
     Returns:
-        Outputs laid out as x, and the state after each sequence's last step.
+        Outputs laid out as x, alone or with the cells; and the state after each sequence's last step.
     """
-    projected = cell.inputs(x).split(list(sizes))
-    outputs: list[Tensor] = [x] * len(sizes)
-    for t in reversed(range(len(sizes))) if reverse else range(len(sizes)):
-        n = sizes[t]
-        running = state if n == len(state[0]) else tuple(s[:n] for s in state)
-        new = cell.step(projected[t], running)
-        outputs[t] = new[0]
-        state = (
-            new if running is state else tuple(torch.cat([a, s[n:]]) for a, s in zip(new, state, strict=True))
+    if not sizes:
+        return tuple(x.new_empty(0, s.shape[1]) for s in state[: 1 + cells]), state
+    if reverse:
+        x = turn(x, sizes)
+        reset = None if reset is None else turn_marks(reset, sizes)
+    chunk = isqrt(len(sizes) - 1) + 1 if recompute and torch.is_grad_enabled() else len(sizes)
+    starts = range(0, len(sizes), chunk)
+    groups = [list(sizes[first : first + chunk]) for first in starts]
+    parts: list[State] = []
+    for first, group, inputs in zip(starts, groups, x.split([sum(g) for g in groups]), strict=True):
+        marks = None if reset is None else reset[first : first + chunk]
+        arguments = (cell, inputs, group, state, first, marks, cells)
+        # Masks are drawn again as they were: checkpoint brings back the state of the generator.
+        out, state = (
+            checkpoint(_steps, *arguments, use_reentrant=False) if len(groups) > 1 else _steps(*arguments)
         )
-    return torch.cat(outputs) if outputs else x.new_empty(0, state[0].shape[1]), state
+        parts.append(out)
+    outputs = parts[0] if len(parts) == 1 else tuple(map(torch.cat, zip(*parts, strict=True)))
+    return tuple(turn(out, sizes) for out in outputs) if reverse else outputs, state
+
+
+def _steps(
+    cell: Cell, x: Tensor, sizes: list[int], state: State, first: int, reset: Tensor | None, cells: bool
+) -> tuple[State, State]:
+    """The steps `first`, `first` + 1, ...: outputs, and the state after the last."""
+    if cell.statistics is None:
+        projected: Sequence[Tensor] = cell.inputs(x).split(sizes)
+    else:
+        projected = [cell.inputs(part, first + k) for k, part in enumerate(x.split(sizes))]
+    passed: list[State] = []
+    for k, n in enumerate(sizes):
+        everyone = n == len(state[0])
+        running = state if everyone else tuple(s[:n] for s in state)
+        if reset is not None:
+            running = cell.restart(running, reset[k, :n])
+        new = cell.step(projected[k], running, first + k)
+        passed.append(new[: 1 + cells])
+        state = new if everyone else tuple(torch.cat([a, s[n:]]) for a, s in zip(new, state, strict=True))
+    return tuple(map(torch.cat, zip(*passed, strict=True))), state
+
+
+def mask_sequences(
+    cell: Cell, x: Float[Tensor, "M D"], sizes: Sequence[int], h: Float[Tensor, "N R"], rate: float
+) -> tuple[Cell, Float[Tensor, "M D"]]:
+    """Drop entries of the inputs, and of the state on its way to the gates: one mask a sequence.
+
+    *Source* Gal and Ghahramani, "A Theoretically Grounded Application of Dropout in RNNs" (2016).
+    """
+    mask = torch.dropout(x.new_ones(len(h), x.shape[1]), rate, True)
+    masked = [part * mask[: len(part)] for part in x.split(list(sizes))]
+    cell = replace(cell, keep=torch.dropout(torch.ones_like(h), rate, True))
+    return cell, torch.cat(masked) if masked else x
+
+
+def turn(x: Float[Tensor, "M _"], sizes: Sequence[int]) -> Float[Tensor, "M _"]:
+    """Each sequence's steps in the opposite order; the order of the sequences stays.
+
+    >>> turn(torch.tensor([[1.0], [10.0], [2.0], [20.0], [3.0]]), [2, 2, 1]).T
+    tensor([[ 3., 20.,  2., 10.,  1.]])
+    """
+    if sizes[0] == sizes[-1]:
+        return x.unflatten(0, (len(sizes), sizes[0])).flip(0).flatten(0, 1)
+    before = [0, *accumulate(sizes)]  # rows of earlier steps
+    lengths = [sum(size > n for size in sizes) for n in range(sizes[0])]
+    rows = [before[lengths[n] - 1 - t] + n for t, size in enumerate(sizes) for n in range(size)]
+    return x[torch.tensor(rows, device=x.device)]
+
+
+def turn_marks(reset: Bool[Tensor, "T N"], sizes: Sequence[int]) -> Bool[Tensor, "T N"]:
+    """Where sequences that run backward begin anew: between the same steps, seen from behind.
+
+    A mark at step t stands between t - 1 and t; backward, it is t - 1 that begins anew.
+
+    >>> turn_marks(torch.tensor([[False], [True], [False]]), [1, 1, 1]).T
+    tensor([[False, False,  True]])
+    """
+    steps = torch.arange(len(sizes), device=reset.device).unsqueeze(1)
+    lengths = (
+        torch.tensor(sizes, device=reset.device).unsqueeze(1)
+        > torch.arange(reset.shape[1], device=reset.device)
+    ).sum(0)
+    seen = reset.gather(0, (lengths - steps).clamp(0, len(sizes) - 1))
+    return seen & (steps > 0) & (steps < lengths)

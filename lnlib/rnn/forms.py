@@ -1,0 +1,104 @@
+"""From torch.nn's forms of a batch to sequences in the order of their lengths, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence
+
+__all__ = ["Form", "given_state"]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the caller laid out a batch: packed, (T, N, .), (N, T, .), or one sequence, (T, .).
+
+    Attributes:
+        steps, cases: T of the longest sequence, and N.
+        time: the axis of the steps.
+        unbatched: there is no axis of sequences.
+        packed: the PackedSequence, if it is one.
+    """
+
+    steps: int
+    cases: int
+    time: int = 0
+    unbatched: bool = False
+    packed: PackedSequence | None = None
+
+    @classmethod
+    def of(cls, given: Tensor | PackedSequence, batch_first: bool) -> tuple[Form, Tensor]:
+        """The form of an input, and its numbers as torch.nn's checks want them: with an axis of sequences."""
+        if isinstance(given, PackedSequence):
+            return cls(len(given.batch_sizes), int(given.batch_sizes[0]), packed=given), given.data
+        time = int(batch_first)
+        x = given.unsqueeze(1 - time) if given.dim() == 2 else given
+        return cls(x.shape[time], x.shape[1 - time], time, given.dim() == 2), x
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many sequences run at each step."""
+        return [self.cases] * self.steps if self.packed is None else self.packed.batch_sizes.tolist()
+
+    def rows(self, x: Tensor) -> Float[Tensor, "M D"]:
+        """The numbers as the loop over time reads them: of step 1, then of step 2, ..."""
+        return x.transpose(0, self.time).flatten(0, 1) if self.packed is None else x
+
+    def output(self, rows: Float[Tensor, "M R"]) -> Any:
+        """Such rows in the form of the input."""
+        if self.packed is not None:
+            return PackedSequence(rows, *self.packed[1:])
+        out = rows.unflatten(0, (self.steps, self.cases)).transpose(0, self.time)
+        return out.squeeze(1 - self.time) if self.unbatched else out
+
+    def sort(self, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """States of the caller's sequences in the order of their lengths, longest first."""
+        order = None if self.packed is None else self.packed.sorted_indices
+        return state if order is None else tuple(s.index_select(1, order) for s in state)
+
+    def unsort(self, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """States in the order and form of the caller's sequences."""
+        if self.unbatched:
+            return tuple(s.squeeze(1) for s in state)
+        order = None if self.packed is None else self.packed.unsorted_indices
+        return state if order is None else tuple(s.index_select(1, order) for s in state)
+
+    def marks(self, reset: Tensor | None) -> Bool[Tensor, "T N"] | None:
+        """A reset mask laid out as the input, for the loop over time: (T, N), sequences sorted."""
+        if reset is None:
+            return None
+        batch = (self.cases, self.steps) if self.time else (self.steps, self.cases)
+        shape = (self.steps,) if self.unbatched else batch
+        if reset.dtype != torch.bool or reset.shape != shape:
+            raise ValueError(
+                f"reset marks the steps of this input by booleans of shape {shape}, and it is "
+                f"{reset.dtype} of shape {tuple(reset.shape)}; "
+                f"a packed input takes (steps, sequences), in the order of the caller"
+            )
+        if self.unbatched:
+            return reset.unsqueeze(1)
+        order = None if self.packed is None else self.packed.sorted_indices
+        return reset.transpose(0, self.time) if order is None else reset.index_select(1, order)
+
+
+def given_state(
+    hx: Any, x: Tensor, two: bool, packed: bool, unbatched: bool
+) -> tuple[Float[Tensor, "layers N _"], ...]:
+    """A caller's hx as h, or of `two` states h and c; refused as torch.nn does."""
+    if two and (isinstance(hx, Tensor) or len(hx) != 2):
+        raise RuntimeError("lstm expects two hidden states: give hx=(h, c), or None for zeros")
+    state = tuple(hx) if two else (hx,)
+    rank = 2 if unbatched else 3
+    if not packed and any(s.dim() != rank for s in state):
+        kind, names = "unbatched" if unbatched else "batched", "hx and cx" if two else "hx"
+        got = ", ".join(f"{s.dim()}-D" for s in state)
+        got = f"({got}) tensors" if two else f"{got} tensor"
+        raise RuntimeError(f"For {kind} {rank}-D input, {names} should also be {rank}-D but got {got}")
+    if not torch._C._is_any_autocast_enabled() and any(s.dtype != x.dtype for s in state):
+        got = ", ".join(str(s.dtype) for s in state)
+        raise RuntimeError(f"input and hx must have the same dtype, but got {x.dtype} and {got}")
+    return tuple(s.unsqueeze(1) for s in state) if unbatched else state

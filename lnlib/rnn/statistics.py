@@ -1,0 +1,131 @@
+r"""Recurrent batch normalization: statistics over the sequences of a batch, separate for each step.
+
+Training normalizes step t by the sequences that run at step t. Evaluation uses running statistics of step t,
+kept for the first `max_steps` steps; the last also serve all later steps, and are their average. The reverse
+direction counts its own steps: its first reads a sequence's last input.
+
+*Source* Cooijmans, Ballas, Laurent, Courville, "Recurrent Batch Normalization" (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from lnlib.normalize import batch_norm, batch_norm_by
+from lnlib.standardize import widen
+
+if TYPE_CHECKING:
+    from lnlib.rnn.layers import _Normalized
+
+__all__ = ["StepStatistics", "check_cases", "register", "reset", "track"]
+
+SIDES = ("ih", "hh", "cell")  # of which there may be a gain
+
+
+def register(module: _Normalized, max_steps: int) -> None:
+    """Buffers beside each gain: running mean and variance of its units at each step; a count of batches."""
+    like = module.all_weights[0][0]
+    dtype = torch.promote_types(like.dtype, torch.float32)
+    for suffix in module._suffixes():
+        for name, units in module._added():
+            if name.startswith("gain"):
+                for kind in ("mean", "var"):
+                    buffer = torch.empty(max_steps, units, dtype=dtype, device=like.device)
+                    module.register_buffer(f"running_{kind}_{name.removeprefix('gain_')}{suffix}", buffer)
+    counts = torch.zeros(max_steps, dtype=torch.long, device=like.device)
+    module.register_buffer("num_batches_tracked", counts)
+
+
+def reset(module: _Normalized) -> None:
+    """Forget all batches: means 0 and variances 1, as torch.nn's."""
+    for name, buffer in module.named_buffers():
+        buffer.fill_(1 if name.startswith("running_var") else 0)
+
+
+def check_cases(sizes: Sequence[int]) -> None:
+    """Refuse to estimate a variance from one sequence."""
+    if 1 in sizes:
+        raise ValueError(
+            f"norm='batch' trains on statistics of the sequences that run at a step, at least 2, and at step "
+            f"{list(sizes).index(1)} (counted from 0) 1 of {sizes[0]} runs; "
+            f"batch sequences of like lengths, or call eval()"
+        )
+
+
+class StepStatistics:
+    """The statistics of one layer and direction during one call.
+
+    `running` holds, by the gain's name, mean and variance, (max_steps, units) each.
+    """
+
+    def __init__(self, module: _Normalized, suffix: str) -> None:
+        names = [side for side in SIDES if hasattr(module, f"running_mean_{side}{suffix}")]
+        self.running = {
+            side: tuple(getattr(module, f"running_{kind}_{side}{suffix}") for kind in ("mean", "var"))
+            for side in names
+        }
+        self.training = module.training
+        self._seen: dict[tuple[str, int, int], tuple[Tensor, Tensor]] = {}  # a step run twice is counted once
+
+    def normalize(
+        self,
+        side: str,
+        t: int,
+        a: Float[Tensor, "N G"],
+        gain: Float[Tensor, " G"],
+        bias: Float[Tensor, " G"] | None,
+        eps: float,
+        unbiased: bool = False,
+        first: int = 0,
+    ) -> Float[Tensor, "N G"]:
+        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0."""
+        if self.training:
+            if len(a):
+                with torch.no_grad():
+                    var, mean = torch.var_mean(widen(a), 0)
+                self._seen[side, t, first] = mean, var
+            return batch_norm(a, gain, bias, eps, unbiased)
+        mean, var = self.running[side]
+        row, units = min(t, len(mean) - 1), slice(first, first + a.shape[1])
+        return batch_norm_by(a, mean[row, units], var[row, units], gain, bias, eps)
+
+    def move(self, weight: Float[Tensor, " used"], last: Int[Tensor, ""]) -> None:
+        """Move the running statistics by `weight` towards the batch's; rows after `last` copy row `last`."""
+        used = len(weight)
+        for side, buffers in self.running.items():
+            for which, running in enumerate(buffers):
+                batch = torch.stack(self._by_step(side, which)).to(running.dtype)
+                batch = torch.cat([batch[: used - 1], batch[used - 1 :].mean(0, keepdim=True)])
+                running[:used].lerp_(batch, weight.to(running.dtype).unsqueeze(1))
+                later = torch.arange(used, len(running), device=running.device)
+                running[used:] = running[later.minimum(last)]
+
+    def _by_step(self, side: str, which: int) -> list[Tensor]:
+        """Means (0) or variances (1) of the batch, all units of a step in one."""
+        steps: dict[int, list[Tensor]] = {}
+        for (of, t, _), pair in sorted(self._seen.items(), key=lambda item: item[0]):
+            if of == side:
+                steps.setdefault(t, []).append(pair[which])
+        return [torch.cat(parts) for parts in steps.values()]
+
+
+@torch.no_grad()
+def track(module: _Normalized, layers: Sequence[StepStatistics], sizes: Sequence[int]) -> None:
+    """Count one more batch, and move all running statistics towards it.
+
+    The first batches of a step are averaged, so that nothing is left of the 0 and 1 at the start; from
+    1 / momentum batches on the average forgets exponentially. With no momentum it never forgets.
+    """
+    if not sizes or not sizes[0]:
+        return
+    counts: Tensor = module.num_batches_tracked  # type: ignore[assignment]
+    used = min(len(sizes), len(counts))
+    counts[:used] += 1
+    weight = (1 / counts[:used]).clamp(min=module.momentum or 0.0)
+    for statistics in layers:
+        statistics.move(weight, counts.count_nonzero() - 1)
