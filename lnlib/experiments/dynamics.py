@@ -1,0 +1,225 @@
+r"""Random recurrent networks, run and differentiated: exponents, copies that part or meet, gradients.
+
+$h^t = f(u^t)$ with $u^t = g\,a^t$ without a normalization and $u^t = g\,LN(a^t)$ with layer norm, where
+$a^t = W h^{t-1} + x\,\xi^t$ and $\xi^t$ is fresh standard normal noise: what many independent inputs add up
+to. Many networks (axis B) and settings of gain and strength of the inputs (axis S) run side by side, in
+float64 and without epsilon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.mean_field import slope
+from lnlib.rnn import LSTM
+from lnlib.rnn.diagnostics import lyapunov
+from lnlib.training import torch_threads
+
+__all__ = [
+    "Networks",
+    "crossing",
+    "exponents",
+    "gradient_norms",
+    "linear_exponents",
+    "lstm_exponents",
+    "twins",
+    "weights",
+]
+
+
+def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
+    """Recurrent weights of so many networks, independent and of variance 1/H."""
+    return torch.randn(count, H, H, generator=generator, dtype=torch.float64) / H**0.5
+
+
+@dataclass(frozen=True)
+class Networks:
+    r"""Recurrences with weights of their own, each in several settings.
+
+    Attributes:
+        W: weights, (B, H, H).
+        gain: g of each setting, (S,).
+        strength: x of each setting, (S,); 0 for no input.
+        norm: "layer" or "none".
+        f: the non-linearity.
+    """
+
+    W: Float[Tensor, "B H H"]
+    gain: Sequence[float]
+    strength: Sequence[float]
+    norm: str = "layer"
+    f: Callable[[Tensor], Tensor] = torch.tanh
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("layer", "none"):
+            raise ValueError(f"norm is {self.norm!r}; use 'layer' or 'none'")
+        if len(self.gain) != len(self.strength):
+            raise ValueError(
+                f"{len(self.gain)} gains and {len(self.strength)} strengths; a setting has one of each"
+            )
+
+    def states(self, generator: torch.Generator) -> Float[Tensor, "B S H"]:
+        """Random states to start from, of unit variance."""
+        B, H, _ = self.W.shape
+        return torch.randn(B, len(self.gain), H, generator=generator, dtype=self.W.dtype)
+
+    def noise(self, generator: torch.Generator) -> Float[Tensor, "B 1 H"]:
+        """One step of inputs, the same for all settings of a network; zeros if no setting has inputs."""
+        B, H, _ = self.W.shape
+        if not any(self.strength):
+            return self.W.new_zeros(B, 1, H)
+        return torch.randn(B, 1, H, generator=generator, dtype=self.W.dtype)
+
+    def step(self, h: Float[Tensor, "B S H"], noise: Float[Tensor, "B 1 H"]) -> Float[Tensor, "B S H"]:
+        """The next states."""
+        return self.f(self._summed(h @ self.W.mT, noise)[0])
+
+    def push(
+        self, h: Float[Tensor, "B S H"], v: Float[Tensor, "B S H"], noise: Float[Tensor, "B 1 H"]
+    ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B S H"]]:
+        """The next states, and the Jacobians times the directions v."""
+        a, da = (torch.cat([h, v], 1) @ self.W.mT).chunk(2, 1)
+        u, std = self._summed(a, noise)
+        gain = self._column(self.gain)
+        if self.norm == "layer":  # d LN(a) = (da - mean - ahat mean(ahat da)) / std
+            hat = u / gain
+            da = (da - da.mean(-1, keepdim=True) - hat * (hat * da).mean(-1, keepdim=True)) / std
+        return self.f(u), slope(self.f, u) * gain * da
+
+    def _summed(self, a: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """What the units receive, and the standard deviation that layer norm divides by."""
+        a = a + self._column(self.strength) * noise
+        std = a.new_ones(())
+        if self.norm == "layer":
+            a = a - a.mean(-1, keepdim=True)
+            std = a.square().mean(-1, keepdim=True).sqrt()
+        return self._column(self.gain) * a / std, std
+
+    def _column(self, values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=self.W.dtype)[:, None]
+
+
+def exponents(
+    networks: Networks, steps: int, skip: int, generator: torch.Generator
+) -> Float[np.ndarray, "B S"]:
+    """Largest Lyapunov exponents: the mean logarithmic growth of a random direction after `skip` steps."""
+    h, v = networks.states(generator), networks.states(generator)
+    total = torch.zeros(h.shape[:2], dtype=h.dtype)
+    with torch_threads(1):
+        for t in range(steps):
+            h, v = networks.push(h, v, networks.noise(generator))
+            growth = v.norm(dim=-1)
+            v = v / growth[..., None]
+            if t >= skip:
+                total += growth.log()
+    return (total / (steps - skip)).numpy()
+
+
+def twins(
+    networks: Networks, apart: float, steps: int, skip: int, generator: torch.Generator
+) -> tuple[Float[np.ndarray, "T 2 B S H"], Float[np.ndarray, "T B S"]]:
+    """Two copies of every network with the same inputs, set apart at random after `skip` steps.
+
+    Returns:
+        The states of both, and the root mean square distance between them, from the displacement on.
+    """
+    h = networks.states(generator)
+    for _ in range(skip):
+        h = networks.step(h, networks.noise(generator))
+    pair = [h, h + apart * networks.states(generator)]
+    states = [torch.stack(pair)]
+    for _ in range(steps):
+        noise = networks.noise(generator)
+        pair = [networks.step(h, noise) for h in pair]
+        states.append(torch.stack(pair))
+    path = torch.stack(states)
+    return path.numpy(), (path[:, 1] - path[:, 0]).square().mean(-1).sqrt().numpy()
+
+
+def gradient_norms(
+    networks: Networks, lags: int, skip: int, generator: torch.Generator
+) -> Float[np.ndarray, "T B S"]:
+    r"""Norm of $v^\top\partial h^T/\partial h^{T-k}$ for a random unit vector v, lag k = 0 first.
+
+    The first `skip` steps only settle the state.
+    """
+    h = networks.states(generator)
+    for _ in range(skip):
+        h = networks.step(h, networks.noise(generator))
+    path = [h.requires_grad_()]
+    for _ in range(lags):
+        path.append(networks.step(path[-1], networks.noise(generator)))
+    v = torch.nn.functional.normalize(networks.states(generator), dim=-1)
+    gradients = torch.autograd.grad(path[-1], path, v)
+    return torch.stack(gradients[::-1]).norm(dim=-1).numpy()
+
+
+def linear_exponents(W: Float[Tensor, "B H H"]) -> Float[np.ndarray, " B"]:
+    r"""Largest exponents at a vanishing gain, without inputs, where f is the identity.
+
+    The state turns to the leading eigenvectors of $(I-\frac1H\mathbf 1\mathbf 1^\top)W$. A leading pair of
+    complex eigenvalues keeps it turning, and a displacement along the orbit stays: 0. A real one holds it
+    still, and any displacement shrinks by the ratio of the moduli. Both are $\log|\mu_2/\mu_1|$.
+    """
+    values = torch.linalg.eigvals(W - W.mean(1, keepdim=True))
+    order = values.abs().argsort(dim=1, descending=True)
+    first, second = values.gather(1, order)[:, :2].abs().log().unbind(1)
+    return (second - first).numpy()
+
+
+def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float[np.ndarray, " B"]:
+    """Where each row, measured at ascending shares, first becomes positive; by linear interpolation.
+
+    Raises:
+        ValueError: a row that is not negative first and positive last.
+    """
+    x = np.asarray(shares)
+    if (values[:, 0] >= 0).any() or (values[:, -1] <= 0).any():
+        raise ValueError("a row does not cross zero from below; measure at shares further apart")
+    after = (values > 0).argmax(1)
+    rows = np.arange(len(values))
+    low, high = values[rows, after - 1], values[rows, after]
+    return x[after - 1] - low * (x[after] - x[after - 1]) / (high - low)
+
+
+def lstm_exponents(
+    norm: str,
+    variant: str,
+    forget: Sequence[float],
+    strength: Sequence[float],
+    *,
+    draws: int,
+    H: int,
+    steps: int,
+    skip: int,
+    seed: int,
+) -> Float[np.ndarray, "draws forget strength"]:
+    """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights.
+
+    Args:
+        norm, variant: of the LSTM.
+        forget: biases of the forget gate.
+        strength: standard deviations of the H inputs.
+        draws: networks; each meets every setting. H: units. steps, skip: as :func:`exponents`.
+        seed: of weights, inputs and first states.
+    """
+    rows = []
+    with torch_threads(1), torch.random.fork_rng():
+        torch.manual_seed(seed)
+        for _ in range(draws):
+            lstm = LSTM(H, H, norm=norm, variant=variant, dtype=torch.float64)
+            scale = torch.tensor(strength, dtype=torch.float64)[:, None]
+            x = scale * torch.randn(steps, 1, H, dtype=torch.float64)
+            state = torch.randn(2, 1, len(strength), H, dtype=torch.float64)
+            bias = lstm.get_parameter("bias_hh_l0").detach()[H : 2 * H]  # torch's order: i, f, g, o
+            start = bias.clone()
+            for b in forget:
+                bias.copy_(start + b)
+                rows.append(lyapunov(lstm, x, tuple(state), skip=skip)[:, 0])
+    return torch.stack(rows).reshape(draws, len(forget), len(strength)).numpy()
