@@ -1,0 +1,182 @@
+"""Every variant once more, as a loop over time in plain operations, from the equations alone.
+
+`x` is (T, N, D); `p` has one layer's parameters by torch's names; `n(a, gain, bias)` is the normalization.
+Rows of the matrices are gates i, f, g, o of an LSTM and r, z, n of a GRU. No function here imports lnlib.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor, sigmoid, tanh
+
+Normalize = Callable[[Tensor, Tensor, Tensor], Tensor]
+Parameters = Mapping[str, Tensor]
+
+
+def layer(eps: float) -> Normalize:
+    def n(a: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+        centered = a - a.mean(-1, keepdim=True)
+        return gain * centered / torch.sqrt((centered**2).mean(-1, keepdim=True) + eps) + bias
+
+    return n
+
+
+def rms(eps: float) -> Normalize:
+    return lambda a, gain, bias: gain * a / torch.sqrt((a**2).mean(-1, keepdim=True) + eps) + bias
+
+
+def each(n: Normalize, gates: int) -> Normalize:
+    """n of one gate at a time."""
+
+    def per_gate(a: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+        parts = zip(a.chunk(gates, -1), gain.chunk(gates), bias.chunk(gates), strict=True)
+        return torch.cat([n(*part) for part in parts], -1)
+
+    return per_gate
+
+
+# --- the RNN: Eq. (4), and each projection by itself ---------------------------------------------
+
+
+def rnn_joint(x: Tensor, h: Tensor, p: Parameters, n: Normalize, f: Callable = tanh) -> tuple[Tensor, ...]:
+    hs = []
+    for step in x:
+        a = step @ p["weight_ih"].T + h @ p["weight_hh"].T
+        h = f(n(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"]))
+        hs.append(h)
+    return torch.stack(hs), h
+
+
+def rnn_separate(x: Tensor, h: Tensor, p: Parameters, n: Normalize, f: Callable = tanh) -> tuple[Tensor, ...]:
+    hs = []
+    for step in x:
+        own = n(step @ p["weight_ih"].T, p["gain_ih"], p["bias_ih"])
+        h = f(own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"]))
+        hs.append(h)
+    return torch.stack(hs), h
+
+
+# --- the LSTM: Eqs. (17)-(22), (29)-(31) ---------------------------------------------------------
+
+
+def lstm(
+    x: Tensor, h: Tensor, c: Tensor, gates: Callable, shown: Callable, carried: bool = False
+) -> tuple[Tensor, ...]:
+    """Eqs. (18), (19): `gates(x, h)` before their sigmoids, `shown(c)` what the output sees of the cell."""
+    hs = []
+    for step in x:
+        i, f, g, o = gates(step, h).chunk(4, -1)
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        h = sigmoid(o) * tanh(shown(c))
+        c = shown(c) if carried else c
+        hs.append(h)
+    return torch.stack(hs), h, c
+
+
+def lstm_separate(
+    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, **more: bool
+) -> tuple[Tensor, ...]:
+    def gates(step: Tensor, h: Tensor) -> Tensor:  # Eq. (20), its bias b part of the two others
+        own = n(step @ p["weight_ih"].T, p["gain_ih"], p["bias_ih"])
+        return own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"])
+
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), **more)
+
+
+def lstm_carried(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    return lstm_separate(x, h, c, p, n, carried=True)
+
+
+def lstm_released(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    def gates(step: Tensor, h: Tensor) -> Tensor:
+        own = n(step @ p["weight_ih"].T + p["bias_inner"], p["gain_ih"], p["bias_ih"])
+        return own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"])
+
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]))
+
+
+def lstm_joint(
+    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, per_gate: bool = False
+) -> tuple[Tensor, ...]:
+    of_gates = each(n, 4) if per_gate else n
+
+    def gates(step: Tensor, h: Tensor) -> Tensor:  # Eq. (4) for all gates
+        a = step @ p["weight_ih"].T + h @ p["weight_hh"].T
+        return of_gates(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"])
+
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]))
+
+
+def lstm_per_gate(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    return lstm_joint(x, h, c, p, n, per_gate=True)
+
+
+def lstm_draw(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    def gates(step: Tensor, h: Tensor) -> Tensor:  # Eq. (29)
+        return step @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_ih"] + p["bias_hh"]
+
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]))  # Eq. (31)
+
+
+# --- the GRU: Eqs. (23)-(28) ---------------------------------------------------------------------
+
+
+def gru(x: Tensor, h: Tensor, p: Parameters, n: Normalize, keeps_new: bool = True) -> tuple[Tensor, ...]:
+    """Eqs. (24), (25), each side of r, z and the candidate normalized by n."""
+    hs = []
+    for step in x:
+        own = n(step @ p["weight_ih"].T + p.get("bias_inner", 0), p["gain_ih"], p["bias_ih"])
+        (xr, xz, xn), from_h = own.chunk(3, -1), n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"])
+        hr, hz, hn = from_h.chunk(3, -1)
+        z, candidate = sigmoid(xz + hz), tanh(xn + sigmoid(xr + hr) * hn)
+        h = (1 - z) * h + z * candidate if keeps_new else z * h + (1 - z) * candidate
+        hs.append(h)
+    return torch.stack(hs), h
+
+
+def two_and_one(n: Normalize) -> Normalize:
+    """r and z share their statistics; the candidate has its own: Eqs. (26), (27)."""
+
+    def normalize(a: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+        k = 2 * a.shape[-1] // 3
+        parts = (n(a[..., s], gain[s], bias[s]) for s in (slice(None, k), slice(k, None)))
+        return torch.cat(list(parts), -1)
+
+    return normalize
+
+
+def gru_paper(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    return gru(x, h, p, two_and_one(n))
+
+
+def gru_per_gate(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    return gru(x, h, p, each(n, 3))
+
+
+def gru_released(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    return gru(x, h, p, two_and_one(n), keeps_new=False)
+
+
+def gru_joint(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    k, (gain, bias), hs = 2 * h.shape[-1], (p["gain_ih"], p["bias_ih"] + p["bias_hh"]), []
+    for step in x:
+        own, from_h = step @ p["weight_ih"].T, h @ p["weight_hh"].T
+        r, z = sigmoid(n(own[:, :k] + from_h[:, :k], gain[:k], bias[:k])).chunk(2, -1)
+        candidate = tanh(n(own[:, k:] + r * from_h[:, k:], gain[k:], bias[k:]))
+        h = (1 - z) * h + z * candidate
+        hs.append(h)
+    return torch.stack(hs), h
+
+
+LOOPS: Mapping[str, Mapping[str, Callable[..., tuple[Tensor, ...]]]] = {
+    "RNN": {"paper": rnn_joint, "joint": rnn_joint, "separate": rnn_separate},
+    "LSTM": {
+        "paper": lstm_separate,
+        "joint": lstm_joint,
+        "draw": lstm_draw,
+        "released": lstm_released,
+        "per_gate": lstm_per_gate,
+        "normalized_state": lstm_carried,
+    },
+    "GRU": {"paper": gru_paper, "joint": gru_joint, "released": gru_released, "per_gate": gru_per_gate},
+}
