@@ -64,7 +64,7 @@ class Trace:
 
 
 class _Squashed(TorchFunctionMode):
-    """Counts, by case, the outputs of sigmoid and tanh that lie beyond 95 % of their range."""
+    """Collects which outputs of sigmoids and tanhs lie beyond 95 % of their range."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,18 +102,17 @@ def trace(module: _Normalized, x: Tensor, hx: Any = None, *, layer: int = -1) ->
     torch.Size([5, 2])
     """
     cells, x, state = recurrence(module, x, hx)
+    layer, squashed = range(len(cells))[layer], _Squashed()
     with torch.no_grad():
         states = [state, *walk(cells, x, state)]
         h, *rest = (torch.stack([s[k] for s in states]) for k in range(len(state)))  # (T + 1, layers, N, .)
-        layer %= len(cells)
-        below = x if layer == 0 else h[1:, layer - 1]
-        cell = cells[layer]
-        before = tuple(s[:-1, layer].flatten(0, 1) for s in (h, *rest))
-        with _Squashed() as squashed:
-            cell.step(cell.inputs(below.flatten(0, 1)), before)
+        below, cell = h[1:, layer - 1] if layer else x, cells[layer]
+        with squashed:
+            for t, x_t in enumerate(below):
+                cell.step(cell.inputs(x_t, t), tuple(s[layer] for s in states[t]), t)
         summed = below @ cell.p["weight_ih"].mT + h[:-1, layer] @ cell.p["weight_hh"].mT
-        beyond = squashed.beyond or [torch.zeros_like(before[0])]
-        saturation = torch.cat(beyond, -1).to(x.dtype).mean(-1).unflatten(0, x.shape[:2])
+    beyond = squashed.beyond or [torch.zeros_like(x_t, dtype=torch.bool) for x_t in x]
+    saturation = torch.cat(beyond, -1).to(x.dtype).unflatten(-1, (len(x), -1)).mean(-1).mT  # (T, N)
     return Trace(h[1:, layer], rest[0][1:, layer] if rest else None, summed, saturation)
 
 
@@ -134,8 +133,8 @@ def jacobians(module: _Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "
     size = sum(s.shape[0] * s.shape[2] for s in state)
     directions = torch.eye(size, dtype=x.dtype, device=x.device).expand(x.shape[1], size, size)
     steps = []
-    for x_t in x:
-        state, columns = push(cells, x_t, state, directions)
+    for t, x_t in enumerate(x):
+        state, columns = push(cells, x_t, state, t, directions)
         steps.append(columns.mT)
     return torch.stack(steps)
 
@@ -190,7 +189,7 @@ def lyapunov(
     q = torch.linalg.qr(start).Q.to(x).expand(x.shape[1], size, exponents)
     total = x.new_zeros(x.shape[1], exponents)
     for t, x_t in enumerate(x):
-        state, pushed = push(cells, x_t, state, q.mT)
+        state, pushed = push(cells, x_t, state, t, q.mT)
         q, r = torch.linalg.qr(pushed.mT)
         if t >= skip:
             total += r.diagonal(dim1=-2, dim2=-1).abs().log()

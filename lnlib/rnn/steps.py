@@ -25,7 +25,7 @@ State = tuple[Tensor, ...]
 
 
 def recurrence(module: _Normalized, x: Tensor, hx: Any = None) -> tuple[list[Cell], Tensor, State]:
-    """The cells of the layers, x as (T, N, D), the state before the first step: all detached.
+    """The layers' cells as in evaluation, x as (T, N, D), the state before the first step: all detached.
 
     Raises ValueError if the module is bidirectional or the sequence empty.
     """
@@ -36,7 +36,7 @@ def recurrence(module: _Normalized, x: Tensor, hx: Any = None) -> tuple[list[Cel
     with torch.no_grad():
         x = x.unsqueeze(int(module.batch_first) ^ 1) if unbatched else x
         state = module._initial(x, None, hx, unbatched)
-        cells = [module._cell(suffix) for suffix in module._suffixes()]
+        cells = _evaluated(module)
     x = x.transpose(0, 1) if module.batch_first else x
     if 0 in x.shape[:2]:
         raise ValueError(
@@ -46,26 +46,35 @@ def recurrence(module: _Normalized, x: Tensor, hx: Any = None) -> tuple[list[Cel
     return fixed, x, tuple(s.detach() for s in state)
 
 
-def advance(cells: list[Cell], x: Float[Tensor, "N D"], state: State) -> State:
-    """One step of all layers."""
+def _evaluated(module: _Normalized) -> list[Cell]:
+    """The module's cells in evaluation: no noise, running statistics. The module stays in its mode."""
+    training = module.training
+    try:
+        return [module.eval()._cell(suffix) for suffix in module._suffixes()]
+    finally:
+        module.train(training)
+
+
+def advance(cells: list[Cell], x: Float[Tensor, "N D"], state: State, t: int) -> State:
+    """Step t of all layers, counted from 0."""
     new: list[State] = []
     for layer, cell in enumerate(cells):
-        new.append(cell.step(cell.inputs(x), tuple(s[layer] for s in state)))
+        new.append(cell.step(cell.inputs(x, t), tuple(s[layer] for s in state), t))
         x = new[-1][0]
     return tuple(torch.stack(s) for s in zip(*new, strict=True))
 
 
 def walk(cells: list[Cell], x: Float[Tensor, "T N D"], state: State) -> Iterator[State]:
     """The state after each step."""
-    for x_t in x:
-        state = advance(cells, x_t, state)
+    for t, x_t in enumerate(x):
+        state = advance(cells, x_t, state, t)
         yield state
 
 
 def push(
-    cells: list[Cell], x: Float[Tensor, "N D"], state: State, v: Float[Tensor, "N k S"]
+    cells: list[Cell], x: Float[Tensor, "N D"], state: State, t: int, v: Float[Tensor, "N k S"]
 ) -> tuple[State, Float[Tensor, "N k S"]]:
-    r"""The next state, and $J v$ for k directions v of each case.
+    r"""The state after step t, and $J v$ for k directions v of each case.
 
     $J = \partial s^t/\partial s^{t-1}$ at fixed input. $J^\top u$ is linear in u; its derivative along v is
     $J v$: reverse mode twice, on k copies of the case.
@@ -76,7 +85,7 @@ def push(
         torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1).repeat_interleave(k, 0).requires_grad_()
     )
     with torch.enable_grad():
-        new = advance(cells, x.repeat_interleave(k, 0), split(flat))
+        new = advance(cells, x.repeat_interleave(k, 0), split(flat), t)
         out = torch.cat([s.transpose(0, 1).flatten(1) for s in new], 1)
         u = torch.zeros_like(out, requires_grad=True)
         (pulled,) = torch.autograd.grad(out, flat, u, create_graph=True)

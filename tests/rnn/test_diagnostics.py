@@ -11,6 +11,7 @@ from torch.testing import assert_close
 import lnlib.rnn.diagnostics
 from lnlib.rnn import GRU, LSTM, RNN
 from lnlib.rnn.diagnostics import diagnose, gradient_by_lag, jacobians, lyapunov, singular_values, trace
+from lnlib.rnn.steps import advance, recurrence, walk
 
 NETWORKS = [(kind, norm) for kind in (RNN, LSTM, GRU) for norm in ("layer", "rms", "weight", "none")]
 every_network = pytest.mark.parametrize(("kind", "norm"), NETWORKS)
@@ -93,6 +94,47 @@ def test_an_open_and_shut_lstm_is_saturated():
         module.bias_ih_l0.copy_(torch.tensor([-9.0, 9, 0, 0]).repeat_interleave(4))
     # i and f of (i, f, g, o, tanh c)
     assert_close(trace(module, x).saturation, torch.full((6, 2), 0.4, dtype=torch.float64))
+
+
+def test_every_gate_of_a_gru_counts_the_same():
+    module, x = network(GRU, 3, 4, norm="none"), drawn(6, 2, 3)
+    with torch.no_grad():
+        for value in module.parameters():
+            value.zero_()
+        module.bias_ih_l0[:8] = 9
+    # r and z of (r, z, n)
+    assert_close(trace(module, x).saturation, torch.full((6, 2), 2 / 3, dtype=torch.float64))
+
+
+def test_noise_is_left_out_and_running_statistics_are_used_as_in_evaluation():
+    x = drawn(6, 5, 3)
+    noisy = network(LSTM, 3, 4, zoneout=0.3, variational_dropout=0.2, recurrent_dropout=0.1).train()
+    batch = network(GRU, 3, 4, norm="batch", max_steps=4)
+    batch(x)
+    for module in (noisy, batch.train()):
+        found, count = trace(module, x), module.training
+        assert_close(found.h, module.eval()(x)[0])
+        assert count
+        torch.testing.assert_close(trace(module, x).h, found.h, rtol=0, atol=0)
+
+
+def test_batch_norm_has_the_jacobian_of_its_step():
+    module, x, eps = network(RNN, 3, 4, norm="batch", max_steps=3), drawn(5, 4, 3), 1e-6
+    module(x)
+    J = jacobians(module.eval(), x)
+    assert_close(torch.linalg.svdvals(J), singular_values(module, x))
+    cells, _, (h,) = recurrence(module, x)
+    for t, (after,) in enumerate(walk(cells, x, (h,))):
+        moved = h.clone()
+        moved[0, :, 1] += eps
+        (other,) = advance(cells, x[t], (moved,), t)
+        assert_close(J[t, :, :, 1], (other - after)[0] / eps, atol=1e-5, rtol=0)  # first order in the step
+        h = after
+
+
+def test_a_learned_start_is_where_the_trace_begins():
+    module = network(RNN, 3, 4, learn_initial_state=True)
+    assert_close(trace(module, drawn(2, 3, 3)).h, module(drawn(2, 3, 3))[0])
 
 
 def test_a_rectifier_has_no_range_to_saturate():
