@@ -1,0 +1,160 @@
+"""Thirteen public LSTMs: the settings in lnlib's table compute what each of them computes."""
+
+import doctest
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from paths import PATHS
+from theirs import THEIRS, P
+from torch import Tensor
+from torch.testing import assert_close
+
+import lnlib
+import lnlib.rnn.implementations
+from lnlib.rnn.implementations import IMPLEMENTATIONS
+
+# The same arithmetic in another order, 6 steps of a few dozen roundings; at ε = 0 the gains of size 1 are
+# divided by a std that stays above 0.1 here.
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+D, H, T, N = 3, 6, 6, 4
+every_name = pytest.mark.parametrize("name", THEIRS)
+every_exact_name = pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.exact])
+
+
+def randn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def in_our_order(rows: Tensor, order: str) -> Tensor:
+    """Gates as torch has them, i, f, g, o; what is no gate's stays."""
+    if len(rows) != 4 * H:
+        return rows
+    gates = dict(zip(order, rows.chunk(4), strict=True))
+    return torch.cat([gates[gate] for gate in "ifgo"])
+
+
+def drawn(name: str) -> P:
+    return THEIRS[name].draw(D, H, torch.Generator().manual_seed(1))
+
+
+def with_weights_of(name: str, p: P, **settings: Any) -> Any:
+    """Our network of the table's settings, or others, with their parameters."""
+    settings = IMPLEMENTATIONS[name].settings | settings
+    module = lnlib.LSTM(D, H, dtype=torch.float64, **settings)
+    values = {f"{ours}_l0": f(p) for ours, f in THEIRS[name].ours.items()}
+    values = {key: in_our_order(value, IMPLEMENTATIONS[name].order) for key, value in values.items()}
+    module.load_state_dict(values)
+    return module
+
+
+INSIDE = ("b", "i2h_bias", "h2h_bias", "bias_ih", "bias_hh", "hidden_bias")  # biases before a normalization
+
+
+def scaled(p: P, factor: float) -> P:
+    """Smaller summed inputs: matrices, but not gains that come as one, and the biases beside them."""
+    small = {name for name, value in p.items() if (value.dim() == 2 and name != "gamma") or name in INSIDE}
+    return {name: factor * value if name in small else value for name, value in p.items()}
+
+
+def test_every_implementation_has_a_loop_and_settings() -> None:
+    assert list(THEIRS) == list(IMPLEMENTATIONS)
+    assert len(IMPLEMENTATIONS) == 13
+    assert sum(i.carried == "normalized" for i in IMPLEMENTATIONS.values()) == 6
+
+
+def test_the_examples_run() -> None:
+    result = doctest.testmod(lnlib.rnn.implementations)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+# At a hundredth, a variance is about 1e-4 and ε a part of the result; at 1 it hides among the digits.
+@pytest.mark.parametrize("factor", [1.0, 0.01])
+@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+@every_exact_name
+def test_the_settings_compute_what_they_compute(name: str, path: Callable, factor: float) -> None:
+    x, h, c, p = randn(T, N, D), randn(N, H, seed=2), randn(N, H, seed=3), scaled(drawn(name), factor)
+    hs, last = THEIRS[name].loop(x, h, c, p)
+    with path():
+        output, (final_h, final_c) = with_weights_of(name, p)(x, (h[None], c[None]))
+    assert_close(output, hs, **EXACT)
+    assert_close(final_h[0], hs[-1], **EXACT)
+    assert_close(final_c[0], last, **EXACT)
+
+
+@pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.eps > 1e-9 and n != "theano"])
+def test_ten_times_their_epsilon_is_another_function(name: str) -> None:
+    x, p = randn(T, N, D), scaled(drawn(name), 0.01)
+    eps = 10 * IMPLEMENTATIONS[name].eps
+    assert (with_weights_of(name, p)(x)[0] - with_weights_of(name, p, eps=eps)(x)[0]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("variant", ["paper", "normalized_state", "joint", "per_gate", "draw"])
+@every_exact_name
+def test_another_variant_computes_something_else(name: str, variant: str) -> None:
+    if IMPLEMENTATIONS[name].variant == variant:
+        return
+    x, state = randn(T, N, D), (randn(1, N, H, seed=2), randn(1, N, H, seed=3))
+    mine = with_weights_of(name, drawn(name))
+    other = lnlib.LSTM(D, H, dtype=torch.float64, variant=variant, eps=mine.eps)
+    other.load_state_dict(mine.state_dict(), strict=False)
+    assert (other(x, state)[0] - mine(x, state)[0]).abs().max() > 0.01
+
+
+def test_the_unbiased_variance_of_few_units_is_another_function() -> None:
+    p, row = drawn("lstms_pth"), IMPLEMENTATIONS["lstms_pth"].row
+    biased = with_weights_of("lstms_pth", p, variant=replace(row, unbiased=False))
+    # Each normalization is off by sqrt(24/23) or sqrt(6/5): 2 and 10 %.
+    assert (biased(randn(T, N, D))[0] - with_weights_of("lstms_pth", p)(randn(T, N, D))[0]).abs().max() > 0.01
+
+
+@every_name
+def test_a_new_network_starts_with_their_forget_bias(name: str) -> None:
+    module = lnlib.LSTM(D, H, **IMPLEMENTATIONS[name].settings)
+    expected = torch.zeros(4 * H)
+    expected[H : 2 * H] = 1.0 if name in ("haste", "tf_addons", "tf_contrib", "supercell") else 0.0
+    assert torch.equal(module.bias_ih_l0 + module.bias_hh_l0, expected)
+
+
+# --- what notes of the table say -----------------------------------------------------------------
+
+
+def test_a_forget_bias_inside_a_gates_own_normalization_has_no_effect() -> None:
+    module, x = with_weights_of("icefall", drawn("icefall")), randn(T, N, D)
+    before = module(x)[0]
+    with torch.no_grad():
+        module.bias_inner_l0[H : 2 * H] += 2.0
+    assert_close(module(x)[0], before, **EXACT)
+    with torch.no_grad():
+        module.bias_ih_l0[H : 2 * H] += 2.0  # after the normalization it has one
+    assert (module(x)[0] - before).abs().max() > 0.05
+
+
+def test_an_epsilon_outside_the_root_is_within_its_bound_of_ours() -> None:
+    p, h, c = drawn("lua"), randn(N, H, seed=2), randn(N, H, seed=3)
+    module = with_weights_of("lua", p)
+    x = randn(1, N, D)
+    theirs, cell = THEIRS["lua"].loop(x, h, c, p)
+    difference = (module(x, (h[None], c[None]))[0] - theirs).abs()[0]
+    std = cell.std(-1, correction=0, keepdim=True)
+    # σ + e and sqrt(σ² + e²) differ by at most e; tanh and a gate do not enlarge what that changes.
+    shown = (p["gain"] * (cell - cell.mean(-1, keepdim=True)) / std).abs()
+    assert (difference <= shown * 1e-5 / std + 1e-15).all()
+    assert difference.max() > 1e-8  # and it is there
+    longer = randn(50, N, D)
+    assert (module(longer)[0] - THEIRS["lua"].loop(longer, 0 * h, 0 * c, p)[0]).abs().max() < 1e-3
+
+
+def test_an_epsilon_outside_the_root_makes_the_gradient_of_equal_cells_nan() -> None:
+    p = {name: torch.zeros_like(value) for name, value in drawn("lua").items()} | {
+        "gain": torch.ones(H).double()
+    }
+    x, h = torch.zeros(1, N, D, dtype=torch.float64), torch.zeros(N, H, dtype=torch.float64)
+    cells = [torch.ones(N, H, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    THEIRS["lua"].loop(x, h, cells[0], p)[0].sum().backward()
+    with_weights_of("lua", p)(x, (h[None], cells[1][None]))[0].sum().backward()
+    assert cells[0].grad.isnan().all()
+    assert cells[1].grad.isfinite().all()
