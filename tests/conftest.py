@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 import jaxtyping
 import pytest
+from browser import Chromium, launch
 from hypothesis import settings
 
 # Before anything imports lnlib: every annotated argument and result is checked while the tests run.
@@ -24,3 +26,18 @@ def as_users_call() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Chromium]:
+    """A browser for the tests of one module."""
+    with launch() as running:
+        yield running
+
+
+@pytest.fixture
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The interactive figure that the test's module calls FIGURE, as a page of its own."""
+    path = tmp_path / "figure.html"
+    path.write_text(request.module.FIGURE().to_html(), encoding="utf-8")
+    return path

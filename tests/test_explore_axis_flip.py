@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from browser import Chromium, accessibility_issues, launch, overflow
+from browser import accessibility_issues, overflow
 from explorable import NETWORK, THEMED, TOO_WIDE, evaluate, said
 
 from lnlib import equations
 from lnlib.explore import axis_flip
 from lnlib.normalize import batch_norm, layer_norm
 
+FIGURE = axis_flip  # of the fixture `file`
 EPS = 1e-5
 LNLIB = {
     "none": lambda a, eps: a,
@@ -167,20 +166,6 @@ def test_an_eps_that_is_no_number_to_add_is_refused(eps):
 
 
 # ------------------------------------------------------------------------------------------- the browser
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    with launch() as running:
-        yield running
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """The figure as a page of its own."""
-    path = tmp_path / "axis_flip.html"
-    path.write_text(axis_flip().to_html(), encoding="utf-8")
-    return path
 
 
 def shown(page: Any, role: str, kind: str) -> list[float]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from browser import Chromium, accessibility_issues, launch, overflow
+from browser import Chromium, accessibility_issues, overflow
 from explorable import NETWORK, THEMED, TOO_WIDE, evaluate, said
 
 from lnlib.explore import invariance_playground
@@ -20,6 +18,7 @@ from lnlib.explore.invariance_playground import START, transformations
 from lnlib.invariance import COLUMNS, PAPER, measure, normalized, statistics, summed_inputs, table1
 from lnlib.normalize import batch_norm, layer_norm, rms_norm
 
+FIGURE = invariance_playground  # of the fixture `file`
 NORMS = ("none", "batch", "weight", "layer", "rms")
 ROWS = NORMS[1:]
 KINDS = {"invariant": "same", "equivariant": "flipped", "nearly": "nearly", "no": "changed"}
@@ -202,20 +201,6 @@ def test_what_cannot_be_shown_is_refused_with_its_reason(W, X, message):
 
 
 # ------------------------------------------------------------------------------------------- the browser
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Chromium]:
-    with launch() as running:
-        yield running
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """The figure as a page of its own."""
-    path = tmp_path / "invariance_playground.html"
-    path.write_text(invariance_playground().to_html(), encoding="utf-8")
-    return path
 
 
 def texts(page: Any) -> np.ndarray:

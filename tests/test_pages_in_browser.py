@@ -1,16 +1,10 @@
 """The built pages in headless Chromium, opened as files: complete, quiet, accessible, at home on a phone."""
 
 import pytest
-from browser import accessibility_issues, launch, overflow
+from browser import accessibility_issues, overflow
 from built import html, pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with launch() as browser:
-        yield browser
 
 
 def opened(chromium, page, **options):

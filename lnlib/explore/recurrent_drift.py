@@ -1,0 +1,152 @@
+"""Recurrent drift: what one factor a step does to states and gradients, without layer norm and with it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.explore.element import Element, table
+from lnlib.normalize import layer_norm
+
+__all__ = ["Setting", "recurrent_drift", "unroll"]
+
+MOST_STEPS = 200  # that the figure's slider reaches
+LEAST_UNITS, MOST_UNITS = 3, 32  # two normalized units keep their order and nothing else
+FUNCTIONS = {"none": lambda a: a, "relu": torch.relu, "tanh": torch.tanh}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where the controls stand: f, the factor of W, the gain, the strength of the inputs, the steps."""
+
+    f: str = "none"
+    s: float = 0.9
+    g: float = 1.0
+    u: float = 0.0
+    T: int = 100
+
+
+# What the buttons show; the figure starts with the first.
+PRESETS = {
+    "It fades": Setting(),
+    "It explodes": Setting(s=1.1),
+    "tanh holds it": Setting("tanh", s=1.5),
+    "High gain": Setting("tanh", s=1.5, g=3.0),
+    "Weak weights": Setting("tanh", s=0.5, u=0.2),
+    "Strong inputs": Setting("tanh", s=1.5, u=1.0),
+}
+
+
+def recurrent_drift(*, seed: int = 0, units: int = 24) -> Element:
+    r"""Let a reader drag the per-step factor of a recurrence, and see its states and gradients drift or hold.
+
+    $h_t = f(a_t)$ beside $h_t = f\big(\frac{g}{\sigma_t}(a_t - \mu_t)\big)$, both with
+    $a_t = s\,W h_{t-1} + u\,V x_t$, an orthogonal $W$, and no epsilon. The reader chooses $f$, the factor
+    $s$, the gain $g$, the strength $u$ of the inputs and the number $T$ of steps. Three plots follow: the
+    size of what $f$ gets, of the states, and of the gradient $\partial h_T/\partial h_t$.
+
+    *Source* Section 3.1, Eq. (4); the figure is ours.
+
+    Args:
+        seed: of W, V, the inputs and the initial state.
+        units: of the recurrence, 3 to 32.
+
+    Returns:
+        The figure; `.to_html()` is the same as a page of its own.
+
+    Raises:
+        ValueError: too few units, or too many.
+
+    >>> recurrent_drift()
+    <interactive figure: Recurrent drift>
+    """
+    if not LEAST_UNITS <= units <= MOST_UNITS:
+        raise ValueError(
+            f"recurrent_drift: {LEAST_UNITS} to {MOST_UNITS} units can be shown, got {units}; "
+            f"give {'more' if units < LEAST_UNITS else 'fewer'}"
+        )
+    weights = _draw(seed, units)
+    presets = {name: asdict(setting) for name, setting in PRESETS.items()}
+    state = {**weights, "presets": presets}
+    return Element("recurrent_drift", "recurrentDrift", "Recurrent drift", state, _fallback(weights))
+
+
+def unroll(
+    weights: dict[str, Any], setting: Setting, normalized: bool
+) -> tuple[Float[Tensor, " T"], Float[Tensor, " T_1"], Float[Tensor, " T_1"]]:
+    r"""What the figure plots for one recurrence, as root mean squares.
+
+    The gradient's is $\lVert \partial h_T / \partial h_t \rVert_F / \sqrt H$: how long a gradient of length
+    1 is when it reaches $h_t$ from $h_T$, over all its directions.
+
+    *Source* Eq. (4); ours.
+
+    Args:
+        weights: `W` (H, H), `V` (H, D), `x` (at least T, D) and `h` (H,), the initial state.
+        setting: of the controls.
+        normalized: with layer norm, or without.
+
+    Returns:
+        Of what f gets, steps 1 to T; of the states, steps 0 to T; of the gradient, steps 0 to T.
+
+    >>> eye = [[1.0, 0.0], [0.0, 1.0]]
+    >>> weights = {"W": eye, "V": eye, "x": [[0.0, 0.0]] * 3, "h": [1.0, 1.0]}
+    >>> unroll(weights, Setting(s=0.5, T=3), normalized=False)[1]
+    tensor([1.0000, 0.5000, 0.2500, 0.1250], dtype=torch.float64)
+    """
+    W, V, x, h = (torch.tensor(weights[name], dtype=torch.float64) for name in "WVxh")
+    given = setting.u * x[: setting.T] @ V.T
+
+    def summed(states: Tensor, given: Tensor) -> Tensor:
+        a = setting.s * states @ W.T + given
+        return layer_norm(a, torch.full_like(h, setting.g), eps=0.0) if normalized else a
+
+    states, f = [h], FUNCTIONS[setting.f]
+    for step in given:
+        states.append(f(summed(states[-1], step)))
+    # Every step again, all of them at once: row i of a step's Jacobian is the gradient of its unit i.
+    before = torch.stack(states[:-1]).requires_grad_()
+    a = summed(before, given)
+    rows = [torch.autograd.grad(unit.sum(), before, retain_graph=True)[0] for unit in f(a).unbind(1)]
+    gradients = [torch.eye(len(h), dtype=torch.float64)]
+    for jacobian in torch.stack(rows, 1).flip(0):
+        gradients.append(gradients[-1] @ jacobian)
+    sizes = torch.stack(gradients[::-1]).square().sum(-1).mean(-1).sqrt()
+    return _rms(a.detach()), _rms(torch.stack(states)), sizes
+
+
+def _rms(rows: Tensor) -> Tensor:
+    return rows.square().mean(-1).sqrt()
+
+
+def _draw(seed: int, units: int) -> dict[str, Any]:
+    """An orthogonal W to five decimals; inputs that give every unit variance 1; a state of that size."""
+    rng = np.random.default_rng(seed)
+    W = np.linalg.qr(rng.normal(size=(units, units)))[0]
+    V, x = rng.normal(scale=0.5**0.5, size=(units, 2)), rng.normal(size=(MOST_STEPS, 2))
+    h = rng.normal(size=units)
+    h /= np.sqrt(np.mean(h**2))
+    digits = {"W": (W, 5), "V": (V, 2), "x": (x, 2), "h": (h, 3)}
+    return {name: (np.round(values, places) + 0.0).tolist() for name, (values, places) in digits.items()}
+
+
+def _fallback(weights: dict[str, Any]) -> str:
+    """States and gradients after the steps of every preset, without and with layer norm."""
+    rows = []
+    for name, setting in PRESETS.items():
+        (_, plain, back), (_, held, held_back) = (unroll(weights, setting, norm) for norm in (False, True))
+        f = "no f" if setting.f == "none" else setting.f
+        where = f"{f}, s = {setting.s:g}, g = {setting.g:g}, u = {setting.u:g}"
+        ends = (plain[-1], held[-1], back[1], held_back[1])
+        rows.append([f"{name}: {where}", *(f"{float(value):.2g}" for value in ends)])
+    caption = (
+        f"A recurrence after {Setting.T} steps: the size of its states, and of the gradient that reaches the "
+        f"first state from the last, without and with layer norm (LN). Layer norm holds the states. It does "
+        f"not hold the gradient."
+    )
+    return table(caption, ["", "states", "states, LN", "gradient", "gradient, LN"], rows)

@@ -1,0 +1,452 @@
+"""Recurrent drift: its arithmetic against lnlib's recurrent network, and what a reader meets in a browser."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import accessibility_issues, overflow
+from explorable import NETWORK, THEMED, TOO_WIDE, evaluate
+
+from lnlib.explore import recurrent_drift
+from lnlib.explore.element import source
+from lnlib.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, unroll
+from lnlib.rnn import RNN
+from lnlib.rnn.diagnostics import jacobians
+
+FIGURE = recurrent_drift  # of the fixture `file`
+LANES = {"plain": False, "layer": True}
+SERIES = ("summed", "states", "gradients")
+WEIGHTS = [
+    recurrent_drift(seed=seed, units=units).state for seed, units in ((0, 24), (1, 8), (2, 32), (3, 16))
+]
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+@cache
+def unrolled(index: int, setting: Setting, lane: str) -> dict[str, np.ndarray]:
+    """What lnlib plots of one recurrence."""
+    values = unroll(WEIGHTS[index], setting, LANES[lane])
+    return {name: value.numpy() for name, value in zip(SERIES, values, strict=True)}
+
+
+def settings() -> list[tuple[int, Setting]]:
+    """Weights with settings of every control: the buttons', and drawn ones."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        Setting(f, *np.round([rng.uniform(0.5, 2), rng.uniform(0.1, 4), u], 2).tolist(), T)
+        for f in FUNCTIONS
+        for u, T in ((0.0, 10), (0.0, 200), (0.3, 100), (0.65, 30), (1.0, 200))
+    ]
+    return [(index, setting) for index in range(len(WEIGHTS)) for setting in (*PRESETS.values(), *drawn)]
+
+
+def call(function: str, cases: list[Any]) -> Any:
+    """A function of the script for each case (index of the weights, arguments)."""
+    run = f"{json.dumps(cases)}.map(([k, ...rest]) => {function}(given[k], ...rest))"
+    return evaluate("recurrent_drift", f"((given) => {run})({json.dumps(WEIGHTS)})")
+
+
+@pytest.fixture(scope="module")
+def drifted() -> list[tuple[int, Setting, Any]]:
+    """Every weights and setting with what the script plots of them."""
+    cases = settings()
+    return [(*case, result) for case, result in zip(cases, run_drift(cases), strict=True)]
+
+
+def run_drift(cases: list[tuple[int, Setting]]) -> Any:
+    return call("drift", [[index, asdict(setting)] for index, setting in cases])
+
+
+def growth(run: dict[str, np.ndarray]) -> float:
+    """How much a rounding, relative to the states, can grow from one step to another: gradients tell."""
+    size = run["gradients"] * run["states"]
+    return float((size / np.minimum.accumulate(size[::-1])[::-1]).max())
+
+
+def test_the_script_plots_what_lnlib_computes(drifted):
+    compared = 0
+    for index, setting, result in drifted:
+        for lane in LANES:
+            want = unrolled(index, setting, lane)
+            tolerance = 1e-12 * growth(want)
+            if tolerance > 1e-4:  # chaotic: the next test looks at every step by itself
+                continue
+            for name in SERIES:
+                np.testing.assert_allclose(
+                    np.array(result[lane][name], dtype=float),
+                    want[name],
+                    rtol=tolerance,
+                    err_msg=f"{index}, {setting}, {lane}, {name}",
+                )
+            compared += 1
+    assert compared >= 0.9 * 2 * len(drifted)
+
+
+def library(index: int, setting: Setting, lane: str) -> RNN:
+    """lnlib's network with the figure's weights."""
+    W, V = (torch.tensor(WEIGHTS[index][name], dtype=torch.float64) for name in "WV")
+    options = {"norm": "layer", "eps": 0.0} if LANES[lane] else {"norm": "none"}
+    rnn = RNN(2, len(W), nonlinearity=setting.f, bias=False, dtype=torch.float64, **options)
+    with torch.no_grad():
+        rnn.weight_hh_l0.copy_(setting.s * W)
+        rnn.weight_ih_l0.copy_(setting.u * V)
+        if LANES[lane]:
+            rnn.gain_ih_l0.fill_(setting.g)
+    return rnn
+
+
+def test_every_step_is_the_one_of_lnlibs_network_also_where_the_recurrence_is_chaotic(drifted):
+    cases = [(k, s, lane, r[lane]["gradients"]) for k, s, r in drifted if s.f != "none" for lane in LANES]
+    runs = call("forward", [[k, asdict(s), LANES[lane]] for k, s, lane, _ in cases])
+    chaotic = 0
+    for (index, setting, lane, gradients), run in zip(cases, runs, strict=True):
+        states = torch.tensor(run["states"], dtype=torch.float64)
+        x = torch.tensor(WEIGHTS[index]["x"], dtype=torch.float64)[None, : setting.T]
+        rnn, before = library(index, setting, lane), states[None, :-1]  # every step is a case
+        with torch.no_grad():
+            _, after = rnn(x, before)
+        # rounding of sums of at most 32 products, relative to the largest state of the step
+        error = (after[0] - states[1:]).abs().amax(1)
+        assert (error <= 1e-12 * states[1:].abs().amax(1)).all(), (index, setting, lane)
+        product = torch.eye(states.shape[1], dtype=torch.float64)
+        sizes = [1.0]
+        for jacobian in jacobians(rnn, x, before)[0].detach().flip(0):
+            product = product @ jacobian
+            sizes.insert(0, float(product.square().sum(1).mean().sqrt()))
+        np.testing.assert_allclose(
+            np.array(gradients, dtype=float), sizes, rtol=1e-8, err_msg=f"{index}, {setting}, {lane}"
+        )
+        chaotic += max(sizes) > 1e8
+    assert chaotic >= 8
+
+
+def test_without_f_and_layer_norm_every_step_multiplies_by_s():
+    for s, T in ((0.5, 50), (0.9, 200), (1.0, 200), (2.0, 100)):
+        run = unrolled(0, Setting(s=s, T=T), "plain")
+        power = s ** np.arange(T + 1)
+        # W is printed to five decimals, so that a step changes a length by a factor 1 +- 3e-5
+        np.testing.assert_allclose(run["states"] / run["states"][0], power, rtol=3e-5 * T)
+        np.testing.assert_allclose(run["gradients"], power[::-1], rtol=3e-5 * T)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_layer_norm_sees_the_ratio_of_s_and_u_only(f):
+    for index, u in product(range(len(WEIGHTS)), (0.0, 0.2, 0.5)):
+        first = unrolled(index, Setting(f, s=1.0, u=u), "layer")
+        for factor in (0.5, 0.7, 1.9):
+            second = unrolled(index, Setting(f, s=factor, u=factor * u), "layer")
+            rtol = 1e-12 * growth(first)
+            for name in SERIES:
+                np.testing.assert_allclose(
+                    second[name], first[name], rtol=rtol, err_msg=f"{index}, {u}, {name}"
+                )
+
+
+def test_layer_norm_holds_the_states_and_plain_steps_do_not(drifted):
+    spread = {
+        lane: [r[lane]["states"][s.T] / r[lane]["states"][1] for k, s, r in drifted if k < 3]
+        for lane in LANES
+    }
+    assert 0.3 < min(spread["layer"]) < max(spread["layer"]) < 3
+    assert min(spread["plain"]) < 1e-6 < 1e6 < max(spread["plain"])
+
+
+def test_the_buttons_show_what_they_are_called():
+    plain, layer = ({name: unrolled(0, setting, lane) for name, setting in PRESETS.items()} for lane in LANES)
+    assert plain["It fades"]["states"][-1] < 1e-4 < 1e4 < plain["It explodes"]["states"][-1]
+    for name in ("It fades", "It explodes"):
+        assert 0.1 < layer[name]["gradients"][1] < 10
+    assert 0.1 < plain["tanh holds it"]["states"][-1] < 1
+    assert layer["High gain"]["gradients"][1] > 1e6 * layer["tanh holds it"]["gradients"][1]
+    assert plain["Weak weights"]["gradients"][1] < 1e-20 * layer["Weak weights"]["gradients"][1]
+    assert layer["Strong inputs"]["gradients"][1] < 0.01 * plain["Strong inputs"]["gradients"][1]
+
+
+def test_the_advice_helps():
+    def back(index: int, setting: Setting) -> float:
+        return float(unrolled(index, setting, "layer")["gradients"][1])
+
+    exploding = 0
+    for index, g, u in product(range(len(WEIGHTS)), (1.0, 2.0, 3.0, 4.0), (0.0, 0.2, 0.5)):
+        setting = Setting("tanh", g=g, u=u)
+        if back(index, setting) > 10:  # "Try a smaller g."
+            exploding += 1
+            assert back(index, replace(setting, g=g / 2)) < back(index, setting), (index, setting)
+    assert exploding >= 20
+    for index, f in product(range(len(WEIGHTS)), FUNCTIONS):  # a fading gradient: "Try a larger s/u."
+        sizes = [back(index, Setting(f, s=s, u=1.0)) for s in (0.5, 1.0, 2.0)]
+        assert sizes == sorted(sizes), (index, f)
+
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def test_the_figure_is_the_same_each_time_and_carries_no_ids():
+    assert recurrent_drift()._repr_html_() == recurrent_drift()._repr_html_()
+    assert recurrent_drift(seed=1)._repr_html_() != recurrent_drift()._repr_html_()
+    assert " id=" not in recurrent_drift()._repr_html_()
+    assert repr(recurrent_drift()) == "<interactive figure: Recurrent drift>"
+
+
+def test_the_figure_is_small_and_asks_the_network_for_nothing():
+    figure = recurrent_drift()._repr_html_()
+    assert len(source("recurrent_drift.js").encode()) < 10 * 1024
+    assert len(figure.encode()) <= 25 * 1024
+    # the name of SVG's elements is spelled as an address, which nothing opens
+    assert [word for word in NETWORK if word in figure.replace("http://www.w3.org/2000/svg", "")] == []
+
+
+def test_w_is_orthogonal_and_the_initial_state_has_size_1():
+    for weights in WEIGHTS:
+        W, h = np.array(weights["W"]), np.array(weights["h"])
+        np.testing.assert_allclose(W @ W.T, np.eye(len(W)), atol=1e-4)  # five decimals
+        assert np.sqrt(np.mean(h**2)) == pytest.approx(1, abs=1e-3)
+
+
+def test_the_fallback_table_holds_what_lnlib_computes():
+    plain, layer = (unrolled(0, PRESETS["High gain"], lane) for lane in LANES)
+    ends = (plain["states"][-1], layer["states"][-1], plain["gradients"][1], layer["gradients"][1])
+    row = "<tr><th>High gain: tanh, s = 1.5, g = 3, u = 0</th>" + "".join(
+        f"<td>{end:.2g}</td>" for end in ends
+    )
+    assert row in recurrent_drift().fallback
+
+
+@pytest.mark.parametrize(("units", "advice"), [(2, "got 2; give more"), (33, "got 33; give fewer")])
+def test_a_size_that_cannot_be_shown_is_refused_with_its_reason(units, advice):
+    with pytest.raises(ValueError, match=f"3 to 32 units can be shown, {advice}"):
+        recurrent_drift(units=units)
+
+
+# ------------------------------------------------------------------------------------------- the browser
+
+
+def said(page: Any) -> str:
+    """What the figure says once the reader pauses."""
+    page.locator("[role=status]:not([aria-busy])").wait_for()
+    return page.get_by_role("status").inner_text()
+
+
+def check_close(text: str, want: float) -> None:
+    """A printed size against its value: two decimals, or two digits and a power of ten."""
+    shown = float(text.replace("−", "-").replace("×", ""))
+    assert abs(shown - want) <= max(
+        0.00501, 0.051 * 10 ** np.floor(np.log10(want)) if "e" in text else 0.51 * (want > 9.9)
+    )
+
+
+def check_table(page: Any, setting: Setting) -> None:
+    """The printed numbers of both lanes against lnlib."""
+    T = setting.T
+    for lane in LANES:
+        run = unrolled(0, setting, lane)
+        states, back = run["states"], run["gradients"][1]
+        want = (
+            run["summed"][-1],
+            states[T],
+            (states[T] / states[1]) ** (1 / (T - 1)),
+            back,
+            back ** (1 / (T - 1)),
+        )
+        for text, value in zip(page.locator(f"tr.{lane} td").all_inner_texts(), want, strict=True):
+            check_close(text, value)
+
+
+def check_lines(page: Any, setting: Setting) -> None:
+    """The drawn lines against lnlib, to a thousandth of the plot."""
+    for k, name in enumerate(SERIES):
+        plot = page.locator(".plot").nth(k)
+        for lane in LANES:
+            values = unrolled(0, setting, lane)[name]
+            points = plot.locator(f"path.{lane}").get_attribute("d")[1:].split("L")
+            drawn = np.array([[float(number) for number in point.split(" ")] for point in points])
+            steps = np.arange(setting.T + 1 - len(values), setting.T + 1)
+            want = np.stack([100 * steps / setting.T, 50 - 50 * np.log10(values) / 6], 1)
+            np.testing.assert_allclose(drawn, want, atol=0.1, err_msg=f"{name}, {lane}")
+            outside = bool((np.abs(np.log10(values)) > 6).any())
+            assert plot.locator(f"i.{lane}").is_visible() == outside, (name, lane)
+
+
+@pytest.mark.browser
+def test_the_buttons_plot_and_print_what_lnlib_computes(chromium, file):
+    words = {
+        "It fades": ("Plain states fade, layer-normalized states hold.", "no blue line moves."),
+        "It explodes": ("Plain states explode, layer-normalized states hold.", "no blue line moves."),
+        "tanh holds it": ("Both kinds of states hold.", "explodes, ×1.06 a step. Try a smaller g."),
+        "High gain": ("Both kinds of states hold.", "explodes, ×1.28 a step. Try a smaller g."),
+        "Weak weights": ("Both kinds of states hold.", "fades, ×0.94 a step. Try a larger s/u."),
+        "Strong inputs": ("Both kinds of states hold.", "fades, ×0.80 a step. Try a larger s/u."),
+    }
+    assert words.keys() == PRESETS.keys()
+    with chromium.open_page(file) as (page, errors, failed):
+        check_table(page, PRESETS["It fades"])
+        for name, (start, end) in [*words.items(), *words.items()]:
+            page.get_by_role("button", name=name).click()
+            check_table(page, PRESETS[name])
+            check_lines(page, PRESETS[name])
+            assert said(page).startswith(start)
+            assert said(page).endswith(end)
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_every_control(chromium, file):
+    setting = Setting()
+    with chromium.open_page(file) as (page, errors, _):
+        for _ in range(len(PRESETS) + 1):
+            page.keyboard.press("Tab")
+        for f in ("relu", "tanh"):
+            page.keyboard.press("ArrowRight")
+            setting = replace(setting, f=f)
+            check_table(page, setting)
+        assert page.get_by_role("radio", name="tanh").is_checked()
+        for keys, change in (
+            (("ArrowRight",) * 3, {"s": 0.93}),
+            (("Home", "ArrowRight"), {"g": 0.2}),
+            (("ArrowRight",) * 4, {"u": 0.2}),
+            (("Home", "ArrowRight"), {"T": 20}),
+        ):
+            page.keyboard.press("Tab")
+            for key in keys:
+                page.keyboard.press(key)
+            setting = replace(setting, **change)
+            check_table(page, setting)
+            check_lines(page, setting)
+        assert said(page).count("s/u = 4.65")
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_the_plots_are_described_in_words(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        page.get_by_role("button", name="It explodes").click()
+        labels = page.locator(".plot").evaluate_all("all => all.map(plot => plot.ariaLabel)")
+        assert [label.split(",")[0] for label in labels] == ["What f gets", "States", "Gradient"]
+        assert "plain from 1.00 at step 0 to 1.4e4 at step 100; layer norm from 1.00" in labels[1]
+
+
+@pytest.mark.browser
+def test_the_live_text_waits_until_the_reader_pauses(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        first = said(page)
+        page.get_by_role("status").evaluate(
+            "node => { spoken = 0; new MutationObserver(() => spoken++).observe(node, { childList: true }) }"
+        )
+        page.get_by_role("slider").first.evaluate("""slider => { for (const value of [1, 1.2, 1.4]) {
+            slider.value = value; slider.dispatchEvent(new Event("input")); } }""")
+        assert page.get_by_role("status").inner_text() == first
+        assert "σ = 1.40" in said(page)
+        assert page.evaluate("spoken") == 1
+
+
+@pytest.mark.browser
+def test_where_gradients_explode_the_text_owns_up_to_rounding(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        page.get_by_role("button", name="High gain").click()
+        page.get_by_role("slider").last.press("End")
+        assert "the blue lines move by rounding alone" in said(page)
+        page.get_by_role("radio", name="none").check()
+        assert "no blue line moves" in said(page)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("host", ["own page", "themed page"])
+def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
+    if host == "themed page":
+        figures = recurrent_drift()._repr_html_() + recurrent_drift(seed=1, units=5)._repr_html_()
+        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
+    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
+    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
+        for name in ("It fades", "High gain"):
+            for button in page.get_by_role("button", name=name).all():
+                button.click()
+            said(page.locator(".lnlib-figure").last)
+            assert accessibility_issues(page) == []
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, file):
+    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
+        for name in PRESETS:
+            page.get_by_role("button", name=name).click()
+            page.get_by_role("slider").last.press("End")
+            said(page)
+            assert overflow(page) == 0
+            assert page.locator("section td, section th").evaluate_all(TOO_WIDE) == []
+        widths = page.locator(".plot").evaluate_all("all => all.map(plot => plot.clientWidth)")
+        assert min(widths) > 280
+        sizes = page.locator("button, label").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+        )
+        assert min(sizes) >= 24  # WCAG 2.2, target size
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 760, 1280])
+def test_the_plots_stay_where_they_are_when_the_text_changes(chromium, file, width):
+    with chromium.open_page(file, width=width) as (page, _, _):
+        tops = set()
+        for name in PRESETS:
+            page.get_by_role("button", name=name).click()
+            said(page)
+            tops.add(page.locator(".panels").bounding_box()["y"])
+        assert len(tops) == 1
+
+
+@pytest.mark.browser
+def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path):
+    first, second = recurrent_drift(), recurrent_drift(seed=1)
+    file = tmp_path / "shared.html"
+    figures = first._repr_html_() + second._repr_html_() + first._repr_html_()
+    file.write_text(THEMED.format(theme="light", figures=figures), encoding="utf-8")
+    with chromium.open_page(file) as (page, errors, _):
+        assert page.locator("section").count() == 3
+        page.get_by_role("radio", name="tanh").nth(1).check()
+        checked = [
+            part.get_by_role("radio", name="tanh").is_checked() for part in page.locator("section").all()
+        ]
+        assert checked == [False, True, False]
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_states_that_die_out_entirely_still_draw(chromium, tmp_path):
+    file = tmp_path / "dead.html"
+    for seed in range(6):
+        file.write_text(recurrent_drift(seed=seed, units=3).to_html(), encoding="utf-8")
+        with chromium.open_page(file) as (page, errors, _):
+            page.get_by_role("radio", name="ReLU").check()
+            drawn = page.locator(".panels path").evaluate_all(
+                "all => all.map(path => path.getAttribute('d')).join()"
+            )
+            dead = page.locator("tr.plain td").nth(1).inner_text() == "0.00"
+            assert "NaN" not in drawn + said(page)
+            assert "fade" in said(page)
+            assert errors == []
+        if dead:
+            return
+    pytest.fail("no seed's rectifiers switch all units off: nothing was tested")
+
+
+@pytest.mark.browser
+def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
+    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
+        assert page.get_by_role("table").inner_text().startswith("A recurrence after 100 steps")
+        assert page.locator("tr").count() == 1 + len(PRESETS)
+    with chromium.open_page(file) as (page, _, _):
+        fallback = page.get_by_text("A recurrence after 100 steps")
+        assert not fallback.is_visible()
+        page.emulate_media(media="print")
+        assert fallback.is_visible()
+        assert not page.get_by_role("slider").first.is_visible()
