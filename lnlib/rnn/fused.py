@@ -1,12 +1,13 @@
 r"""The compiled recurrences of :mod:`lnlib.rnn.kernels` under autograd.
 
-Time is cut into chunks whose buffers fit the caches. Per chunk, forward: project its inputs in one product, then
-run the kernel. Backward, the chunks in reverse: run the kernel, then, while the gradients of the summed inputs are
-still in cache, take from them in one product each the gradients of both matrices and of the inputs.
+Time is cut into chunks whose buffers fit the caches. Per chunk, forward: project its inputs in one product,
+then run the kernel. Backward, the chunks in reverse: run the kernel, then, while the gradients of the
+summed inputs are still in cache, take from them in one product each the gradients of both matrices and of
+the inputs.
 
-What a chunk keeps for the way back is overwritten there. A chunk that has nothing, because `memory="recompute"` or
-because this is the second backward pass, runs forward once more from the state that it began with.
-A backward pass that must itself be differentiable takes the plain path's derivative instead.
+What a chunk keeps for the way back is overwritten there. A chunk that has nothing, because
+`memory="recompute"` or because this is the second backward pass, runs forward once more from the state that
+it began with. A backward pass that must itself be differentiable takes the plain path's derivative instead.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
 
-from lnlib.rnn import kernels
 from lnlib.rnn.cells import Cell, GRUCell
-from lnlib.rnn.matmul import pack, padded
+from lnlib.rnn.kernels import gru, lstm
+from lnlib.rnn.kernels.matmul import pack, padded
 
 __all__ = ["run"]
 
-TRAINING, INFERENCE = 2**21, 2**19  # numbers in a chunk's projected inputs: 8 MB, and 2 MB where nothing is kept
+TRAINING, INFERENCE = (
+    2**21,
+    2**19,
+)  # numbers in a chunk's projected inputs: 8 MB, and 2 MB where nothing is kept
 CACHE = 2**21  # numbers in a matrix that each thread had better read alone: 8 MB
 
 State = tuple[Tensor, ...]
@@ -51,18 +54,23 @@ class Saved(NamedTuple):
 
 
 class OverflowInStatistics(ArithmeticError):
-    """A variance beyond float32, which the plain path takes by scaling first."""
+    """A variance that is not finite in float32: NaN, or summed inputs that the plain path scales first."""
 
 
 def run(
-    cell: Cell, x: Tensor, sizes: Sequence[int], state: State, recompute: bool, plain: Callable[..., tuple[State, State]]
+    cell: Cell,
+    x: Tensor,
+    sizes: Sequence[int],
+    state: State,
+    recompute: bool,
+    plain: Callable[..., tuple[State, State]],
 ) -> tuple[State, State]:
     """Outputs (M, H) and final state of one layer and direction.
 
     Args:
         plain: the same on the plain path, of (cell, x, state): for second derivatives.
 
-    Raises OverflowInStatistics if the variance of a step's summed inputs is not finite while they are.
+    Raises OverflowInStatistics if a step's variance is not finite.
     """
     names = sorted(cell.p)
     keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (x, *state, *cell.p.values()))
@@ -73,9 +81,13 @@ def run(
 
 class _Recurrence(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, cell: Cell, sizes: Sequence[int], mode: str, plain: Any, x: Tensor, *tensors: Tensor) -> State:
+    def forward(
+        ctx: Any, cell: Cell, sizes: Sequence[int], mode: str, plain: Any, x: Tensor, *tensors: Tensor
+    ) -> State:
         layer = _Layer(cell)
-        first = tuple(t.detach().clone(memory_format=torch.contiguous_format) for t in tensors[: layer.states])
+        first = tuple(
+            t.detach().clone(memory_format=torch.contiguous_format) for t in tensors[: layer.states]
+        )
         state = tuple(t.numpy() for t in first)
         chunks = _chunks(sizes, layer.width, INFERENCE if mode == "inference" else TRAINING)
         x = x.contiguous()
@@ -99,7 +111,7 @@ class _Recurrence(torch.autograd.Function):
         layer = _Layer(replace(ctx.cell, p=dict(zip(names, tensors[count:], strict=True))))
         gradients = layer.gradients(d_state)
         d_x = torch.empty_like(x) if ctx.needs_input_grad[4] else None
-        room = np.empty((len(x), layer.size), np.float32) if None in ctx.saved else None
+        room = np.empty((len(x) if None in ctx.saved else 0, layer.size), np.float32)
         for k in reversed(range(len(ctx.chunks))):
             chunk, saved = ctx.chunks[k], ctx.saved[k]
             if saved is None:
@@ -110,7 +122,9 @@ class _Recurrence(torch.autograd.Function):
         return None, None, None, None, d_x, *gradients.state(), *gradients.parameters(names)
 
 
-def _differentiable(ctx: Any, x: Tensor, tensors: Sequence[Tensor], d: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+def _differentiable(
+    ctx: Any, x: Tensor, tensors: Sequence[Tensor], d: Sequence[Tensor]
+) -> tuple[Tensor | None, ...]:
     """The gradients by the plain path, as functions of inputs and d."""
     count = len(d) - 1
     p = dict(zip(sorted(ctx.cell.p), tensors[count:], strict=True))
@@ -140,12 +154,21 @@ class _Layer:
             bias = b_ih.clone()
             bias[: 2 * self.size] += b_hh[: 2 * self.size]
             self.norm: tuple[Tensor, ...] = p["gain_ih"], p["gain_hh"], bias, b_hh[2 * self.size :]
-            self.options: tuple[Any, ...] = (np.float32(1 if cell.variant.keeps == "new" else -1), self.center)
-            self.kernels = kernels.gru_forward, kernels.gru_backward
+            self.options: tuple[Any, ...] = (
+                np.float32(1 if cell.variant.keeps == "new" else -1),
+                self.center,
+            )
+            self.kernels = gru.forward, gru.backward
         else:
-            self.norm = p["gain_ih"], p["gain_hh"], b_ih + b_hh, p["gain_cell"], p.get("bias_cell", zeros[: self.size])
+            self.norm = (
+                p["gain_ih"],
+                p["gain_hh"],
+                b_ih + b_hh,
+                p["gain_cell"],
+                p.get("bias_cell", zeros[: self.size]),
+            )
             self.options = (self.center,)
-            self.kernels = kernels.lstm_forward, kernels.lstm_backward
+            self.kernels = lstm.forward, lstm.backward
         self.norm_arrays = tuple(t.contiguous().numpy() for t in self.norm)
         self.scratch = np.empty((self.parts, 6 * self.size), np.float32)
         self._packed: dict[bool, np.ndarray] = {}
@@ -156,7 +179,9 @@ class _Layer:
             self._packed[transposed] = pack((self.matrix if transposed else self.matrix.mT).numpy())
         return self._packed[transposed]
 
-    def forward(self, x: Tensor, chunk: Chunk, state: tuple[np.ndarray, ...], out: np.ndarray, save: bool) -> Saved:
+    def forward(
+        self, x: Tensor, chunk: Chunk, state: tuple[np.ndarray, ...], out: np.ndarray, save: bool
+    ) -> Saved:
         """Take state through the steps of a chunk."""
         a = _product(x[chunk.rows], self.p["weight_ih"])
         if "bias_inner" in self.p:
@@ -167,17 +192,34 @@ class _Layer:
             a.numpy(),
             np.empty((rows, self.width), np.float32) if save else r,
             np.empty((self.states, rows if save else 0, self.size), np.float32),
-            np.empty((rows, 4), np.float32),
+            np.empty((len(a), 4), np.float32),
         )
-        arguments = (chunk.sizes, chunk.starts, save, self.packed(False), (r, self.scratch), saved, state, out[chunk.rows])
-        self.kernels[0][self.parts > 1](self.parts, self.together, *arguments, self.norm_arrays, *self.options, self.eps)
+        arguments = (
+            chunk.sizes,
+            chunk.starts,
+            save,
+            self.packed(False),
+            (r, self.scratch),
+            saved,
+            state,
+            out[chunk.rows],
+        )
+        self.kernels[0][self.parts > 1](
+            self.parts, self.together, *arguments, self.norm_arrays, *self.options, self.eps
+        )
+        if not (saved.stats[:, : 4 if self.gru else 3] > 0).all():
+            raise OverflowInStatistics
         return saved
 
-    def backward(self, x: Tensor, chunk: Chunk, saved: Saved, d_out: np.ndarray, d_x: Tensor | None, to: _Gradients) -> None:
+    def backward(
+        self, x: Tensor, chunk: Chunk, saved: Saved, d_out: np.ndarray, d_x: Tensor | None, to: _Gradients
+    ) -> None:
         """Take the gradients of the state back through a chunk, adding those of the parameters."""
         sizes, starts = chunk.sizes[::-1].copy(), chunk.starts[::-1].copy()
         arguments = (sizes, starts, self.packed(True), self.scratch, saved, d_out[chunk.rows], to.d_state)
-        self.kernels[1][self.parts > 1](self.parts, self.together, *arguments, self.norm_arrays, to.d_norm, *self.options)
+        self.kernels[1][self.parts > 1](
+            self.parts, self.together, *arguments, self.norm_arrays, to.d_norm, *self.options
+        )
         d_a, d_r = torch.from_numpy(saved.x), torch.from_numpy(saved.h)
         to.weight_ih += _product(d_a.mT.contiguous(), x[chunk.rows].mT)
         to.weight_hh += _product(d_r.mT.contiguous(), torch.from_numpy(saved.before[0]).mT)
@@ -201,7 +243,10 @@ class _Gradients:
         other = torch.zeros_like(d_state[0]) if self.gru else d_state[1].clone()
         self.d_state = d_h, other.contiguous().numpy()
         self.d_norm = tuple(np.zeros((layer.parts, len(t)), np.float32) for t in layer.norm)
-        self.weight_ih, self.weight_hh = torch.zeros_like(layer.p["weight_ih"]), torch.zeros_like(layer.matrix)
+        self.weight_ih, self.weight_hh = (
+            torch.zeros_like(layer.p["weight_ih"]),
+            torch.zeros_like(layer.matrix),
+        )
         self.bias_inner = torch.zeros(layer.width)
 
     def state(self) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import accumulate
 from math import isqrt
 
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from lnlib.rnn.backend import why_not_compiled
 from lnlib.rnn.cells import Cell
 
 __all__ = ["unroll"]
@@ -50,6 +52,40 @@ def unroll(
     if reverse:
         x = turn(x, sizes)
         reset = None if reset is None else turn_marks(reset, sizes)
+    outputs, state = _run(cell, x, sizes, state, reset, cells, recompute)
+    return tuple(turn(out, sizes) for out in outputs) if reverse else outputs, state
+
+
+def _run(
+    cell: Cell,
+    x: Tensor,
+    sizes: Sequence[int],
+    state: State,
+    reset: Tensor | None,
+    cells: bool,
+    recompute: bool,
+) -> tuple[State, State]:
+    """All steps, on the compiled kernels where they apply."""
+    if not why_not_compiled(cell, x, state, reset, cells):
+        from lnlib.rnn import fused  # brings numba, which takes half a second
+
+        try:
+            return fused.run(cell, x, sizes, state, recompute, partial(_plain, sizes=sizes))
+        except fused.OverflowInStatistics:
+            pass  # the plain path scales such numbers first
+    return _plain(cell, x, state, sizes, reset, cells, recompute)
+
+
+def _plain(
+    cell: Cell,
+    x: Tensor,
+    state: State,
+    sizes: Sequence[int],
+    reset: Tensor | None = None,
+    cells: bool = False,
+    recompute: bool = False,
+) -> tuple[State, State]:
+    """All steps in torch's operations: any dtype and device, differentiable any number of times."""
     chunk = isqrt(len(sizes) - 1) + 1 if recompute and torch.is_grad_enabled() else len(sizes)
     starts = range(0, len(sizes), chunk)
     groups = [list(sizes[first : first + chunk]) for first in starts]
@@ -62,8 +98,7 @@ def unroll(
             checkpoint(_steps, *arguments, use_reentrant=False) if len(groups) > 1 else _steps(*arguments)
         )
         parts.append(out)
-    outputs = parts[0] if len(parts) == 1 else tuple(map(torch.cat, zip(*parts, strict=True)))
-    return tuple(turn(out, sizes) for out in outputs) if reverse else outputs, state
+    return parts[0] if len(parts) == 1 else tuple(map(torch.cat, zip(*parts, strict=True))), state
 
 
 def _steps(
@@ -76,7 +111,7 @@ def _steps(
         projected = [cell.inputs(part, first + k) for k, part in enumerate(x.split(sizes))]
     passed: list[State] = []
     for k, n in enumerate(sizes):
-        everyone = n == len(state[0])
+        everyone = n == state[0].shape[0]
         running = state if everyone else tuple(s[:n] for s in state)
         if reset is not None:
             running = cell.restart(running, reset[k, :n])
@@ -93,8 +128,8 @@ def mask_sequences(
 
     *Source* Gal and Ghahramani, "A Theoretically Grounded Application of Dropout in RNNs" (2016).
     """
-    mask = torch.dropout(x.new_ones(len(h), x.shape[1]), rate, True)
-    masked = [part * mask[: len(part)] for part in x.split(list(sizes))]
+    mask = torch.dropout(x.new_ones(h.shape[0], x.shape[1]), rate, True)
+    masked = [part * mask[: part.shape[0]] for part in x.split(list(sizes))]
     cell = replace(cell, keep=torch.dropout(torch.ones_like(h), rate, True))
     return cell, torch.cat(masked) if masked else x
 

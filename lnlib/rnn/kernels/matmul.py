@@ -1,14 +1,15 @@
 r"""Small matrix products inside a compiled loop: $C = A P$ for a few rows of A and a matrix P packed once.
 
-A recurrence multiplies the same matrix by a few new rows at every step. P is cut into panels of `WIDTH` columns,
-each stored row after row, so that a tile of C, `ROWS` by `WIDTH`, is summed up entirely in the processor's vector
-registers: per k, load one row of the panel and `ROWS` numbers of A, and add their products. :func:`multiply` is
-ordinary Python for numba; only the tile is written in LLVM's own words, since a compiler that sees arrays keeps
-the sums in memory instead, at a quarter of the speed.
+A recurrence multiplies the same matrix by a few new rows at every step. P is cut into panels of `WIDTH`
+columns, each stored row after row, so that a tile of C, `ROWS` by `WIDTH`, is summed up entirely in the
+processor's vector registers: per k, load one row of the panel and `ROWS` numbers of A, and add their
+products. :func:`multiply` is ordinary Python for numba; only the tile is written in LLVM's own words, since
+a compiler that sees arrays keeps the sums in memory instead, at a quarter of the speed.
 """
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,7 +19,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["WIDTH", "multiply", "pack", "padded"]
+__all__ = ["OPTIONS", "compiled", "multiply", "pack", "padded", "share"]
 
 # Sums in registers: 6 x 4 vectors of 16 floats of AVX-512's 32, or 6 x 2 vectors of 8 of the 16 elsewhere.
 LANES, VECTORS = (16, 4) if llvm.get_host_cpu_features().get("avx512f") else (8, 2)
@@ -26,7 +27,10 @@ WIDTH = LANES * VECTORS
 ROWS = 6
 DEPTH = 256  # rows of a panel that stay in the first-level cache while all rows of A pass
 
-OPTIONS = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}  # NaN and infinity count
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
+}  # NaN and infinity count
 
 
 def padded(columns: int) -> int:
@@ -35,14 +39,14 @@ def padded(columns: int) -> int:
 
 
 def _tile(rows: int) -> Any:
-    """The product of so many rows of A with one panel: c[r, j] (+)= sum over k < depth of a[r, k] panel[k, j].
+    """So many rows of A times one panel: c[r, j] (+)= sum over k < depth of a[r, k] panel[k, j].
 
     Its arguments are flat arrays, each with the position of its first element and the distance between rows.
     """
     vector = ir.VectorType(ir.FloatType(), LANES)
 
     @intrinsic
-    def tile(typing, depth, a, a0, a_stride, panel, p0, c, c0, c_stride, add):  # type: ignore[no-untyped-def]
+    def tile(typing, depth, a, a0, a_stride, panel, p0, c, c0, c_stride, add):
         size = types.intp
         signature = types.void(size, a, size, size, panel, size, c, size, size, types.boolean)
 
@@ -57,7 +61,10 @@ def _tile(rows: int) -> Any:
                 return builder.gep(pointer, [builder.add(index, ir.Constant(index.type, lane))])
 
             def vectors(pointer: Any, index: Any) -> list[Any]:
-                return [builder.bitcast(at(pointer, index, LANES * v), vector.as_pointer()) for v in range(VECTORS)]
+                return [
+                    builder.bitcast(at(pointer, index, LANES * v), vector.as_pointer())
+                    for v in range(VECTORS)
+                ]
 
             def times(value: Any, k: int) -> Any:
                 return builder.mul(value, ir.Constant(value.type, k))
@@ -76,7 +83,9 @@ def _tile(rows: int) -> Any:
                 b = [builder.load(p, align=4) for p in vectors(panel, times(loop.index, WIDTH))]
                 for r in range(rows):
                     number = builder.load(at(a, builder.add(times(a_stride, r), loop.index)))
-                    lane = builder.insert_element(ir.Constant(vector, ir.Undefined), number, everywhere.type.element(0))
+                    lane = builder.insert_element(
+                        ir.Constant(vector, ir.Undefined), number, everywhere.type.element(0)
+                    )
                     copies = builder.shuffle_vector(lane, lane, everywhere)
                     for v in range(VECTORS):
                         builder.store(builder.call(fma, [copies, b[v], builder.load(sums[r][v])]), sums[r][v])
@@ -84,9 +93,7 @@ def _tile(rows: int) -> Any:
                 for v, place in enumerate(vectors(c, times(c_stride, r))):
                     total = builder.load(sums[r][v])
                     before = builder.load(place, align=4)
-                    builder.store(
-                        builder.select(add, builder.fadd(total, before), total), place, align=4
-                    )
+                    builder.store(builder.select(add, builder.fadd(total, before), total), place, align=4)
             return context.get_dummy_value()
 
         return signature, emit
@@ -98,7 +105,7 @@ _tile1, _tile2, _tile3, _tile4, _tile5, _tile6 = (_tile(rows) for rows in range(
 
 
 @njit(**OPTIONS)
-def multiply(a, first, every, last, packed, panels, c):  # type: ignore[no-untyped-def]
+def multiply(a, first, every, last, packed, panels, c):
     """Rows first, first + every, ... < last of C = A P, in the panels from panels[0] to panels[1].
 
     Args:
@@ -135,7 +142,7 @@ def multiply(a, first, every, last, packed, panels, c):  # type: ignore[no-untyp
 
 
 def pack(matrix: np.ndarray) -> np.ndarray:
-    """P, (depth, columns), as panels: (panels, depth, WIDTH) in one flat array, zeros in the last one's spare columns."""
+    """P, (depth, columns), as flat panels: (panels, depth, WIDTH), with zeros in spare columns."""
     depth, columns = matrix.shape
     panels = padded(columns) // WIDTH
     packed = np.zeros((panels, depth, WIDTH), np.float32)
@@ -143,3 +150,17 @@ def pack(matrix: np.ndarray) -> np.ndarray:
         part = matrix[:, panel * WIDTH : (panel + 1) * WIDTH]
         packed[panel, :, : part.shape[1]] = part
     return packed.reshape(-1)
+
+
+@njit(**OPTIONS)
+def share(c, part, parts):
+    """The panels of one thread, when the threads share the columns of c."""
+    panels = c.shape[1] // WIDTH
+    return panels * part // parts, panels * (part + 1) // parts
+
+
+def compiled(loop: Any) -> tuple[Any, Any]:
+    """The loop for one thread, without a thread pool, and for many; on disk each has its own name."""
+    other = FunctionType(loop.__code__, loop.__globals__, f"{loop.__name__}_parallel")
+    other.__qualname__ = other.__name__
+    return njit(cache=True, **OPTIONS)(loop), njit(cache=True, parallel=True, **OPTIONS)(other)

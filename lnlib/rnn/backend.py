@@ -1,0 +1,142 @@
+r"""Which code runs a recurrence: compiled kernels on the CPU where they apply, otherwise the plain path.
+
+=======  =================================================================  =================================
+backend  what                                                               when
+=======  =================================================================  =================================
+numba    :mod:`lnlib.rnn.kernels`: whole sequences in one compiled loop     float32 on the CPU; LSTM and GRU,
+                                                                            variants paper and released,
+                                                                            norms layer and rms, no option
+                                                                            that acts inside the loop
+torch    torch.nn's own module                                              norm "none", no such option
+plain    :mod:`lnlib.rnn.recurrence`: torch operations step by step         everything else
+=======  =================================================================  =================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import _get_current_dispatch_mode
+
+from lnlib.rnn.cells import VARIANTS, Cell, GRUCell, LSTMCell
+
+if TYPE_CHECKING:
+    from lnlib.rnn.layers import _Normalized
+
+__all__ = ["Backend", "backend", "plain", "why_not_compiled", "why_not_torch"]
+
+SMALLEST_EPS = 1e-30  # float32 holds its sum with any variance
+COMPILED = {
+    LSTMCell: {VARIANTS["LSTM"]["paper"], replace(VARIANTS["LSTM"]["released"], eps=None)},
+    GRUCell: {VARIANTS["GRU"]["paper"], replace(VARIANTS["GRU"]["released"], eps=None)},
+}
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
+
+
+class Backend(NamedTuple):
+    """The code that a network runs on, and why not on faster code."""
+
+    name: str
+    reason: str
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """Run networks on the plain path inside: to compare, to debug, or for norm "none" to differentiate twice.
+
+    >>> from lnlib.rnn import LSTM, backend, plain
+    >>> with plain():
+    ...     backend(LSTM(2, 3))
+    Backend(name='plain', reason='lnlib.rnn.plain() is active')
+    """
+    token = _plain.set(True)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
+
+
+def backend(module: _Normalized) -> Backend:
+    """What a call of this network would run on now, for an input like its parameters.
+
+    >>> backend(lnlib.LSTM(2, 3, dtype=torch.float64))
+    Backend(name='plain', reason='the weights are torch.float64; the kernels are float32')
+    """
+    if module.norm == "none":
+        reason = why_not_torch(module)
+        return (
+            Backend("plain", reason) if reason else Backend("torch", "without a norm this is torch.nn's own")
+        )
+    cell = module._cell("_l0")
+    if module.variational_dropout and module.training:
+        cell = replace(cell, keep=cell.p["weight_hh"][:1])
+    reason = why_not_compiled(cell, cell.p["weight_ih"], (cell.p["weight_hh"],))
+    return Backend("plain", reason) if reason else Backend("numba", "float32 on the CPU")
+
+
+def why_not_torch(module: _Normalized) -> str:
+    """Why a network without a norm cannot be left to torch.nn; "" if it can."""
+    if module.zoneout or module.recurrent_dropout or module.variational_dropout:
+        return "zoneout and dropout inside the loop are the plain path's"
+    if module.memory == "recompute":
+        return "torch.nn keeps everything for the backward pass"
+    return _outside()
+
+
+def why_not_compiled(
+    cell: Cell, x: Tensor, state: tuple[Tensor, ...], reset: Tensor | None = None, cells: bool = False
+) -> str:
+    """Why the compiled kernels do not apply; "" if they do."""
+    variants = COMPILED.get(type(cell), ())
+    if cell.norm not in ("layer", "rms") or replace(cell.variant, eps=None) not in variants:
+        return "the kernels are for LSTM and GRU, variants paper and released, norms layer and rms"
+    if (
+        cell.zoneout
+        or cell.drop
+        or cell.keep is not None
+        or reset is not None
+        or cells
+        or "weight_hr" in cell.p
+    ):
+        return "proj_size, zoneout, dropout inside the loop, reset and return_cells are the plain path's"
+    if cell.eps < SMALLEST_EPS:
+        return f"eps is {cell.eps}; the kernels need {SMALLEST_EPS} or more"
+    for tensor in (x, *state, *cell.p.values()):
+        if tensor.dtype != torch.float32 or not tensor.is_cpu:
+            where = tensor.device if not tensor.is_cpu else tensor.dtype
+            return f"the weights are {where}; the kernels are float32" + (
+                "" if tensor.is_cpu else " on the CPU"
+            )
+        if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
+            return f"the kernels take plain tensors, not a {type(tensor).__name__} of layout {tensor.layout}"
+    if not _numba():
+        return "numba is not installed: pip install 'lnlib[fast]'"
+    return _outside()
+
+
+@cache
+def _numba() -> bool:
+    return find_spec("numba") is not None
+
+
+def _outside() -> str:
+    """What in the surroundings needs to see every operation; "" for nothing."""
+    if _plain.get():
+        return "lnlib.rnn.plain() is active"
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or torch.onnx.is_in_onnx_export():
+        return "torch is compiling, tracing or exporting"
+    if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
+        return "a transform of torch.func or forward-mode differentiation is active"
+    if torch._C._is_any_autocast_enabled():
+        return "autocast is active"
+    if _get_current_dispatch_mode() is not None:
+        return "a torch dispatch mode is active"
+    return ""
