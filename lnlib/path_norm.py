@@ -1,0 +1,110 @@
+r"""The path norm of a rectifier network: a size of its weights that no re-scaling of its units changes.
+
+A unit of a ReLU network may multiply its incoming weights and bias by any $c > 0$ and divide its outgoing
+weights by it: the network computes the same. Sums of squared weights change. The path norm sums over paths
+from an input to an output, on each of which c and 1/c meet.
+
+A network is a list of layers (W, b); ReLU follows every layer but the last. A bias is the weight of a path
+that starts in a unit which is always 1.
+
+*Source* Section 4's reference: Neyshabur, Salakhutdinov, Srebro, "Path-SGD" (2015).
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+__all__ = ["Layer", "forward", "path_curvature", "path_norm", "rescale"]
+
+Layer = tuple[Float[Tensor, "_ _"], Float[Tensor, " _"]]  # (H, D) and (H,), each layer its own
+
+
+def forward(layers: Sequence[Layer], x: Float[Tensor, "N D"]) -> Float[Tensor, "N K"]:
+    r"""The network: $h \leftarrow \max(0, Wh + b)$ layer by layer, the last without max.
+
+    >>> one, two = torch.eye(2), torch.zeros(2)
+    >>> forward([(one, two), (-one, two)], torch.tensor([[1.0, -1.0]]))
+    tensor([[-1.,  0.]])
+    """
+    for W, b in layers[:-1]:
+        x = torch.relu(x @ W.T + b)
+    W, b = layers[-1]
+    return x @ W.T + b
+
+
+def path_norm(layers: Sequence[Layer]) -> Float[Tensor, ""]:
+    r"""Square root of the sum over all paths of the product of the squared weights on the path.
+
+    $\phi = \Big(\sum_{\text{paths}}\prod_{e\in\text{path}} w_e^2\Big)^{1/2}$, by one pass of ones through the
+    squared weights.
+
+    *Source* Neyshabur et al. (2015), with p = 2.
+
+    Raises:
+        ValueError: no layers, or layers that do not fit each other.
+
+    >>> W, b = torch.tensor([[1.0, 2.0]]), torch.zeros(1)
+    >>> path_norm([(W, b), (torch.tensor([[3.0]]), b)])  # paths 1 * 3 and 2 * 3
+    tensor(6.7082)
+    """
+    _check(layers)
+    return _reaching(layers)[-1].sum().sqrt()
+
+
+def path_curvature(layers: Sequence[Layer]) -> list[Layer]:
+    r"""How strongly each weight enters: $\kappa_e = \tfrac12\,\partial^2\phi^2/\partial w_e^2$.
+
+    It is the sum, over the paths through the weight, of the squares of their other weights. Path-SGD divides
+    each gradient by it, and so takes a step that commutes with re-scaling.
+
+    *Source* Neyshabur et al. (2015), the update of Path-SGD.
+    """
+    _check(layers)
+    reaching = _reaching(layers)
+    onward = torch.ones_like(layers[-1][1])  # from a unit's output to the network's outputs
+    found: list[Layer] = []
+    for (W, b), below in zip(reversed(layers), reversed(reaching[:-1]), strict=True):
+        found.append((torch.outer(onward, below), onward.expand_as(b).clone()))
+        onward = W.square().T @ onward
+    return found[::-1]
+
+
+def rescale(layers: Sequence[Layer], factors: Sequence[Float[Tensor, " _"]]) -> list[Layer]:
+    """The same function: what enters a hidden unit times its factor, what leaves it divided by it.
+
+    Args:
+        layers: the network.
+        factors: positive numbers, one vector a hidden layer.
+
+    Raises:
+        ValueError: a factor that is not positive (ReLU does not commute with it), or not one vector a layer.
+    """
+    _check(layers)
+    if len(factors) != len(layers) - 1:
+        raise ValueError(f"{len(layers) - 1} hidden layers need as many vectors, got {len(factors)}")
+    for c in factors:
+        if not bool((c > 0).all()):
+            raise ValueError(f"ReLU commutes with positive factors only; the least is {float(c.min())}")
+    ones = [torch.ones_like(layers[0][0][0]), *factors, torch.ones_like(layers[-1][1])]
+    return [(W * ones[k + 1].unsqueeze(1) / ones[k], b * ones[k + 1]) for k, (W, b) in enumerate(layers)]
+
+
+def _reaching(layers: Sequence[Layer]) -> list[Tensor]:
+    """Sums of squared products over the paths that end in each unit: of the inputs, then of each layer."""
+    sums = [torch.ones_like(layers[0][0][0])]
+    for W, b in layers:
+        sums.append(W.square() @ sums[-1] + b.square())
+    return sums
+
+
+def _check(layers: Sequence[Layer]) -> None:
+    if not layers:
+        raise ValueError("the network has no layers; give at least one (W, b)")
+    for k, ((W, _), (V, _)) in enumerate(pairwise(layers)):
+        if V.shape[1] != W.shape[0]:
+            raise ValueError(
+                f"layer {k} has {W.shape[0]} units and the next takes {V.shape[1]} inputs; make them equal"
+            )
