@@ -1,0 +1,175 @@
+r"""Section 3.1, measured: networks that read images row by row, in streams as long as one likes.
+
+A stream is one image after the other, a row of pixels a step, and at the last row of each image the network
+names its digit. So a sequence of any length is real data with many answers in it, and the task is the same at
+any length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+from lnlib.data import Images
+from lnlib.data.images import Part
+from lnlib.rnn import RNN
+from lnlib.rnn.diagnostics import lyapunov, trace
+from lnlib.training import fit, generators
+
+__all__ = ["Reader", "Run", "Streams", "drift", "growth", "measure", "reader", "train"]
+
+NO_ANSWER = -100  # the target of a step at which no image ends: torch's cross entropy leaves it out
+EDGES = (8, 50, 100, 200, 500, 1000, 2000, 5000)  # steps between which answers are counted
+
+
+class Streams:
+    """Streams of one part of a data set, pixels scaled to mean 0 and standard deviation 1 over all of them.
+
+    >>> from lnlib import data
+    >>> x, y = Streams(data.load("digits"), "test").draw(20, 3, torch.Generator().manual_seed(0))
+    >>> x.shape, (y[:, 0] >= 0).nonzero().flatten().tolist()
+    (torch.Size([20, 3, 8]), [7, 15])
+    """
+
+    def __init__(self, images: Images, part: Part) -> None:
+        pixels, labels = images.flat(part)
+        reference, _ = images.flat("train")
+        self.side = images.train_x.shape[1]
+        scaled = torch.from_numpy((pixels - reference.mean()) / reference.std())
+        self.images, self.labels = scaled.unflatten(1, (self.side, -1)), torch.from_numpy(labels)
+
+    def draw(
+        self, steps: int, cases: int, generator: torch.Generator, *, anywhere: bool = False
+    ) -> tuple[Float[Tensor, "T N D"], Int64[Tensor, "T N"]]:
+        """Rows, and what to answer at each; beginning with an image's first row, or with any row."""
+        chosen = torch.randint(len(self.images), (steps // self.side + 2, cases), generator=generator)
+        x = self.images[chosen].transpose(1, 2).flatten(0, 1)
+        y = torch.full((len(chosen), self.side, cases), NO_ANSWER)
+        y[:, -1] = self.labels[chosen]
+        first = torch.randint(self.side if anywhere else 1, (cases,), generator=generator)
+        at = first + torch.arange(steps).unsqueeze(1)
+        return x[at, torch.arange(cases)], y.flatten(0, 1).gather(0, at)
+
+    def batches(
+        self, steps: int, cases: int, generator: torch.Generator, *, anywhere: bool = False
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Draws without end."""
+        while True:
+            yield self.draw(steps, cases, generator, anywhere=anywhere)
+
+
+class Reader(nn.Module):
+    """A recurrent network, and a linear map from its state to ten digits."""
+
+    def __init__(self, rnn: RNN) -> None:
+        super().__init__()
+        self.rnn, self.readout = rnn, nn.Linear(rnn.hidden_size, 10)
+
+    def forward(self, x: Float[Tensor, "T N D"]) -> Float[Tensor, "T N 10"]:
+        return self.readout(self.rnn(x)[0])
+
+
+def reader(norm: str, factor: float, seed: int, *, width: int = 8, units: int = 64, **options: Any) -> Reader:
+    r"""A network at its start: $W_{hh}$ the factor times a rotation, $W_{xh}$ of variance 1/D, biases 0.
+
+    A rotation keeps every length, so the factor is what $W_{hh}$ alone does to a state in one step. Networks
+    of one seed have the same rotation and the same $W_{xh}$, whatever norm and factor.
+    """
+    rnn, (generator, _) = RNN(width, units, norm=norm, **options), generators(seed)
+    model = Reader(rnn)
+    with torch.no_grad():
+        nn.init.orthogonal_(rnn.all_weights[0][1], factor, generator=generator)
+        nn.init.normal_(rnn.all_weights[0][0], std=width**-0.5, generator=generator)
+        nn.init.normal_(model.readout.weight, std=units**-0.5, generator=generator)
+        for name, value in model.named_parameters():
+            if "bias" in name:
+                value.zero_()
+    return model
+
+
+def loss(logits: Float[Tensor, "T N 10"], y: Int64[Tensor, "T N"]) -> Float[Tensor, ""]:
+    """Mean negative log likelihood of the digits, over the steps at which one ends."""
+    return F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index=NO_ANSWER)
+
+
+def train(
+    images: Images,
+    norm: str,
+    factor: float,
+    seed: int,
+    *,
+    steps: int = 50,
+    updates: int = 200,
+    anywhere: bool = False,
+    **options: Any,
+) -> Reader:
+    """A network trained on streams of so many steps, 32 at a time, by Adam at 0.003, no gradient clipped."""
+    streams = Streams(images, "train")
+    model = reader(norm, factor, seed, width=streams.images.shape[2], **options)
+    batches = streams.batches(steps, 32, generators(seed)[1], anywhere=anywhere)
+    adam = torch.optim.Adam(model.parameters(), 3e-3)
+    fit(model, batches, loss, adam, updates=updates, device="cpu", every=updates)
+    return model.eval()
+
+
+def growth(model: Reader, x: Float[Tensor, "T N D"]) -> float:
+    """Largest Lyapunov exponent, mean over the streams: by how many nats a step gradients grow."""
+    return float(lyapunov(model.rnn, x, skip=len(x) // 3).mean())
+
+
+def drift(model: Reader, x: Float[Tensor, "T N D"], after: int = 10) -> float:
+    """By how many nats a step the spread of the summed inputs grows, by least squares, after some steps."""
+    level = trace(model.rnn, x).std.log().mean(1)[after:]
+    step = torch.arange(len(level), dtype=level.dtype)
+    centered = step - step.mean()
+    return float(centered @ level / centered.square().sum())
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trained network: its exponent before and after, and the percentage of right answers by step."""
+
+    norm: str
+    factor: float
+    seed: int
+    growth: tuple[float, float]
+    right: list[float]  # between two EDGES each
+    beyond: float  # after as many steps as in training, all together
+
+
+def measure(
+    images: Images,
+    norm: str,
+    factor: float,
+    seed: int,
+    *,
+    length: int = 200,
+    steps: int = 50,
+    updates: int = 200,
+    anywhere: bool = False,
+    **options: Any,
+) -> Run:
+    """Train a network as :func:`train` does, and test it on 50 streams of another length.
+
+    The first image is not counted: no other went before it, which makes it easier to read.
+    """
+    test, width = Streams(images, "test"), images.train_x.shape[2]
+    probe, _ = test.draw(90, 8, torch.Generator().manual_seed(1), anywhere=True)
+    before = growth(reader(norm, factor, seed, width=width, **options), probe)
+    model = train(images, norm, factor, seed, steps=steps, updates=updates, anywhere=anywhere, **options)
+    x, y = test.draw(length, 50, torch.Generator().manual_seed(2), anywhere=anywhere)
+    with torch.no_grad():
+        right = model(x).argmax(2) == y
+
+    def percent(a: int, b: int) -> float:
+        return 100 * float(right[a:b][y[a:b] != NO_ANSWER].float().mean())
+
+    spans = [percent(a, b) for a, b in pairwise(EDGES) if b <= length]
+    return Run(norm, factor, seed, (before, growth(model, probe)), spans, percent(steps, length))
