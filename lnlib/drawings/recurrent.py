@@ -23,9 +23,9 @@ NAMES = {"none": "plain", "layer": "layer norm", "batch": "batch norm"}
 
 
 def drift(linear: Mapping[str, Sequence[float]], measured: Mapping[str, Sequence[float]]) -> Figure:
-    """Size by step: linear recurrences, and the summed inputs of networks that read. Names at the lines' ends.
+    """Size by step: linear recurrences, and the summed inputs of networks that read.
 
-    Names that begin with "layer norm" or "ReLU" have a look of their own.
+    Names stand at the lines' ends; those that begin with "layer" or "ReLU" have a look of their own.
     """
     fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.4))
     for ax, lines in zip(axes, (linear, measured), strict=True):
@@ -46,7 +46,7 @@ def gradients(
     factors: Sequence[float],
     growth: Mapping[str, np.ndarray],
 ) -> Figure:
-    """The gradient against lag at two factors; and its growth a step against the factor, dots for the seeds."""
+    """The gradient against lag at two factors; its growth a step against the factor, dots for seeds."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.6))
     for (norm, factor), values in by_lag.items():
         left.semilogy(values, color=plots.COLORS[norm], ls=plots.LINES[norm])
@@ -57,12 +57,12 @@ def gradients(
                 name, (at, values[at]), (4, -12 if below else 6), textcoords="offset points", size=9
             )
     left.set(xlabel="lag (steps)", title=r"gradient $\|\partial h^T/\partial x^{T-k}\|$")
-    looks = {"none": ("none", NONE, ":"), "layer": ("layer", LAYER, "-"), "separate": ("layer", LAYER, "--")}
+    looks = {"none": (NONE, ":"), "layer": (LAYER, "-"), "separate": (LAYER, "--")}
     labels = {"none": "plain", "layer": "layer norm, Eq. (4)", "separate": "layer norm, separate"}
-    for name, values in growth.items():
-        _, color, ls = looks[name]
-        right.semilogx(factors, values.mean(0), color=color, ls=ls, label=labels[name])
-        right.semilogx(factors, values.T, ".", color=color, ms=4, alpha=0.6, mew=0)
+    for name, table in growth.items():
+        color, ls = looks[name]
+        right.semilogx(factors, table.mean(0), color=color, ls=ls, label=labels[name])
+        right.semilogx(factors, table.T, ".", color=color, ms=4, alpha=0.6, mew=0)
     right.axhline(0, color=INK, lw=0.8)
     right.set_xticks(factors, [f"{f:g}" for f in factors])
     right.xaxis.set_minor_locator(NullLocator())
