@@ -5,8 +5,10 @@ biases act, which cell is carried to the next step, and in $\epsilon$. *Source* 
 
 >>> from lnlib.rnn import LSTM
 >>> theirs = IMPLEMENTATIONS["tf_addons"]
->>> theirs.normalized, theirs.carried, theirs.settings
-('each projection, all gates', 'normalized', {'variant': 'normalized_state', 'eps': 0.001, 'forget_bias': 1.0})
+>>> theirs.normalized, theirs.carried
+('each projection, all gates', 'normalized')
+>>> theirs.settings
+{'variant': 'normalized_state', 'eps': 0.001, 'forget_bias': 1.0}
 >>> lstm = LSTM(5, 4, **theirs.settings)
 """
 

@@ -1,9 +1,7 @@
 """The ways in which `lnlib.rnn` computes: what it chooses by itself, and the plain loop over time."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 
-import lnlib.rnn
+from lnlib.rnn import plain
 
-plain: Callable[[], AbstractContextManager[None]] = getattr(lnlib.rnn, "plain", nullcontext)
 PATHS = {"chosen": nullcontext, "plain": plain}
