@@ -124,7 +124,7 @@ class Cell:
     def recurrent(self, h: Float[Tensor, "N R"], t: int = 0) -> Float[Tensor, "N G"]:
         """The state's side of the gates."""
         if self.keep is not None:
-            h = h * self.keep[: len(h)]
+            h = h * self.keep[: h.shape[0]]
         return self._side("hh", "bias_inner_hh", h, t)
 
     def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...], t: int = 0) -> tuple[Tensor, ...]:
@@ -239,7 +239,7 @@ class LSTMCell(Cell):
 
     def update(self, x: Tensor, state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
         h, c = state
-        i, f, g, o = self.joint(x + self.recurrent(h, t), t).chunk(4, -1)
+        i, f, g, o = self.joint(x + self.recurrent(h, t), t).split([c.shape[-1]] * 4, -1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * self.candidate(g)
         shown = c
         if self.variant.cell != "raw":
@@ -264,6 +264,6 @@ class GRUCell(Cell):
         (h,) = state
         u, H = self.recurrent(h, t), h.shape[-1]
         (x_rz, x_n), (u_rz, u_n) = (side.split([2 * H, H], -1) for side in (x, u))
-        r, z = torch.sigmoid(self.joint(x_rz + u_rz, t, (2,), slice(0, 2 * H))).chunk(2, -1)
+        r, z = torch.sigmoid(self.joint(x_rz + u_rz, t, (2,), slice(0, 2 * H))).split([H, H], -1)
         n = self.candidate(self.joint(x_n + r * u_n, t, (1,), slice(2 * H, 3 * H)))
         return (h + z * (n - h),) if self.variant.keeps == "new" else (n + z * (h - n),)

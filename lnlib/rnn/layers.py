@@ -34,7 +34,7 @@ from lnlib.rnn import options, statistics
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of
 from lnlib.rnn.convert import load_released, load_torch
 from lnlib.rnn.forms import Form, given_state
-from lnlib.rnn.recurrence import mask_sequences, unroll
+from lnlib.rnn.stack import run_layers
 from lnlib.rnn.statistics import StepStatistics
 
 __all__ = ["GRU", "LSTM", "RNN"]
@@ -136,6 +136,15 @@ class _Normalized(nn.RNNBase):
         if self.norm == "batch":
             statistics.reset(self)
 
+    def _apply(self, fn: Any, recurse: bool = True) -> _Normalized:
+        """Move or convert; but batch norm's statistics, squares of large numbers, keep 32 bits at least."""
+        wide = {name: buffer for name, buffer in self.named_buffers() if name.startswith("running")}
+        super()._apply(fn, recurse)
+        for name, buffer in wide.items():
+            now = self.get_buffer(name)
+            setattr(self, name, now if now.dtype.itemsize >= 4 else buffer.to(now.device))
+        return self
+
     def flatten_parameters(self) -> None:
         """Nothing to do: the loop reads the parameters where they are."""
 
@@ -194,9 +203,8 @@ class _Normalized(nn.RNNBase):
         state = self._initial(x, sizes, hx, form.unbatched)
         self.check_forward_args(x, state if len(state) > 1 else state[0], sizes)  # type: ignore[arg-type]
         options.check_call(self.mode, self.norm, reset, return_cells)
-        outputs, state = self._layers(
-            form.rows(x), form.sizes, form.sort(state), form.marks(reset), return_cells
-        )
+        rows, state, marks = form.rows(x), form.sort(state), form.marks(reset)
+        outputs, state = run_layers(self, rows, form.sizes, state, marks, return_cells)
         output, *rest = map(form.output, outputs)
         state = form.unsort(state)
         return output, state if len(state) > 1 else state[0], *rest
@@ -217,37 +225,6 @@ class _Normalized(nn.RNNBase):
                 for rows, shape in zip(learned, shapes, strict=True)
             )
         return given_state(hx, x, self.mode == "LSTM", batch_sizes is not None, unbatched)
-
-    def _layers(
-        self, x: Tensor, sizes: list[int], state: tuple[Tensor, ...], reset: Tensor | None, cells: bool
-    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        """Outputs, and with `cells` the cells, of the last layer; the last states of all."""
-        if self.norm == "batch" and self.training:
-            statistics.check_cases(sizes)
-        used: list[StepStatistics] = []
-        final: list[tuple[Tensor, ...]] = []
-        for index, suffix in enumerate(self._suffixes()):
-            direction = index % (1 + self.bidirectional)
-            if direction == 0:
-                x = nn.functional.dropout(x, self.dropout if index else 0.0, self.training)
-                sides: list[tuple[Tensor, ...]] = []
-            cell, start = self._cell(suffix), tuple(s[index] for s in state)
-            seen = x
-            if self.variational_dropout and self.training:
-                cell, seen = mask_sequences(cell, x, sizes, start[0], self.variational_dropout)
-            again = self.memory == "recompute"
-            out, last = unroll(
-                cell, seen, sizes, start, direction == 1, reset=reset, cells=cells, recompute=again
-            )
-            sides.append(out)
-            final.append(last)
-            used += [cell.statistics] if cell.statistics else []
-            if direction == self.bidirectional:
-                outputs = tuple(torch.cat(parts, -1) for parts in zip(*sides, strict=True))
-                x = outputs[0]
-        if self.norm == "batch" and self.training:
-            statistics.track(self, used, sizes)
-        return outputs, tuple(torch.stack(s) for s in zip(*final, strict=True))
 
 
 class RNN(_Normalized, nn.RNN):

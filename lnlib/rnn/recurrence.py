@@ -3,7 +3,6 @@ r"""The loop over time: one layer, one direction, all sequences of a batch, what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from math import isqrt
@@ -119,19 +118,6 @@ def _steps(
         passed.append(new[: 1 + cells])
         state = new if everyone else tuple(torch.cat([a, s[n:]]) for a, s in zip(new, state, strict=True))
     return tuple(map(torch.cat, zip(*passed, strict=True))), state
-
-
-def mask_sequences(
-    cell: Cell, x: Float[Tensor, "M D"], sizes: Sequence[int], h: Float[Tensor, "N R"], rate: float
-) -> tuple[Cell, Float[Tensor, "M D"]]:
-    """Drop entries of the inputs, and of the state on its way to the gates: one mask a sequence.
-
-    *Source* Gal and Ghahramani, "A Theoretically Grounded Application of Dropout in RNNs" (2016).
-    """
-    mask = torch.dropout(x.new_ones(h.shape[0], x.shape[1]), rate, True)
-    masked = [part * mask[: part.shape[0]] for part in x.split(list(sizes))]
-    cell = replace(cell, keep=torch.dropout(torch.ones_like(h), rate, True))
-    return cell, torch.cat(masked) if masked else x
 
 
 def turn(x: Float[Tensor, "M _"], sizes: Sequence[int]) -> Float[Tensor, "M _"]:

@@ -85,7 +85,7 @@ class StepStatistics:
     ) -> Float[Tensor, "N G"]:
         """Normalize the units `first`, `first` + 1, ... at step t, counted from 0."""
         if self.training:
-            if len(a):
+            if a.shape[0]:
                 with torch.no_grad():
                     var, mean = torch.var_mean(widen(a), 0)
                 self._seen[side, t, first] = mean, var

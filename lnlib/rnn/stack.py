@@ -1,0 +1,77 @@
+"""From layer to layer: what each reads, drops and hands on; both directions of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from lnlib.rnn import statistics
+from lnlib.rnn.cells import Cell
+from lnlib.rnn.recurrence import unroll
+
+if TYPE_CHECKING:
+    from lnlib.rnn.layers import _Normalized
+
+__all__ = ["run_layers"]
+
+State = tuple[Tensor, ...]
+
+
+def run_layers(
+    module: _Normalized,
+    x: Float[Tensor, "M D"],
+    sizes: Sequence[int],
+    state: tuple[Float[Tensor, "layers N _"], ...],
+    reset: Bool[Tensor, "T N"] | None = None,
+    cells: bool = False,
+) -> tuple[State, State]:
+    """Run all layers over sequences sorted by length, laid out as for :func:`lnlib.rnn.recurrence.unroll`.
+
+    Returns:
+        The last layer's outputs, alone or with its cells; and the last states of all layers.
+    """
+    train_by_batch = module.norm == "batch" and module.training
+    if train_by_batch:
+        statistics.check_cases(sizes)
+    used: list[statistics.StepStatistics] = []
+    final: list[State] = []
+    sides: list[State] = []  # of one layer
+    outputs: State = (x,)
+    for index, suffix in enumerate(module._suffixes()):
+        backward = index % (1 + module.bidirectional) == 1
+        if not backward:
+            x, sides = (
+                nn.functional.dropout(outputs[0], module.dropout if index else 0.0, module.training),
+                [],
+            )
+        cell, seen, start = module._cell(suffix), x, tuple(s[index] for s in state)
+        if module.variational_dropout and module.training:
+            cell, seen = mask_sequences(cell, x, sizes, start[0], module.variational_dropout)
+        recompute = module.memory == "recompute"
+        out, last = unroll(cell, seen, sizes, start, backward, reset=reset, cells=cells, recompute=recompute)
+        sides.append(out)
+        final.append(last)
+        used += [cell.statistics] if cell.statistics else []
+        if backward or not module.bidirectional:
+            outputs = tuple(torch.cat(parts, -1) for parts in zip(*sides, strict=True))
+    if train_by_batch:
+        statistics.track(module, used, sizes)
+    return outputs, tuple(torch.stack(s) for s in zip(*final, strict=True))
+
+
+def mask_sequences(
+    cell: Cell, x: Float[Tensor, "M D"], sizes: Sequence[int], h: Float[Tensor, "N R"], rate: float
+) -> tuple[Cell, Float[Tensor, "M D"]]:
+    """Drop entries of the inputs, and of the state on its way to the gates: one mask a sequence.
+
+    *Source* Gal and Ghahramani, "A Theoretically Grounded Application of Dropout in RNNs" (2016).
+    """
+    mask = torch.dropout(x.new_ones(h.shape[0], x.shape[1]), rate, True)
+    masked = [part * mask[: part.shape[0]] for part in x.split(list(sizes))]
+    cell = replace(cell, keep=torch.dropout(torch.ones_like(h), rate, True))
+    return cell, torch.cat(masked) if masked else x
