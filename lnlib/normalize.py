@@ -245,7 +245,7 @@ def rms_norm(
         out = x * rstd
     else:
         d, eps_scaled = rescale(x, [-1], eps)
-        out = over_root(d, d.square().mean(-1, keepdim=True) + eps_scaled)
+        out = over_root(d, d.square().sum(-1, keepdim=True) / d.shape[-1] + eps_scaled)
     return affine(out, gain, None, -1).to(a.dtype).movedim(-1, dim)
 
 

@@ -45,6 +45,8 @@ def standardize_rows(a: Tensor, gain: Tensor | None, bias: Tensor | None, eps: f
         out, mean, rstd = torch.native_layer_norm(x, a.shape[-1:], gain, bias, eps)
         if is_accurate(rstd, eps, mean):
             return out
+    if torch.onnx.is_in_onnx_export():  # ONNX has one operation for it
+        return torch.layer_norm(widen(a), a.shape[-1:], gain, bias, eps)
     return affine(standardize(widen(a), [-1], eps), gain, bias, -1)
 
 
@@ -78,6 +80,8 @@ def rescale(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor]:
     number within 2**-reach and 2**reach is normal, and so is that of its last bit. Numbers far below
     sqrt(eps) may underflow, since eps is what their squares are added to.
     """
+    if torch.onnx.is_in_onnx_export():  # ONNX has no frexp
+        return x, x.new_tensor(eps)
     reach = _reach(x.dtype)
     limit = 4 * reach - 2  # of the exponent of a number whose reciprocal is normal too
     peak = x.detach().amax(dims, keepdim=True).maximum(-x.detach().amin(dims, keepdim=True))
