@@ -1,0 +1,201 @@
+r"""The supplement's cells in their first updates: networks that read an image row by row, from any start.
+
+The images come as sequences, a row of pixels a step, and the last state names the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from lnlib import rnn
+from lnlib.data import Images
+from lnlib.data.images import Part
+from lnlib.training import generators, minibatches, torch_threads
+
+__all__ = [
+    "GATES",
+    "Run",
+    "bias_gradient",
+    "blank_rows",
+    "learn",
+    "runs",
+    "sequences",
+    "standardized",
+    "started",
+]
+
+GATES = {"LSTM": ("i", "f", "g", "o"), "GRU": ("r", "z", "n")}  # in torch's order
+Network = rnn.RNN | rnn.LSTM | rnn.GRU
+Cases = tuple[Float[Tensor, "N T D"], Int[Tensor, " N"]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What training did: the loss of each update, how far the gains of each gate got, the test error in %."""
+
+    loss: Float[np.ndarray, " updates"]
+    moved: dict[str, Float[np.ndarray, " updates"]]
+    error: float
+
+
+def started(
+    kind: type[Network],
+    width: int,
+    units: int,
+    seed: int,
+    *,
+    gain: float = 1.0,
+    bias: float = 0.0,
+    spread: float = 0.0,
+    dtype: torch.dtype = torch.float64,
+) -> Network:
+    """A layer-normalized network at a start of one's choice.
+
+    Args:
+        kind: the class.
+        width, units: of the input and of the state.
+        seed: of the weights, drawn as torch does, and of the spread.
+        gain, bias: of all normalizations; 0 and 1 are the supplement's.
+        spread: standard deviation of what is added to each gain.
+    """
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        network = kind(width, units, dtype=dtype)
+        with torch.no_grad():
+            for name, value in network.named_parameters():
+                if name.startswith("gain"):
+                    value.fill_(gain).add_(spread * torch.randn_like(value))
+                elif name.startswith("bias"):
+                    value.fill_(bias)
+    return network
+
+
+def learn(
+    network: Network,
+    train: Cases,
+    test: Cases,
+    *,
+    seed: int,
+    updates: int,
+    rate: float = 0.01,
+    batch: int = 64,
+    clip: float | None = None,
+) -> Run:
+    """Train with Adam on the last state of each sequence; stops at a loss that is not a number.
+
+    Args:
+        network: changed in place; its readout, 10 classes, is drawn from the seed.
+        train, test: sequences and labels.
+        rate: Adam's.
+        clip: largest norm of the gradient of all parameters; none if left out.
+
+    Returns:
+        The run; where it stopped early, its losses end in NaN.
+    """
+    draw, order = generators(seed)
+    dtype = _value(network, "weight_hh_l0").dtype
+    weight = torch.randn(10, network.hidden_size, generator=draw, dtype=dtype) / network.hidden_size**0.5
+    readout = [weight.requires_grad_(), torch.zeros(10, dtype=dtype, requires_grad=True)]
+    parameters = [*network.parameters(), *readout]
+    optimizer = torch.optim.Adam(parameters, lr=rate)
+    first, losses, moved = _gains(network), [], []
+    batches = minibatches(*train, batch, order)
+
+    def logits(x: Tensor) -> Tensor:
+        return network(x.to(dtype).transpose(0, 1))[0][-1] @ readout[0].mT + readout[1]
+
+    with torch_threads(1):
+        for _ in range(updates):
+            x, y = next(batches)
+            loss = cross_entropy(logits(x), y)
+            losses.append(float(loss.detach()))
+            moved.append({k: float((v - first[k]).abs().max()) for k, v in _gains(network).items()})
+            if not np.isfinite(losses[-1]):
+                break
+            optimizer.zero_grad()
+            loss.backward()
+            if clip is not None:
+                nn.utils.clip_grad_norm_(parameters, clip)
+            optimizer.step()
+        with torch.no_grad():
+            wrong = (logits(test[0]).argmax(1) != test[1]).double().mean()
+    return Run(np.array(losses), {k: np.array([m[k] for m in moved]) for k in first}, 100 * float(wrong))
+
+
+def runs(
+    kind: type[Network],
+    train: Cases,
+    test: Cases,
+    seeds: Iterable[int],
+    *,
+    units: int,
+    start: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> list[Run]:
+    """`learn` with these options from each seed's `started` network."""
+    width = train[0].shape[2]
+    return [
+        learn(started(kind, width, units, seed, **(start or {})), train, test, seed=seed, **options)
+        for seed in seeds
+    ]
+
+
+def sequences(images: Images, part: Part) -> Cases:
+    """The images as sequences of their rows, and their labels."""
+    pixels, labels = images.flat(part)
+    return torch.from_numpy(pixels).unflatten(1, (images.train_x.shape[1], -1)), torch.from_numpy(labels)
+
+
+def standardized(cases: Cases, reference: Float[Tensor, "M T D"]) -> Cases:
+    """The sequences less the mean of all numbers of the reference, by their standard deviation."""
+    return (cases[0] - reference.mean()) / reference.std(), cases[1]
+
+
+def bias_gradient(network: nn.RNNBase, x: Float[Tensor, "T D"], blank: int) -> float:
+    """Largest gradient of a bias by a weighted sum of the last output, with steps of zeros before the input.
+
+    Args:
+        network: of one layer.
+        x: what follows the zeros.
+        blank: how many steps of zeros.
+    """
+    network.zero_grad()
+    out, _ = network(torch.cat([x.new_zeros(blank, x.shape[1]), x]))
+    (out[-1] * torch.linspace(-1, 1, out.shape[1], dtype=x.dtype)).sum().backward()
+    return max(
+        float(v.grad.abs().max())
+        for k, v in network.named_parameters()
+        if k.startswith("bias") and v.grad is not None
+    )
+
+
+def blank_rows(x: Float[Tensor, "N T D"]) -> Int[Tensor, " N"]:
+    """How many rows of zeros each sequence begins with.
+
+    >>> blank_rows(torch.tensor([[[0.0], [0.0], [1.0]], [[1.0], [0.0], [0.0]]]))
+    tensor([2, 0])
+    """
+    return (x == 0).all(2).long().cumprod(1).sum(1)
+
+
+def _gains(network: Network) -> dict[str, Tensor]:
+    """The gains by gate, of both projections together, and the cell's."""
+    names = GATES[network.mode]
+    both = (_value(network, "gain_ih_l0"), _value(network, "gain_hh_l0"))
+    parts = zip(names, *(gain.chunk(len(names)) for gain in both), strict=True)
+    found = {name: torch.cat(pair) for name, *pair in parts}
+    if network.mode == "LSTM":
+        found["cell"] = _value(network, "gain_cell_l0").clone()
+    return found
+
+
+def _value(network: Network, name: str) -> Tensor:
+    return network.get_parameter(name).detach()

@@ -1,0 +1,193 @@
+r"""The supplement's cells as functions of their letters: held against a module, and counted by direction.
+
+A cell in print is a function `run(p, X)`: from the letters by name, such as `W_h`, and the inputs of all
+steps to the outputs of all steps. The states before the first step, `h_0` and `c_0`, count as letters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+__all__ = ["autograd", "bare", "by_letter", "compare", "forward", "gru", "gru_names", "letters", "rank"]
+
+Letters = Mapping[str, np.ndarray]
+Run = Callable[[Letters, np.ndarray], np.ndarray]
+Names = Callable[[Letters], Mapping[str, Tensor]]
+
+
+def letters(kind: str, H: int, D: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Random letters of Eqs. (20)-(22), of an "LSTM", or of Eqs. (26)-(28), of a "GRU".
+
+    >>> letters("GRU", 3, 2, np.random.default_rng(0))["W_h"].shape
+    (6, 3)
+    """
+    G = 4 * H if kind == "LSTM" else 2 * H
+    shapes: dict[str, tuple[int, ...]] = {"W_h": (G, H), "W_x": (G, D), "h_0": (H,)}
+    shapes |= {"c_0": (H,), "b": (G,)} if kind == "LSTM" else {"W": (H, D), "U": (H, H)}
+    for k in (1, 2, 3) if kind == "LSTM" else (1, 2, 3, 4):
+        shapes[f"alpha_{k}"] = shapes[f"beta_{k}"] = (G,) if k < 3 else (H,)
+    return {name: rng.normal(size=shape) for name, shape in shapes.items()}
+
+
+def bare(p: Letters) -> dict[str, np.ndarray]:
+    """The letters with zeros for the betas of gates and candidate, which cells without norms there lack."""
+    silent = {"beta_1", "beta_2"} | ({"beta_3", "beta_4"} if "U" in p else set())
+    return {name: np.zeros_like(value) if name in silent else value for name, value in p.items()}
+
+
+def by_letter(equation: Callable[..., Any], letters: Letters) -> Any:
+    """An equation of `lnlib.equations`, whose arguments have the print's names, of the letters it asks for.
+
+    >>> from lnlib.equations import eq19
+    >>> by_letter(eq19, {"o": np.zeros(1), "c": np.ones(1), "unused": np.ones(9)}).round(3)
+    array([0.381])
+    """
+    return equation(**{name: letters[name] for name in inspect.signature(equation).parameters})
+
+
+def gru(gates: Callable[..., Any], candidate: Callable[..., Any], update: Callable[..., Any]) -> Run:
+    """The printed lines of a GRU, Eqs. (23)-(25) or (26)-(28), step after step."""
+
+    def run(p: Letters, X: np.ndarray) -> np.ndarray:
+        h, outputs = p["h_0"], []
+        for x in X:
+            z, r = by_letter(gates, {**p, "h": h, "x": x})
+            h_hat = by_letter(candidate, {**p, "h": h, "x": x, "r": r})
+            h = update(z, h, h_hat)
+            outputs.append(h)
+        return np.array(outputs)
+
+    return run
+
+
+def gru_names(p: Letters, sign: int = 1) -> dict[str, Tensor]:
+    """The letters of Eqs. (26)-(28) by torch's names: gates z, r to torch's r, z, then the candidate.
+
+    Args:
+        p: the letters.
+        sign: of the rows of z; -1 for torch's own unit, whose open update gate keeps the old state.
+    """
+
+    def stack(gates: np.ndarray, candidate: np.ndarray) -> Tensor:
+        z, r = np.split(gates, 2)
+        return torch.from_numpy(np.concatenate([r, sign * z, candidate]))
+
+    return {
+        "weight_hh_l0": stack(p["W_h"], p["U"]),
+        "weight_ih_l0": stack(p["W_x"], p["W"]),
+        "gain_hh_l0": stack(p["alpha_1"], p["alpha_4"]),
+        "bias_hh_l0": stack(p["beta_1"], p["beta_4"]),
+        "gain_ih_l0": stack(p["alpha_2"], p["alpha_3"]),
+        "bias_ih_l0": stack(p["beta_2"], p["beta_3"]),
+    }
+
+
+def forward(
+    p: Letters, X: Float[np.ndarray, "T D"], eps: float
+) -> tuple[Float[np.ndarray, "T H"], list[Any]]:
+    """Eqs. (20)-(22) with an epsilon: the outputs, and what the way back needs of each step.
+
+    That is x, h and c of the step before, the gates f, i, o and the candidate g after their non-linearities,
+    the tanh of the normalized cell, and of each norm what it made of its input, and the input's scale.
+    """
+
+    def normalize(z: np.ndarray) -> tuple[np.ndarray, float]:
+        scale = np.sqrt(z.var() + eps)
+        return (z - z.mean()) / scale, scale
+
+    h, c, outputs, kept = p["h_0"], p["c_0"], [], []
+    for x in X:
+        norm_1, norm_2, before = normalize(p["W_h"] @ h), normalize(p["W_x"] @ x), (h, c)
+        a = p["alpha_1"] * norm_1[0] + p["beta_1"] + p["alpha_2"] * norm_2[0] + p["beta_2"] + p["b"]
+        f, i, o = 1 / (1 + np.exp(-a[: 3 * len(h)].reshape(3, -1)))
+        g = np.tanh(a[3 * len(h) :])
+        c = f * c + i * g
+        norm_3 = normalize(c)
+        shown = np.tanh(p["alpha_3"] * norm_3[0] + p["beta_3"])
+        h = o * shown
+        outputs.append(h)
+        kept.append((x, *before, f, i, o, g, shown, norm_1, norm_2, norm_3))
+    return np.array(outputs), kept
+
+
+def autograd(
+    module: nn.RNNBase,
+    names: Names,
+    p: Letters,
+    X: Float[np.ndarray, "T D"],
+    d_outputs: Float[np.ndarray, "T H"],
+) -> tuple[Float[np.ndarray, "T H"], dict[str, Tensor]]:
+    """Outputs of a module of one layer that gets these letters, and the gradients of all its parameters.
+
+    Args:
+        module: its parameters are set.
+        names: the letters by the module's names; those that it does not have are left out.
+        p, X: the letters and the inputs.
+        d_outputs: the loss's derivative by the outputs.
+
+    Returns:
+        The outputs, and the gradients by parameter and of `h_0` and `c_0`.
+    """
+    module.load_state_dict(dict(names(p)), strict=False)
+    module.zero_grad()
+    start = {k: torch.tensor(p[k])[None].requires_grad_() for k in ("h_0", "c_0") if k in p}
+    out, _ = module(torch.tensor(X), tuple(start.values()) if len(start) > 1 else start["h_0"])
+    out.backward(torch.from_numpy(d_outputs))
+    found = {**dict(module.named_parameters()), **start}
+    return out.detach().numpy(), {k: v.grad for k, v in found.items() if v.grad is not None}
+
+
+def compare(
+    module: nn.RNNBase, run: Run, names: Names, p: Letters, d: Letters, X: Float[np.ndarray, "T D"]
+) -> tuple[float, float]:
+    """How far a module is from the print, in its outputs and in a derivative.
+
+    The derivative is that of a weighted sum of all outputs along a direction in all letters at once: of the
+    print by a central difference, of the module by autograd.
+
+    Args:
+        module: of one layer, in float64; gets the letters as parameters.
+        run: the printed cell.
+        names: the letters by the module's parameter names; linear, so that it maps directions too.
+        p: the letters.
+        d: the direction.
+        X: the inputs.
+
+    Returns:
+        The largest difference of an output, and the relative difference of the two derivatives.
+    """
+    printed = run(p, X)
+    weights = np.cos(np.arange(printed.size)).reshape(printed.shape)
+    outputs, gradients = autograd(module, names, p, X, weights)
+    along = {**names(d), **{k: torch.tensor(d[k])[None] for k in ("h_0", "c_0") if k in d}}
+    slope = sum(float((gradient * along[k]).sum()) for k, gradient in gradients.items())
+    step = 1e-5
+    ahead, behind = (run({k: p[k] + s * d[k] for k in p}, X) for s in (step, -step))
+    difference = float((weights * (ahead - behind)).sum()) / (2 * step)
+    return float(np.abs(outputs - printed).max()), abs(difference / slope - 1)
+
+
+def rank(run: Run, p: Letters, X: Float[np.ndarray, "T D"], names: Sequence[str]) -> int:
+    """Independent directions among some letters: the rank of the outputs' derivative by them.
+
+    By central differences, whose error is far below the 1e-6 of the largest singular value that counts as 0.
+
+    >>> def run(p, X):
+    ...     return X * (p["a"] + p["b"])
+    >>> rank(run, {"a": np.ones(3), "b": np.ones(3)}, np.ones((1, 3)), ["a", "b"])
+    3
+    """
+    columns = []
+    for name in names:
+        for unit in np.eye(p[name].size).reshape(-1, *p[name].shape):
+            ahead, behind = (run({**p, name: p[name] + s * unit}, X) for s in (1e-4, -1e-4))
+            columns.append((ahead - behind).ravel())
+    values = np.linalg.svd(np.array(columns), compute_uv=False)
+    return int((values > 1e-6 * values[0]).sum())
