@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from legible import READABLE, smallest
 
 from lnlib import plots
 from lnlib.drawings import geometry as drawings
@@ -10,6 +11,7 @@ from lnlib.experiments import curvature
 
 
 def drawn(fig, name: str) -> str:
+    assert smallest(fig) >= READABLE
     return plots._svg(fig, name)
 
 
@@ -64,6 +66,7 @@ def test_rates_and_settling_draw_every_run() -> None:
     left, right = drawings.rates(growth, losses, (0.1, 1.0, 10.0)).axes
     assert len(left.lines) == 3
     assert [text.get_text() for text in right.get_legend().get_texts()] == ["free", "held", "plain"]
+    assert drawn(left.figure, "rates")
     fig = drawings.settling({1.0: np.ones(20), 3.0: np.ones(20)}, {1.0: np.ones(20)}, 0.5, 0.1)
     assert [len(ax.lines) for ax in fig.axes] == [3, 2]
     assert drawn(fig, "settling")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from legible import READABLE, smallest
 
 from lnlib import plots
 from lnlib.drawings import invariance as drawings
@@ -27,6 +28,7 @@ def test_table_1_has_the_papers_word_and_our_filling_in_each_cell() -> None:
     filled = [p for p in fig.axes[0].patches if 0 < p.get_facecolor()[3] < 1]
     assert len(filled) == 10
     assert red(fig) == 0
+    assert smallest(fig) >= READABLE
     assert plots._svg(fig, "table")
 
 
@@ -42,14 +44,18 @@ def test_conditions_mark_what_is_left_and_what_is_broken() -> None:
         "bias": table1(input_bias=1.0),
         "frozen": table1(frozen=True),
     }
-    marks = [words(ax) for ax in drawings.conditions(panels).axes]
+    fig = drawings.conditions(panels)
+    assert smallest(fig) >= READABLE
+    marks = [words(ax) for ax in fig.axes]
     assert [m.count("\u2713") for m in marks] == [2, 4, 5, 6]
     assert [m.count(sign) for m, sign in zip(marks, "±≈××", strict=True)] == [8, 6, 5, 4]
 
 
 def test_beyond_leaves_a_cell_without_invariance_empty() -> None:
     rows = table1(METHODS, transformations=COLUMNS + BEYOND, layers=1)
-    ax = drawings.beyond(rows).axes[0]
+    fig = drawings.beyond(rows)
+    assert smallest(fig) >= READABLE
+    ax = fig.axes[0]
     assert len(ax.texts) == sum(row.verdict != "no" for row in rows)
     assert [label.get_text() for label in ax.get_xticklabels()] == list(METHODS)
 
@@ -63,6 +69,7 @@ def test_eps_error_draws_a_line_an_epsilon_in_order() -> None:
     ax = fig.axes[0]
     np.testing.assert_allclose([line.get_ydata() for line in ax.lines[::2]], list(lines.values()))
     assert ax.get_yscale() == "log"
+    assert smallest(fig) >= READABLE
 
 
 def test_pictures_show_a_digit_at_every_other_step() -> None:
@@ -71,4 +78,5 @@ def test_pictures_show_a_digit_at_every_other_step() -> None:
     fig = drawings.pictures(contrast, brightness, errors, torch.rand(8, 8))
     assert [len(ax.images) for ax in fig.axes[:2]] == [3, 3]
     assert [t.get_text() for t in fig.axes[2].get_xticklabels()] == ["1/4", "1", "4"]
+    assert smallest(fig) >= READABLE
     assert plots._svg(fig, "pictures")

@@ -20,7 +20,7 @@ INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 
 def orders(steps: Curve, kl: Curve, remainders: Mapping[str, Curve]) -> Figure:
     """A divergence against the length of the step, and what Eq. (8) misses of it, by normalization."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.4))
+    fig, ax = plots.subplots(figsize=(5.6, 3.4))
     ax.loglog(steps, kl, color=INK, lw=2.4)
     for method, values in remainders.items():
         color, line = plots.COLORS[method], plots.LINES[method]
@@ -38,12 +38,13 @@ def orders(steps: Curve, kl: Curve, remainders: Mapping[str, Curve]) -> Figure:
 
 def fisher_images(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
     """Fisher matrices of H units as images on one color scale, lines between units, blocks labelled."""
-    fig, axes = plots.subplots(1, len(matrices), figsize=(7.2, 2.6))
+    rows = len(matrices) // 2 + 1  # two in a row, and a place for the colors
+    fig, axes = plots.subplots(rows, 2, figsize=(5.6, 2.6 * rows))
     extreme = max(float(F.abs().max()) for F in matrices.values())
     starts = np.arange(H) * (D + 2)
     places = [start + at for start in starts for at in (D / 2, D + 0.5, D + 1.5)]
     names = [f"${letter}_{i + 1}$" for i in range(H) for letter in "wbg"]
-    for ax, (title, F) in zip(axes, matrices.items(), strict=True):
+    for ax, (title, F) in zip(axes.flat, matrices.items(), strict=False):
         n = len(F)
         image = ax.imshow(
             F.numpy(), vmin=-extreme, vmax=extreme, extent=(0, n, n, 0), interpolation="nearest"
@@ -52,11 +53,13 @@ def fisher_images(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) 
             ax.axvline(edge, color=INK, lw=1)
             ax.axhline(edge, color=INK, lw=1)
         ax.set(title=title, xticks=places, yticks=places)
-        ax.set_xticklabels(names, fontsize=9)
-        ax.set_yticklabels(names if ax is axes[0] else [], fontsize=9)
+        ax.set_xticklabels(names)
+        ax.set_yticklabels(names)
         ax.grid(False)
         ax.tick_params(length=0, pad=2)
-    fig.colorbar(image, ax=axes, shrink=0.7, aspect=15, pad=0.02)
+    for ax in axes.flat[len(matrices) :]:
+        ax.axis("off")
+    fig.colorbar(image, cax=axes[-1, -1].inset_axes((0.1, 0.1, 0.08, 0.8)))
     return fig
 
 
@@ -68,7 +71,7 @@ def print_error(
     curvatures: Mapping[str, tuple[float, float]],
 ) -> Figure:
     """Left, Eq. (13)'s relative error under layer norm; right, curvature by direction, exact and printed."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.3), width_ratios=(5, 4))
+    fig, (left, right) = plots.subplots(1, 2, figsize=(5.6, 3.4), width_ratios=(5, 4))
     x = np.asarray(H, dtype=float)
     left.loglog(x, constant / np.sqrt(x), color=INK, lw=0.8, ls=":")
     left.loglog(x[x > 8], 1 - 4 / x[x > 8], color=INK, lw=0.8, ls=":")
@@ -108,7 +111,7 @@ def balls(panels: Mapping[str, tuple[str, Sequence[tuple[float, Float[Tensor, "2
             value that makes a panel's first one 0.5 wide. Without curvature along the weights it is a strip,
             open at both ends.
     """
-    fig, grid = plots.subplots(1, len(panels), figsize=(7.2, 3.5), sharex=True, sharey=True)
+    fig, grid = plots.subplots(1, len(panels), figsize=(5.6, 3.6), sharex=True, sharey=True)
     turn = np.linspace(0, 2 * np.pi, 200)
     for ax, (title, (method, drawn)) in zip(np.ravel(grid), panels.items(), strict=True):
         color = plots.COLORS[method]
@@ -145,7 +148,7 @@ def rates(
     growth: Mapping[float, Float[np.ndarray, " updates"]], loss: Mapping[str, Band], tried: Sequence[float]
 ) -> Figure:
     """Left, the norm of the weights by learning rate; right, the last loss against it, by way to train."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4))
+    fig, (left, right) = plots.subplots(1, 2, figsize=(5.6, 3.5))
     for (rate, values), width in zip(growth.items(), (1, 1.6, 2.4, 3.4), strict=False):
         update = np.arange(1, len(values) + 1)
         left.loglog(update, values, color=LAYER, lw=width)
@@ -174,7 +177,7 @@ def settling(
     angle: float,
 ) -> Figure:
     """Norms of weights under decay from several starts, and the angle of an update, with their equilibria."""
-    fig, pair = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    fig, pair = plots.subplots(1, 2, figsize=(5.6, 3.4))
     titles = "norm of the weights", "angle of an update (radians)"
     for ax, curves, end, title in zip(pair, (lengths, angles), (length, angle), titles, strict=True):
         for (start, values), line in zip(curves.items(), ("-", "--", ":"), strict=False):

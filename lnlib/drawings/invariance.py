@@ -1,5 +1,6 @@
 """Section 5.1's pictures: what a transformation does to a layer, and which output does not notice."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,7 +26,7 @@ SIGNS = {"invariant": "\u2713", "equivariant": "\u21bb", "nearly": "\u2248", "no
 
 def table1(rows: Sequence[Row]) -> Figure:
     """Table 1 with each transformation drawn: on the left what it changes, on the right who notices."""
-    fig, ax = plots.subplots(figsize=(6.3, 6.2))
+    fig, ax = plots.subplots(figsize=(5.6, 6.2))
     cells = {row[:2]: row for row in rows}
     by = _examples()
     W = torch.tensor([[1.2, -0.5, 0.3], [-0.8, 1.0, 0.6], [0.4, -1.1, -0.6], [-0.4, 0.5, -1.0]])
@@ -35,7 +36,7 @@ def table1(rows: Sequence[Row]) -> Figure:
         after = by[column].data(W) if is_data else by[column].weights(W)
         name = column.replace("single training case", "single training\ncase").replace("matrix ", "matrix\n")
         name = name.replace("vector ", "vector\n").replace("dataset ", "dataset\n")
-        ax.text(0, y, name, va="center", linespacing=1.4)
+        ax.text(-0.35, y, name, va="center", linespacing=1.4)
         for left, values in ((2.35, W), (3.75, after)):
             ax.imshow(
                 values.numpy(),
@@ -50,15 +51,15 @@ def table1(rows: Sequence[Row]) -> Figure:
         for k, norm in enumerate(METHODS):
             _cell(ax, cells[norm, column], (5.0 + 1.75 * k, y - 0.44), (1.65, 0.88))
     for k, norm in enumerate(METHODS):
-        ax.text(5.82 + 1.75 * k, len(COLUMNS) + 0.12, f"{norm} norm", ha="center")
-    ax.set(xlim=(0, 10.2), ylim=(-0.02, len(COLUMNS) + 0.45))
+        ax.text(5.82 + 1.75 * k, len(COLUMNS) + 0.12, f"{norm}\nnorm", ha="center")
+    ax.set(xlim=(-0.35, 10.2), ylim=(-0.02, len(COLUMNS) + 0.55))
     ax.axis("off")
     return fig
 
 
 def conditions(panels: Mapping[str, Sequence[Row]]) -> Figure:
     """Small copies of Table 1, each under a condition: which of its invariances are left."""
-    fig, axes = plots.subplots(2, 2, figsize=(6.4, 4.2), sharex=True, sharey=True)
+    fig, axes = plots.subplots(2, 2, figsize=(5.6, 4.4), sharex=True, sharey=True)
     for ax, (title, rows) in zip(axes.flat, panels.items(), strict=True):
         for row in rows:
             x, y = COLUMNS.index(row.transformation), METHODS.index(row.norm)
@@ -78,7 +79,7 @@ def beyond(rows: Sequence[Row]) -> Figure:
     """All methods and all transformations: a check for invariant, a minus for equivariant."""
     norms = list(dict.fromkeys(row.norm for row in rows))
     names = COLUMNS + BEYOND
-    fig, ax = plots.subplots(figsize=(6.4, 5.2))
+    fig, ax = plots.subplots(figsize=(5.6, 5.4))
     for row in rows:
         x, y = norms.index(row.norm), names.index(row.transformation)
         if row.verdict == "no":
@@ -88,7 +89,7 @@ def beyond(rows: Sequence[Row]) -> Figure:
         ax.text(x, y, SIGNS[row.verdict], ha="center", va="center", size=13)
     ax.axhline(len(COLUMNS) - 0.5, color=plots.INK, lw=0.8)
     ax.set(xlim=(-0.5, len(norms) - 0.5), ylim=(len(names) - 0.5, -0.5))
-    ax.set_xticks(range(len(norms)), norms, rotation=30, ha="left")
+    ax.set_xticks(range(len(norms)), norms, rotation=40, ha="left")
     ax.set_yticks(range(len(names)), names)
     ax.xaxis.tick_top()
     _bare(ax)
@@ -103,9 +104,11 @@ def eps_error(
     ours: tuple[float, float],
 ) -> Figure:
     """Relative change under a scale against the variance, a line an epsilon; dots are measured."""
-    fig, ax = plots.subplots(figsize=(7.2, 4.3))
+    fig, ax = plots.subplots(figsize=(5.6, 4.4))
     for (eps, line), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=True):
-        ax.loglog(variance, line, ls=style, color=plots.COLORS["layer"], label=programs[eps])
+        ax.loglog(
+            variance, line, ls=style, color=plots.COLORS["layer"], label=textwrap.fill(programs[eps], 52)
+        )
         ax.loglog(*measured[eps], "o", color=plots.INK, ms=4, mfc="none")
     ax.axvspan(*ours, color=plots.COLORS["none"], alpha=0.3, lw=0)
     ax.set(xlabel="variance of the summed inputs of a case", ylabel="relative change of the outputs")
@@ -122,7 +125,7 @@ def pictures(
 ) -> Figure:
     """Test error against contrast and brightness, over one digit as it then looks."""
     fig, axes = plots.subplots(
-        2, 2, figsize=(7.2, 4.3), height_ratios=(1, 6), sharex="col", width_ratios=(1, 1)
+        2, 2, figsize=(5.6, 4.2), height_ratios=(1, 6), sharex="col", width_ratios=(3, 2)
     )
     for norm, pair in errors.items():
         name = norm.partition(",")[0]
@@ -149,7 +152,7 @@ def pictures(
     for ax, x in zip(axes[1], (np.log2(contrast), np.asarray(brightness)), strict=True):
         edge = 0.45 * (x[2] - x[0])
         ax.set_xlim(x[0] - edge, x[-1] + edge)
-    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
@@ -169,7 +172,7 @@ def _cell(ax: Axes, row: Row, corner: tuple[float, float], size: tuple[float, fl
     ax.text(x, y + 0.16, "invariant" if row.paper else "no", ha="center", va="center")
     change = row.max_relative_change
     text = "0" if change == 0 else f"{change:.0e}" if change < 0.01 else f"{change:.2g}"
-    ax.text(x, y - 0.2, text, ha="center", va="center", size=9)
+    ax.text(x, y - 0.2, text, ha="center", va="center", size=10)
 
 
 def _bare(ax: Axes) -> None:
