@@ -157,7 +157,7 @@ function recurrentDrift(root, given) {
   };
   const plots = {
     summed: plot("What f gets", 1, "a, or (g/σ)(a − μ)"),
-    states: plot("States", 0, "h", sub("t"), ", from the first step on"),
+    states: plot("States", 0, "h", sub("t"), ", from the initial state on"),
     gradients: plot("Gradient", 0, "∂h", sub("T"), "/∂h", sub("t"), ", back from the last step"),
   };
   const table = endsTable(), live = el("p", { role: "status" });
