@@ -167,7 +167,8 @@ def test_the_buttons_show_what_they_are_called():
         assert 0.1 < layer[name]["gradients"][1] < 10
     assert 0.1 < plain["tanh holds it"]["states"][-1] < 1
     assert layer["High gain"]["gradients"][1] > 1e6 * layer["tanh holds it"]["gradients"][1]
-    assert plain["Weak weights"]["gradients"][1] < 1e-20 * layer["Weak weights"]["gradients"][1]
+    assert max(lane["Weak weights"]["gradients"][1] for lane in (plain, layer)) < 1e-30
+    assert plain["Both weak"]["gradients"][1] < 1e-20 * layer["Both weak"]["gradients"][1]
     assert layer["Strong inputs"]["gradients"][1] < 0.01 * plain["Strong inputs"]["gradients"][1]
 
 
@@ -283,7 +284,8 @@ def test_the_buttons_plot_and_print_what_lnlib_computes(chromium, file):
         "It explodes": ("Plain states explode, layer-normalized states hold.", "no blue line moves."),
         "tanh holds it": ("Both kinds of states hold.", "explodes, ×1.06 a step. Try a smaller g."),
         "High gain": ("Both kinds of states hold.", "explodes, ×1.28 a step. Try a smaller g."),
-        "Weak weights": ("Both kinds of states hold.", "fades, ×0.94 a step. Try a larger s/u."),
+        "Weak weights": ("Both kinds of states hold.", "fades, ×0.41 a step. Try a larger s/u."),
+        "Both weak": ("Both kinds of states hold.", "fades, ×0.94 a step. Try a larger s/u."),
         "Strong inputs": ("Both kinds of states hold.", "fades, ×0.80 a step. Try a larger s/u."),
     }
     assert words.keys() == PRESETS.keys()

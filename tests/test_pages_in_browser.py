@@ -94,3 +94,22 @@ def test_the_invariance_playground_answers_the_keyboard_on_its_page(chromium, th
         assert status.inner_text().startswith("Weight matrix re-centering: layer norm stays the same")
         assert figure.bounding_box()["width"] <= width
         assert errors == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_the_recurrent_drift_answers_the_keyboard_on_its_page(chromium, theme, width):
+    """Its arithmetic is compared with lnlib in test_explore_recurrent_drift.py."""
+    path = html() / "book" / "sec3_1_recurrent.html"
+    with opened(chromium, path, theme=theme, width=width) as (page, errors, _):
+        figure = page.get_by_role("region", name="Recurrent drift")
+        status = figure.locator("[role=status]:not([aria-busy])")  # it waits until the reader pauses
+        assert "Plain states fade, layer-normalized states hold." in status.inner_text()
+        slider = figure.get_by_role("slider", name="Factor a step")
+        slider.focus()
+        page.keyboard.press("End")
+        assert slider.input_value() == "2"
+        assert "Plain states explode, layer-normalized states hold." in status.inner_text()
+        figure.get_by_role("button", name="Weak weights").press("Enter")
+        assert "only their ratio s/u = 0.50 counts" in status.inner_text()
+        assert figure.bounding_box()["width"] <= width
+        assert errors == []

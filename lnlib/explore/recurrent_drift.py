@@ -37,7 +37,8 @@ PRESETS = {
     "It explodes": Setting(s=1.1),
     "tanh holds it": Setting("tanh", s=1.5),
     "High gain": Setting("tanh", s=1.5, g=3.0),
-    "Weak weights": Setting("tanh", s=0.5, u=0.2),
+    "Weak weights": Setting("tanh", s=0.5, u=1.0),
+    "Both weak": Setting("tanh", s=0.5, u=0.2),
     "Strong inputs": Setting("tanh", s=1.5, u=1.0),
 }
 
