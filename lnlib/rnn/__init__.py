@@ -1,6 +1,6 @@
 """Recurrent networks with a normalization inside, in torch.nn's shape."""
 
-from lnlib.rnn.backend import Backend, backend, plain
+from lnlib.rnn.backends import Backend, backend, plain
 from lnlib.rnn.cells import VARIANTS, Variant
 from lnlib.rnn.layers import GRU, LSTM, RNN
 

@@ -12,9 +12,11 @@ it began with. A backward pass that must itself be differentiable takes the plai
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,6 +136,12 @@ def _differentiable(
     return tuple(next(found) if t.requires_grad else None for t in (x, *tensors))
 
 
+# OpenMP kills a forked child that enters its parent's pool of threads: there, one thread must do.
+_forked = Event()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked.set)
+
+
 class _Layer:
     """The kernels' arguments for one cell: matrices packed, biases summed."""
 
@@ -145,7 +153,7 @@ class _Layer:
         self.size = p["weight_hh"].shape[1]
         self.width = p["weight_hh"].shape[0]
         self.matrix = p["weight_hh"]
-        self.parts = torch.get_num_threads()
+        self.parts = 1 if _forked.is_set() else torch.get_num_threads()
         self.together = self.parts > 1 and self.matrix.numel() > CACHE
         self.center, self.eps = cell.norm == "layer", np.float32(cell.eps)
         zeros = torch.zeros(self.width)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from lnlib.rnn.backend import why_not_compiled
+from lnlib.rnn.backends import why_not_compiled
 from lnlib.rnn.cells import Cell
 
 __all__ = ["unroll"]

@@ -117,9 +117,9 @@ def why_not_compiled(
             )
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
             return f"the kernels take plain tensors, not a {type(tensor).__name__} of layout {tensor.layout}"
-    if not _numba():
-        return "numba is not installed: pip install 'lnlib[fast]'"
-    return _outside()
+    if reason := _outside():
+        return reason
+    return "" if _numba() else "numba is not installed: pip install 'lnlib[fast]'"
 
 
 @cache
@@ -129,10 +129,10 @@ def _numba() -> bool:
 
 def _outside() -> str:
     """What in the surroundings needs to see every operation; "" for nothing."""
-    if _plain.get():
-        return "lnlib.rnn.plain() is active"
     if torch.compiler.is_compiling() or torch.jit.is_tracing() or torch.onnx.is_in_onnx_export():
         return "torch is compiling, tracing or exporting"
+    if _plain.get():
+        return "lnlib.rnn.plain() is active"
     if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
         return "a transform of torch.func or forward-mode differentiation is active"
     if torch._C._is_any_autocast_enabled():

@@ -1,0 +1,301 @@
+"""The compiled kernels against the plain path, and when they are taken."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence
+
+import lnlib
+from lnlib.rnn import backend, fused, plain
+from lnlib.rnn.kernels import matmul
+
+KINDS = {"LSTM": lnlib.LSTM, "GRU": lnlib.GRU}
+# Both paths round differently, and 1/std of a few units magnifies that: the errors against float64 count.
+# The kernels' may be a few times the plain path's, whose own is by luck 0 in small cases: hence 1e-6, a few
+# roundings of float32.
+WORSE, ROUNDINGS = 8, 1e-6
+
+
+def network(kind: str, inputs: int, units: int, seed: int = 0, **options: object) -> nn.Module:
+    """A network whose gains and biases are not the initial ones."""
+    torch.manual_seed(seed)
+    module = KINDS[kind](inputs, units, **options)
+    with torch.no_grad():
+        for value in module.parameters():
+            value.add_(0.3 * torch.randn_like(value))
+    return module
+
+
+def everything(module: nn.Module, x: Tensor, hx: object, weights: list[Tensor]) -> list[Tensor]:
+    """Output, final states, and the gradients of a weighted sum of them in inputs, states and parameters."""
+    leaves = [x, *(hx if isinstance(hx, tuple) else (hx,)), *module.parameters()]
+    output, state = module(x, hx)
+    results = [output, *(state if isinstance(state, tuple) else (state,))]
+    total = sum((r * w).sum() for r, w in zip(results, weights, strict=True))
+    return [r.detach() for r in results] + list(torch.autograd.grad(total, leaves))
+
+
+def doubled(x: Tensor, hx: object) -> tuple[Tensor, object]:
+    """The same inputs and states in float64."""
+    again = [t.detach().double().requires_grad_() for t in (hx if isinstance(hx, tuple) else (hx,))]
+    return x.detach().double().requires_grad_(), tuple(again) if isinstance(hx, tuple) else again[0]
+
+
+def distance(a: Tensor, b: Tensor) -> float:
+    """Largest difference, relative to the largest value."""
+    return float((a - b).abs().max() / b.abs().max().clamp(min=1e-3))
+
+
+@settings(max_examples=40)
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    variant=st.sampled_from(["paper", "released"]),
+    norm=st.sampled_from(["layer", "rms"]),
+    bias=st.booleans(),
+    bidirectional=st.booleans(),
+    memory=st.sampled_from(["save", "recompute"]),
+    steps=st.integers(1, 9),
+    cases=st.integers(1, 9),
+    units=st.sampled_from([2, 5, 16, 33, 64, 70]),
+    seed=st.integers(0, 99),
+)
+def test_values_and_gradients_are_the_plain_paths(
+    kind: str,
+    variant: str,
+    norm: str,
+    bias: bool,
+    bidirectional: bool,
+    memory: str,
+    steps: int,
+    cases: int,
+    units: int,
+    seed: int,
+) -> None:
+    options = {
+        "variant": variant,
+        "norm": norm,
+        "bias": bias,
+        "bidirectional": bidirectional,
+        "memory": memory,
+    }
+    module = network(kind, 3, units, seed, **options)
+    assert backend(module).name == "numba"
+    x = torch.randn(steps, cases, 3, requires_grad=True)
+    shape = (1 + bidirectional, cases, units)
+    hx = tuple(torch.randn(shape, requires_grad=True) for _ in range(2 if kind == "LSTM" else 1))
+    hx = hx if kind == "LSTM" else hx[0]
+    weights = [torch.randn(steps, cases, (1 + bidirectional) * units)]
+    weights += [torch.randn(shape) for _ in range(2 if kind == "LSTM" else 1)]
+    fast = everything(module, x, hx, weights)
+    with plain():
+        slow = everything(module, x, hx, weights)
+    exact = everything(module.double(), *doubled(x, hx), [w.double() for w in weights])
+    error, usual = (max(map(distance, found, exact)) for found in (fast, slow))
+    assert error < WORSE * max(usual, ROUNDINGS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sequences_of_different_lengths_are_those_run_alone(kind: str) -> None:
+    module = network(kind, 3, 20, num_layers=2, bidirectional=True)
+    sequences = [torch.randn(steps, 3) for steps in (4, 9, 1, 4, 7)]
+    output, _ = module(pack_sequence(sequences, enforce_sorted=False))
+    rows, _ = nn.utils.rnn.pad_packed_sequence(output)
+    with plain():
+        for k, sequence in enumerate(sequences):
+            # 1e-5: a hundred roundings, over at most 9 steps of two layers.
+            torch.testing.assert_close(rows[: len(sequence), k], module(sequence)[0], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cases", [1, 7])
+def test_many_threads_and_small_chunks_change_nothing(
+    kind: str, cases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = network(kind, 3, 24, 1)
+    x = torch.randn(11, cases, 3, requires_grad=True)
+
+    def run() -> list[Tensor]:
+        output, _ = module(x)
+        return [output.detach(), *torch.autograd.grad(output.square().sum(), [x, *module.parameters()])]
+
+    with plain():
+        expected = run()
+    before = torch.get_num_threads()
+    for threads, chunk, cache in [(1, 1, 10**9), (2, 500, 10**9), (2, 10**9, 1), (2, 1, 1)]:
+        monkeypatch.setattr(fused, "TRAINING", chunk)
+        monkeypatch.setattr(fused, "CACHE", cache)
+        torch.set_num_threads(threads)
+        try:
+            assert max(map(distance, run(), expected)) < 1e-5  # a hundred roundings, over 11 steps
+        finally:
+            torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("memory", ["save", "recompute"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_second_backward_pass_repeats_the_first(kind: str, memory: str) -> None:
+    module = network(kind, 3, 8, memory=memory)
+    total = module(torch.randn(5, 2, 3))[0].sum()
+    first = torch.autograd.grad(total, list(module.parameters()), retain_graph=True)
+    second = torch.autograd.grad(total, list(module.parameters()))
+    assert all(map(torch.equal, first, second))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_derivatives_are_the_plain_paths(kind: str) -> None:
+    module = network(kind, 3, 6)
+    x = torch.randn(4, 2, 3, requires_grad=True)
+
+    def curvature() -> Tensor:
+        (slope,) = torch.autograd.grad(module(x)[0].square().sum(), x, create_graph=True)
+        return torch.autograd.grad(slope.square().sum(), x)[0]
+
+    fast = curvature()
+    with plain():
+        slow = curvature()
+    # The same operations but for the first pass forward, whose roundings the curvature magnifies.
+    assert distance(fast, slow) < 1e-4
+
+
+def test_a_changed_weight_is_noticed_before_it_spoils_the_gradient() -> None:
+    module = network("LSTM", 3, 4)
+    output, _ = module(torch.randn(5, 2, 3))
+    with torch.no_grad():
+        module.weight_hh_l0.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        output.sum().backward()
+
+
+def test_gradients_stop_at_what_needs_none() -> None:
+    module = network("GRU", 3, 4).requires_grad_(False)
+    module.gain_hh_l0.requires_grad_()
+    module(torch.randn(5, 2, 3))[0].sum().backward()
+    assert [name for name, p in module.named_parameters() if p.grad is not None] == ["gain_hh_l0"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_beyond_float32_take_the_plain_path(kind: str) -> None:
+    module = network(kind, 3, 8)
+    x = torch.randn(4, 2, 3) * 1e30  # their squares are infinite
+    with plain():
+        expected = module(x)[0]
+    assert torch.isfinite(expected).all()
+    assert torch.equal(module(x)[0], expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nan_stays_in_its_own_sequence(kind: str) -> None:
+    module = network(kind, 3, 8)
+    x = torch.randn(4, 3, 3)
+    clean = module(x)[0]
+    x[1, 2] = float("nan")
+    output = module(x)[0]
+    assert torch.isnan(output[1:, 2]).all()
+    torch.testing.assert_close(output[:, :2], clean[:, :2], atol=1e-6, rtol=0)  # other path, other roundings
+
+
+def test_a_common_offset_of_the_inputs_costs_no_accuracy() -> None:
+    module = network("LSTM", 3, 16)
+    with torch.no_grad():
+        module.weight_ih_l0[:, 0] = 1e4 + module.weight_ih_l0[:, 0]  # layer norm takes a common offset off
+    x = torch.randn(6, 2, 3)
+    with torch.no_grad():
+        exact = module.double()(x.double())[0]
+        error = distance(module.float()(x)[0], exact)
+    # The sums themselves are rounded to 1e4 * 6e-8 before anyone sees them.
+    assert error < 5e-3
+
+
+REFUSED = {
+    "float64": (lambda m: m.double(), "float32"),
+    "another variant": (lambda m: lnlib.LSTM(2, 3, variant="joint"), "variants paper and released"),
+    "an Elman network": (lambda m: lnlib.RNN(2, 3), "LSTM and GRU"),
+    "a projection": (lambda m: lnlib.LSTM(2, 3, proj_size=1), "proj_size"),
+    "zoneout": (lambda m: lnlib.LSTM(2, 3, zoneout=0.1), "zoneout"),
+    "dropout": (lambda m: lnlib.LSTM(2, 3, variational_dropout=0.1), "dropout"),
+    "no epsilon": (lambda m: lnlib.LSTM(2, 3, eps=0.0), "eps"),
+    "another device": (lambda m: m.to("meta"), "meta"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_where_the_kernels_do_not_apply_the_reason_is_told(name: str) -> None:
+    change, words = REFUSED[name]
+    found = backend(change(lnlib.LSTM(2, 3)))
+    assert found.name == "plain"
+    assert words in found.reason
+
+
+def test_without_numba_networks_run_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, x = network("LSTM", 3, 4), torch.randn(5, 2, 3)
+    expected = module(x)[0]
+    monkeypatch.setattr("lnlib.rnn.backends._numba", lambda: False)
+    assert "pip install" in backend(module).reason
+    torch.testing.assert_close(module(x)[0], expected, atol=1e-6, rtol=0)  # float32, 5 steps
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # torch.func's own use of it
+def test_transforms_and_autocast_take_the_plain_path() -> None:
+    module, x = network("GRU", 3, 4), torch.randn(5, 2, 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert "autocast" in backend(module).reason
+    product = torch.func.jvp(lambda x: module(x)[0], (x,), (torch.ones_like(x),))[1]
+    assert torch.isfinite(product).all()
+    each = torch.func.vmap(lambda x: module(x)[0], in_dims=1, out_dims=1)(x)
+    torch.testing.assert_close(each, module(x)[0], atol=1e-6, rtol=0)  # float32, 5 steps
+
+
+def test_threads_may_run_networks_at_the_same_time() -> None:
+    modules = [network("LSTM", 3, 16, seed) for seed in range(4)]
+    x = torch.randn(50, 4, 3)
+    with torch.no_grad():
+        expected = [module(x)[0] for module in modules]
+    found: list[Tensor | None] = [None] * 4
+
+    def work(k: int) -> None:
+        with torch.no_grad():
+            found[k] = modules[k](x)[0]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(map(torch.equal, found, expected))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_may_run_networks() -> None:
+    module, x = network("LSTM", 3, 4), torch.randn(5, 2, 3)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        module(x)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if torch.isfinite(module(x)[0]).all() else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        torch.set_num_threads(before)
+
+
+@settings(max_examples=30)
+@given(
+    rows=st.integers(0, 15), depth=st.integers(1, 300), columns=st.integers(1, 200), every=st.integers(1, 3)
+)
+def test_the_product_is_numpys(rows: int, depth: int, columns: int, every: int) -> None:
+    random = np.random.default_rng(0)
+    a = random.standard_normal((rows, depth)).astype(np.float32)
+    p = random.standard_normal((depth, columns)).astype(np.float32)
+    c = np.full((rows, matmul.padded(columns)), np.nan, np.float32)
+    panels = matmul.padded(columns) // matmul.WIDTH
+    for first in range(every):
+        matmul.multiply(a, first, every, rows, matmul.pack(p), (0, panels), c)
+    # A sum of `depth` products of size 1 in float32.
+    np.testing.assert_allclose(c[:, :columns], a.astype(float) @ p.astype(float), atol=1e-6 * depth, rtol=0)
