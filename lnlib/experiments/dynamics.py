@@ -8,7 +8,7 @@ float64 and without epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +23,13 @@ from lnlib.training import torch_threads
 
 __all__ = [
     "Networks",
+    "columns",
     "crossing",
     "exponents",
     "gradient_norms",
     "linear_exponents",
     "lstm_exponents",
+    "torch_weights",
     "twins",
     "weights",
 ]
@@ -36,6 +38,12 @@ __all__ = [
 def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
     """Recurrent weights of so many networks, independent and of variance 1/H."""
     return torch.randn(count, H, H, generator=generator, dtype=torch.float64) / H**0.5
+
+
+def torch_weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
+    r"""Recurrent weights as `torch` initializes them: uniform within $1/\sqrt H$, of variance 1/(3 H)."""
+    uniform = torch.rand(count, H, H, generator=generator, dtype=torch.float64)
+    return (2 * uniform - 1) / H**0.5
 
 
 @dataclass(frozen=True)
@@ -186,6 +194,15 @@ def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float
     rows = np.arange(len(values))
     low, high = values[rows, after - 1], values[rows, after]
     return x[after - 1] - low * (x[after] - x[after - 1]) / (high - low)
+
+
+def columns(intervals: Mapping[str, Sequence[tuple[float, float, float]]]) -> dict[str, list[float]]:
+    """Named lists of (mean, low, high) as columns of a table, three a name."""
+    return {
+        f"{name}{end}": [value[k] for value in values]
+        for name, values in intervals.items()
+        for k, end in enumerate(("", " low", " high"))
+    }
 
 
 def lstm_exponents(

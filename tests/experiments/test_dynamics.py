@@ -33,6 +33,13 @@ def test_push_is_the_step_and_its_derivative(norm: str) -> None:
     torch.testing.assert_close(pushed, derivative, rtol=1e-11, atol=1e-12)
 
 
+def test_torchs_weights_are_torchs() -> None:
+    W = dynamics.torch_weights(4, 100, generator())
+    assert float(W.abs().max()) <= 0.1
+    assert float(W.var()) == pytest.approx(1 / 300, rel=0.02)  # 40,000 draws
+    assert float(RNN(100, 100).weight_hh_l0.detach().var()) == pytest.approx(1 / 300, rel=0.05)
+
+
 def as_module(W: torch.Tensor, gain: float, strength: float) -> RNN:
     """The same recurrence as a module, whose inputs are the noise itself."""
     H = len(W)
@@ -131,6 +138,11 @@ def test_a_crossing_is_found_between_the_measurements() -> None:
     np.testing.assert_allclose(dynamics.crossing((0.0, 1.0, 2.0), values), [0.5, 1.5])
     with pytest.raises(ValueError, match="cross"):
         dynamics.crossing((0.0, 1.0, 2.0), -values)
+
+
+def test_intervals_become_three_columns_a_name() -> None:
+    columns = dynamics.columns({"gain 1": [(2.0, 1.0, 3.0), (5.0, 4.0, 6.0)]})
+    assert columns == {"gain 1": [2.0, 5.0], "gain 1 low": [1.0, 4.0], "gain 1 high": [3.0, 6.0]}
 
 
 def test_lstms_are_reproducible_and_leave_the_global_seed_alone() -> None:
