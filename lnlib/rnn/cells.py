@@ -211,7 +211,7 @@ class Cell:
     def _zone_out(self, rate: float, new: Tensor, old: Tensor) -> Tensor:
         """The old values where a coin says so, or their expected share."""
         if not self.training:
-            return new + rate * (old - new)
+            return rate * old + (1 - rate) * new
         return torch.where(torch.empty_like(old, dtype=torch.bool).bernoulli_(rate), old, new)
 
 
