@@ -14,8 +14,7 @@ from lnlib.rnn.cells import Variant
 
 __all__ = ["PLACES", "blank_steps", "cell", "dead_start", "places"]
 
-INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
-GREEN = plots.COLORS["weight"]
+INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 
 # Where a variant may normalize, by the number in the drawing.
 PLACES = {
@@ -39,7 +38,7 @@ def places(variant: Variant) -> set[int]:
 
 def cell(variants: Mapping[str, Variant]) -> Figure:
     """The LSTM cell with its places of normalization, and below which variant uses which."""
-    fig, (top, bottom) = plots.subplots(2, 1, figsize=(7.2, 5.9), height_ratios=(11, 10))
+    fig, (top, bottom) = plots.subplots(2, 1, figsize=(6.4, 5.4), height_ratios=(11, 10))
     _draw_cell(top)
     for row, (name, variant) in enumerate(variants.items()):
         bottom.axhline(row + 0.5, color=NONE, lw=0.5, alpha=0.5)
@@ -131,21 +130,19 @@ def dead_start(
     moved: Mapping[str, Float[np.ndarray, " updates"]],
 ) -> Figure:
     """Left, the mean loss of each start over its seeds; right, how far the gains have moved."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.3))
-    for (name, runs), color, line in zip(
-        losses.items(), (LAYER, BATCH, GREEN), ("-", "--", "-."), strict=False
-    ):
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.9))
+    for (name, runs), color, line in zip(losses.items(), (LAYER, INK, NONE), ("-", "--", "-."), strict=True):
         mean = _smooth(runs.mean(0))
         left.semilogy(np.arange(1, len(mean) + 1), mean, line, color=color, label=name)
-    left.set(xlabel="update", title="loss")
+    left.set(xlabel="update", ylabel="loss")
     left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     left.yaxis.set_major_formatter("{x:g}")
-    left.yaxis.set_minor_locator(NullLocator())
-    left.legend()
-    for (name, distance), color, line in zip(moved.items(), (BATCH, INK), ("--", ":"), strict=True):
-        right.plot(np.arange(len(distance)), distance, color=color, ls=line, lw=2.4, label=name)
-    right.set(xlabel="update", title="how far gains have moved")
-    right.legend(loc="upper left")
+    for (name, distance), line in zip(moved.items(), ("--", ":"), strict=True):
+        right.plot(np.arange(len(distance)), distance, color=INK, ls=line, lw=2.4, label=name)
+    right.set(xlabel="update", ylabel="how far gains have moved")
+    for ax in (left, right):
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
     return fig
 
 
@@ -155,17 +152,20 @@ def _smooth(values: Float[np.ndarray, " n"], width: int = 10) -> Float[np.ndarra
 
 
 def blank_steps(steps: Sequence[int], gradients: Mapping[str, Sequence[float]], largest: float) -> Figure:
-    """Largest gradient of a bias against blank steps at the start, by network; and the largest float32."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.4))
+    """Largest gradient of a bias against blank steps at the start, by network; and the largest float32.
+
+    The last network is the one without normalization.
+    """
+    fig, ax = plots.subplots(figsize=(7.2, 3.6))
     for (name, values), color, mark in zip(
-        gradients.items(), (LAYER, BATCH, GREEN, NONE), ("o-", "s--", "^-.", "x:"), strict=False
+        gradients.items(), (LAYER, LAYER, LAYER, NONE), ("o-", "s--", "^-.", "x:"), strict=True
     ):
         ax.semilogy(steps, values, mark, color=color)
         ax.annotate(name, (steps[-1], values[-1]), (8, -4), textcoords="offset points")
-    ax.axhline(largest, color=INK, lw=0.8, ls=":")
-    ax.annotate("largest float32", (steps[0], largest), (0, 4), textcoords="offset points")
+    ax.axhline(largest, color=INK, lw=1, ls=":")
+    ax.annotate("the largest float32", (steps[0], largest), (0, -14), textcoords="offset points")
     ax.set(xlabel="blank steps before the first input", title="largest gradient of a bias")
-    ax.set(xlim=(steps[0] - 0.2, steps[-1] + 2.2), xticks=steps)
-    ax.yaxis.set_major_locator(LogLocator(numticks=7))
+    ax.set(xlim=(steps[0] - 0.2, steps[-1] * 1.3), xticks=steps)
+    ax.set_yticks([10.0**k for k in range(0, 51, 10)])
     ax.yaxis.set_minor_locator(NullLocator())
     return fig
