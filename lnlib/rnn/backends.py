@@ -86,6 +86,8 @@ def why_not_torch(module: _Normalized) -> str:
     """Why a network without a norm cannot be left to torch.nn; "" if it can."""
     if module.zoneout or module.recurrent_dropout or module.variational_dropout:
         return "zoneout and dropout inside the loop are the plain path's"
+    if module.learn_initial_state:
+        return "torch.nn starts from zeros"
     if module.memory == "recompute":
         return "torch.nn keeps everything for the backward pass"
     return _outside()

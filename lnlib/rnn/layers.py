@@ -31,6 +31,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from lnlib.normalize import weight_norm
 from lnlib.rnn import options, statistics
+from lnlib.rnn.backends import why_not_torch
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of
 from lnlib.rnn.convert import load_released, load_torch
 from lnlib.rnn.forms import Form, given_state
@@ -146,7 +147,9 @@ class _Normalized(nn.RNNBase):
         return self
 
     def flatten_parameters(self) -> None:
-        """Nothing to do: the loop reads the parameters where they are."""
+        """Nothing to do: the loop reads the parameters where they are. But torch runs norm "none"."""
+        if getattr(self, "norm", "") == "none":
+            super().flatten_parameters()
 
     def extra_repr(self) -> str:
         """torch.nn's line, then the norm and what differs from the default."""
@@ -198,6 +201,10 @@ class _Normalized(nn.RNNBase):
         """
         if not isinstance(input, PackedSequence) and input.dim() not in (2, 3):
             raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        numbers = input.data if isinstance(input, PackedSequence) else input
+        asked = reset is not None or return_cells or not numbers.numel()  # more than torch.nn does
+        if self.norm == "none" and not asked and not why_not_torch(self):
+            return super().forward(input, hx)
         form, x = Form.of(input, self.batch_first)
         sizes = None if form.packed is None else form.packed.batch_sizes
         state = self._initial(x, sizes, hx, form.unbatched)
