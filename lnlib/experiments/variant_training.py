@@ -54,7 +54,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(2, 16, 16, 10, 40, 40, processes=1),
-    "book": Scale(5, 32, 32, 30, 200, 200, processes=None),
+    "book": Scale(5, 32, 32, 20, 200, 200, processes=None),
     "paper": Scale(10, 128, 64, 200, 5000, 5000, processes=None),
 }
 
