@@ -94,16 +94,17 @@ class StepStatistics:
         row, units = min(t, len(mean) - 1), slice(first, first + a.shape[1])
         return batch_norm_by(a, mean[row, units], var[row, units], gain, bias, eps)
 
-    def move(self, weight: Float[Tensor, " used"], last: Int[Tensor, ""]) -> None:
-        """Move the running statistics by `weight` towards the batch's; rows after `last` copy row `last`."""
-        used = len(weight)
+    def move(self, counts: Int[Tensor, " max_steps"], used: int, momentum: float) -> None:
+        """Move the running statistics towards the batch's, which has the first `used` of their steps."""
+        last = counts.count_nonzero() - 1
         for side, buffers in self.running.items():
             for which, running in enumerate(buffers):
+                weight = (1 / counts[:used].to(running.dtype)).clamp(min=momentum)
                 batch = torch.stack(self._by_step(side, which)).to(running.dtype)
                 batch = torch.cat([batch[: used - 1], batch[used - 1 :].mean(0, keepdim=True)])
-                running[:used].lerp_(batch, weight.to(running.dtype).unsqueeze(1))
+                running[:used].lerp_(batch, weight.unsqueeze(1))
                 later = torch.arange(used, len(running), device=running.device)
-                running[used:] = running[later.minimum(last)]
+                running[used:] = running[later.minimum(last)]  # steps not seen yet copy the last that was
 
     def _by_step(self, side: str, which: int) -> list[Tensor]:
         """Means (0) or variances (1) of the batch, all units of a step in one."""
@@ -126,6 +127,5 @@ def track(module: _Normalized, layers: Sequence[StepStatistics], sizes: Sequence
     counts: Tensor = module.num_batches_tracked  # type: ignore[assignment]
     used = min(len(sizes), len(counts))
     counts[:used] += 1
-    weight = (1 / counts[:used]).clamp(min=module.momentum or 0.0)
     for statistics in layers:
-        statistics.move(weight, counts.count_nonzero() - 1)
+        statistics.move(counts, used, module.momentum or 0.0)
