@@ -2,13 +2,12 @@
 
 import copy
 import io
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
 import torch
-from paths import PATHS
+from paths import WAYS, Way
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations, prune
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
@@ -17,13 +16,12 @@ from torch.testing import assert_close
 import lnlib
 from lnlib.rnn.cells import VARIANTS
 
-# Whole batches and their parts multiply matrices of other sizes: sums of a dozen products in another order.
-EXACT = {"rtol": 1e-12, "atol": 1e-12}
+EXACT = WAYS["plain double"].close
 ROWS = [(kind, "layer", variant) for kind, rows in VARIANTS.items() for variant in rows]
 ROWS += [(kind, norm, "paper") for kind in VARIANTS for norm in ("rms", "weight", "none")]
 every_row = pytest.mark.parametrize(("kind", "norm", "variant"), ROWS, ids=[" ".join(row) for row in ROWS])
 every_kind = pytest.mark.parametrize("kind", list(VARIANTS))
-every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 D, H, T, N = 3, 4, 7, 3
 
 
@@ -37,8 +35,8 @@ def network(kind: str, **options: Any) -> Any:
     return module
 
 
-def draw(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
 
 
 def states(hx: Any) -> tuple[Tensor, ...]:
@@ -191,23 +189,23 @@ def test_an_optimizer_moves_every_parameter(kind: str, norm: str, variant: str) 
     assert loss() < first
 
 
-@every_path
+@every_way
 @every_row
 def test_frozen_parameters_get_no_gradient_and_change_no_other(
-    kind: str, norm: str, variant: str, path: Callable
+    kind: str, norm: str, variant: str, way: Way
 ) -> None:
-    free, frozen = (network(kind, norm=norm, variant=variant) for _ in range(2))
+    free, frozen = (network(kind, norm=norm, dtype=way.dtype, variant=variant) for _ in range(2))
     still = [name for k, (name, _) in enumerate(frozen.named_parameters()) if k % 2]
     for name in still:
         frozen.get_parameter(name).requires_grad_(False)
-    with path():
+    with way.path():
         for module in (free, frozen):
-            module(draw(T, N, D))[0].square().sum().backward()
+            module(draw(T, N, D, dtype=way.dtype))[0].square().sum().backward()
     for name, value in frozen.named_parameters():
         if name in still:
             assert value.grad is None
         else:
-            assert_close(value.grad, free.get_parameter(name).grad, **EXACT)
+            assert_close(value.grad, free.get_parameter(name).grad, **way.close)
 
 
 @every_row
@@ -225,31 +223,35 @@ def test_pruned_and_parametrized_weights_count(kind: str, norm: str, variant: st
 # --- streams -------------------------------------------------------------------------------------
 
 
-@every_path
+@every_way
 @every_row
 @pytest.mark.parametrize("cuts", [range(1, T), [3], [2, 3, 6]], ids=["steps", "halves", "chunks"])
 def test_a_stream_gives_what_the_whole_gives(
-    kind: str, norm: str, variant: str, cuts: list[int], path: Callable
+    kind: str, norm: str, variant: str, cuts: list[int], way: Way
 ) -> None:
-    module = network(kind, norm=norm, variant=variant, num_layers=2)
-    x = draw(T, N, D)
-    with path():
+    module = network(kind, norm=norm, dtype=way.dtype, variant=variant, num_layers=2)
+    x = draw(T, N, D, dtype=way.dtype)
+    with way.path():
         whole, final = module(x)
         parts, hx = [], None
         for start, stop in pairwise([0, *cuts, T]):
             out, hx = module(x[start:stop], hx)
             parts.append(out)
-    assert_close(torch.cat(parts), whole, **EXACT)
+    assert_close(torch.cat(parts), whole, **way.close)
     for a, b in zip(states(hx), states(final), strict=True):
-        assert_close(a, b, **EXACT)
+        assert_close(a, b, **way.close)
 
 
-@every_path
+@every_way
 @every_row
 def test_gradients_through_chunks_are_the_wholes_and_stop_where_detached(
-    kind: str, norm: str, variant: str, path: Callable
+    kind: str, norm: str, variant: str, way: Way
 ) -> None:
-    module, x, target = network(kind, norm=norm, variant=variant), draw(T, N, D), draw(T, N, H, seed=1)
+    module, x, target = (
+        network(kind, norm=norm, dtype=way.dtype, variant=variant),
+        draw(T, N, D, dtype=way.dtype),
+        draw(T, N, H, seed=1, dtype=way.dtype),
+    )
 
     def gradients(detach: bool) -> list[Tensor]:
         hx, loss = None, torch.zeros(())
@@ -259,7 +261,7 @@ def test_gradients_through_chunks_are_the_wholes_and_stop_where_detached(
             hx = as_hx(tuple(s.detach() for s in states(hx))) if detach else hx
         return list(torch.autograd.grad(loss, list(module.parameters())))
 
-    with path():
+    with way.path():
         whole = torch.autograd.grad((module(x)[0] * target).sum(), list(module.parameters()))
         chunked, truncated = gradients(detach=False), gradients(detach=True)
         # Truncated by hand: each chunk alone, from the whole's state at its start, a constant.
@@ -272,27 +274,30 @@ def test_gradients_through_chunks_are_the_wholes_and_stop_where_detached(
                 for a, b in zip(by_hand, torch.autograd.grad(loss, list(module.parameters())), strict=True)
             ]
     for a, b in zip(chunked, whole, strict=True):
-        assert_close(a, b, **EXACT)
+        assert_close(a, b, **way.close)
     for a, b in zip(truncated, by_hand, strict=True):
-        assert_close(a, b, **EXACT)
+        assert_close(a, b, **way.close)
     assert max((a - b).abs().max() for a, b in zip(truncated, whole, strict=True)) > 1e-3
 
 
 # --- packed sequences ----------------------------------------------------------------------------
 
 
-@every_path
+@every_way
 @pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}], ids=["one", "deep"])
 @every_row
 def test_a_packed_sequence_is_as_if_it_were_alone(
-    kind: str, norm: str, variant: str, options: dict[str, Any], path: Callable
+    kind: str, norm: str, variant: str, options: dict[str, Any], way: Way
 ) -> None:
-    module = network(kind, norm=norm, variant=variant, **options)
-    sequences = [draw(n, D, seed=n).requires_grad_() for n in (2, 6, 1, 4)]
+    module = network(kind, norm=norm, dtype=way.dtype, variant=variant, **options)
+    sequences = [draw(n, D, seed=n, dtype=way.dtype).requires_grad_() for n in (2, 6, 1, 4)]
     rows = module.num_layers * (1 + module.bidirectional)
-    hx = tuple(draw(rows, 4, H, seed=9 + k).requires_grad_() for k in range(2 if kind == "LSTM" else 1))
+    hx = tuple(
+        draw(rows, 4, H, seed=9 + k, dtype=way.dtype).requires_grad_()
+        for k in range(2 if kind == "LSTM" else 1)
+    )
     leaves = [*sequences, *hx, *module.parameters()]
-    with path():
+    with way.path():
         output, final = module(pack_sequence(sequences, enforce_sorted=False), as_hx(hx))
         together = [*unpack_sequence(output), *states(final)]
         alone = [module(x, as_hx(tuple(s[:, k] for s in hx))) for k, x in enumerate(sequences)]
@@ -301,22 +306,28 @@ def test_a_packed_sequence_is_as_if_it_were_alone(
         directions = [torch.randn_like(t) for t in separately]
         mine, reference = (torch.autograd.grad(t, leaves, directions) for t in (together, separately))
     for a, b in zip([*together, *mine], [*separately, *reference], strict=True):
-        assert_close(a, b, **EXACT)
+        assert_close(a, b, **way.close)
 
 
-@every_path
+@every_way
 @every_row
-def test_padding_changes_nothing_before_it(kind: str, norm: str, variant: str, path: Callable) -> None:
-    module, x = network(kind, norm=norm, variant=variant, num_layers=2), draw(T, N, D)
-    garbage = torch.cat([x, 1e6 * draw(2, N, D, seed=5)])
-    with path():
-        assert_close(module(garbage)[0][:T], module(x)[0], **EXACT)
+def test_padding_changes_nothing_before_it(kind: str, norm: str, variant: str, way: Way) -> None:
+    module, x = (
+        network(kind, norm=norm, dtype=way.dtype, variant=variant, num_layers=2),
+        draw(T, N, D, dtype=way.dtype),
+    )
+    garbage = torch.cat([x, 1e6 * draw(2, N, D, seed=5, dtype=way.dtype)])
+    with way.path():
+        assert_close(module(garbage)[0][:T], module(x)[0], **way.close)
 
 
-@every_path
+@every_way
 @every_row
-def test_a_case_of_a_batch_is_as_if_it_were_alone(kind: str, norm: str, variant: str, path: Callable) -> None:
-    module, x = network(kind, norm=norm, variant=variant, num_layers=2, bidirectional=True), draw(T, N, D)
-    with path():
+def test_a_case_of_a_batch_is_as_if_it_were_alone(kind: str, norm: str, variant: str, way: Way) -> None:
+    module, x = (
+        network(kind, norm=norm, dtype=way.dtype, variant=variant, num_layers=2, bidirectional=True),
+        draw(T, N, D, dtype=way.dtype),
+    )
+    with way.path():
         for k in range(N):
-            assert_close(module(x)[0][:, k], module(x[:, k])[0], **EXACT)
+            assert_close(module(x)[0][:, k], module(x[:, k])[0], **way.close)

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 import torch
-from paths import PATHS
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 from torch.func import functional_call
 from torch.nn.utils.rnn import PackedSequence
 
 import lnlib
-from lnlib.rnn.cells import VARIANTS
+from lnlib.rnn import VARIANTS, plain
 
 # eps is a tenth of the summed inputs' variance: with less, three units that happen to be nearly equal make
 # third derivatives so large that finite differences, with steps of 1e-6, say nothing.
@@ -22,7 +21,6 @@ ROWS = [
 ]
 ROWS += [(kind, norm, "paper") for kind in VARIANTS for norm in ("weight", "none")]
 every_row = pytest.mark.parametrize(("kind", "norm", "variant"), ROWS, ids=[" ".join(row) for row in ROWS])
-every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
 pytestmark = pytest.mark.usefixtures("as_users_call")  # thousands of calls: other tests check their shapes
 SIZES = torch.tensor([2, 2, 1])  # two sequences, of 3 and 2 steps
 
@@ -50,17 +48,23 @@ def problem(kind: str, **options: Any) -> tuple[Callable[..., tuple[Tensor, ...]
 
 @every_row
 def test_first_derivatives(kind: str, norm: str, variant: str) -> None:
-    """Each entry; on the plain path too they are those of a loop's autograd (test_variants)."""
     network, inputs = problem(kind, norm=norm, variant=variant, eps=EPS)
     assert gradcheck(network, inputs)
 
 
-@every_path
 @every_row
-def test_second_derivatives(kind: str, norm: str, variant: str, path: Callable) -> None:
+def test_second_derivatives(kind: str, norm: str, variant: str) -> None:
     network, inputs = problem(kind, norm=norm, variant=variant, eps=EPS)
-    with path():
-        # fast_mode compares the products with random vectors: all entries at once.
+    # fast_mode compares the products with random vectors: all entries at once.
+    assert gradgradcheck(network, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("kind", list(VARIANTS))
+def test_derivatives_without_a_norm_on_the_plain_path(kind: str) -> None:
+    """There torch.nn computes otherwise."""
+    network, inputs = problem(kind, norm="none")
+    with plain():
+        assert gradcheck(network, inputs)
         assert gradgradcheck(network, inputs, fast_mode=True)
 
 
@@ -73,19 +77,14 @@ DEEP: Sequence[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@every_path
 @pytest.mark.parametrize(("kind", "options"), DEEP, ids=str)
-def test_derivatives_through_layers_and_directions(
-    kind: str, options: dict[str, Any], path: Callable
-) -> None:
+def test_derivatives_through_layers_and_directions(kind: str, options: dict[str, Any]) -> None:
     network, inputs = problem(kind, eps=EPS, **options)
-    with path():
-        assert gradcheck(network, inputs, fast_mode=True)
-        assert gradgradcheck(network, inputs, fast_mode=True)
+    assert gradcheck(network, inputs, fast_mode=True)
+    assert gradgradcheck(network, inputs, fast_mode=True)
 
 
-@every_path
-def test_a_wrong_derivative_would_be_found(path: Callable) -> None:
+def test_a_wrong_derivative_would_be_found() -> None:
     """Control: a network whose gradient stops at its last state fails both checks."""
     network, inputs = problem("GRU", eps=EPS)
 
@@ -93,18 +92,16 @@ def test_a_wrong_derivative_would_be_found(path: Callable) -> None:
         output, h = network(*inputs)
         return output, h.detach() + 0 * h
 
-    with path():
-        assert not gradcheck(stopped, inputs, raise_exception=False, fast_mode=True)
-        assert not gradgradcheck(
-            lambda *i: (network(*i)[0].detach() * i[0].sum(),), inputs, raise_exception=False, fast_mode=True
-        )
+    def stopped_second(*inputs: Tensor) -> tuple[Tensor, ...]:
+        return (network(*inputs)[0].detach() * inputs[0].sum(),)
+
+    assert not gradcheck(stopped, inputs, raise_exception=False, fast_mode=True)
+    assert not gradgradcheck(stopped_second, inputs, raise_exception=False, fast_mode=True)
 
 
-@every_path
 @pytest.mark.parametrize("kind", list(VARIANTS))
-def test_the_sum_of_the_outputs_has_a_gradient(kind: str, path: Callable) -> None:
+def test_the_sum_of_the_outputs_has_a_gradient(kind: str) -> None:
     """A layer norm kills the gradient of its outputs' sum; the nonlinearities behind it do not let it."""
     network, inputs = problem(kind)
-    with path():
-        gradients = torch.autograd.grad(sum(t.sum() for t in network(*inputs)), inputs)
+    gradients = torch.autograd.grad(sum(t.sum() for t in network(*inputs)), inputs)
     assert all(g.abs().max() > 1e-4 for g in gradients)

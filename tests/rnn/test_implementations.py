@@ -1,13 +1,12 @@
 """Thirteen public LSTMs: the settings in lnlib's table compute what each of them computes."""
 
 import doctest
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from paths import PATHS
+from paths import WAYS, Way
 from theirs import THEIRS, P
 from torch import Tensor
 from torch.testing import assert_close
@@ -16,9 +15,7 @@ import lnlib
 import lnlib.rnn.implementations
 from lnlib.rnn.implementations import IMPLEMENTATIONS
 
-# The same arithmetic in another order, 6 steps of a few dozen roundings; at ε = 0 the gains of size 1 are
-# divided by a std that stays above 0.1 here.
-EXACT = {"rtol": 1e-12, "atol": 1e-12}
+EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 6, 6, 4
 every_name = pytest.mark.parametrize("name", THEIRS)
 every_exact_name = pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.exact])
@@ -73,16 +70,16 @@ def test_the_examples_run() -> None:
 
 # At a hundredth, a variance is about 1e-4 and ε a part of the result; at 1 it hides among the digits.
 @pytest.mark.parametrize("factor", [1.0, 0.01])
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @every_exact_name
-def test_the_settings_compute_what_they_compute(name: str, path: Callable, factor: float) -> None:
+def test_the_settings_compute_what_they_compute(name: str, way: Way, factor: float) -> None:
     x, h, c, p = randn(T, N, D), randn(N, H, seed=2), randn(N, H, seed=3), scaled(drawn(name), factor)
     hs, last = THEIRS[name].loop(x, h, c, p)
-    with path():
-        output, (final_h, final_c) = with_weights_of(name, p)(x, (h[None], c[None]))
-    assert_close(output, hs, **EXACT)
-    assert_close(final_h[0], hs[-1], **EXACT)
-    assert_close(final_c[0], last, **EXACT)
+    module, dtype = with_weights_of(name, p).to(way.dtype), way.dtype
+    with way.path():
+        output, (final_h, final_c) = module(x.to(dtype), (h[None].to(dtype), c[None].to(dtype)))
+    for mine, theirs in ((output, hs), (final_h[0], hs[-1]), (final_c[0], last)):
+        assert_close(mine, theirs.to(dtype), **way.close)
 
 
 @pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.eps > 1e-9 and n != "theano"])

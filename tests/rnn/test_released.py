@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from paths import PATHS
+from paths import WAYS, Way
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
@@ -14,8 +14,7 @@ from torch.testing import assert_close
 import lnlib
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden").glob("released_*.npz"))
-# Both compute in float64: a few dozen roundings a step, 7 steps, numbers of size 1.
-EXACT = {"rtol": 1e-12, "atol": 1e-12}
+EXACT = WAYS["plain double"].close  # in double precision as the arrays
 every_archive = pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
 as_users_call = pytest.mark.usefixtures("as_users_call")
 
@@ -33,9 +32,10 @@ def layer_for(arrays: dict[str, np.ndarray], **options: Any) -> Any:
     return lnlib.LSTM(arrays["x"].shape[-1], arrays["param_U"].shape[0], **options)
 
 
-def packed(arrays: dict[str, np.ndarray]) -> PackedSequence:
+def packed(arrays: dict[str, np.ndarray], dtype: torch.dtype = torch.float64) -> PackedSequence:
     """The sequences without their padding, of which the mask knows."""
-    return pack_padded_sequence(torch.tensor(arrays["x"]), torch.tensor(arrays["mask"]).sum(0).long())
+    lengths = torch.tensor(arrays["mask"]).sum(0).long()
+    return pack_padded_sequence(torch.tensor(arrays["x"]).to(dtype), lengths)
 
 
 def held(output: Tensor, mask: Tensor) -> Tensor:
@@ -50,20 +50,20 @@ def test_there_are_archives_of_both_networks_with_and_without_padding() -> None:
     assert {name.split("_")[1] for name, mask in masks.items() if (mask == 0).any()} == {"lngru", "lnlstm"}
 
 
-@pytest.mark.parametrize("way", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @every_archive
-def test_every_hidden_state_is_the_authors(path: Path, way: Any) -> None:
+def test_every_hidden_state_is_the_authors(path: Path, way: Way) -> None:
     arrays = arrays_of(path)
-    layer = layer_for(arrays)
+    layer = layer_for(arrays, dtype=way.dtype)
     layer.load_released(path)
-    mask, expected = torch.tensor(arrays["mask"]), torch.tensor(arrays["out_h"])
-    with way():
-        output, state = layer(packed(arrays))
+    mask, expected = torch.tensor(arrays["mask"]), torch.tensor(arrays["out_h"]).to(way.dtype)
+    with way.path():
+        output, state = layer(packed(arrays, way.dtype))
     final = state if layer.mode == "GRU" else state[0]
-    assert_close(held(pad_packed_sequence(output)[0], mask), expected, **EXACT)
-    assert_close(final[0], expected[-1], **EXACT)
+    assert_close(held(pad_packed_sequence(output)[0], mask), expected, **way.close)
+    assert_close(final[0], expected[-1], **way.close)
     if layer.mode == "LSTM":
-        assert_close(state[1][0], torch.tensor(arrays["out_c"])[-1], **EXACT)
+        assert_close(state[1][0], torch.tensor(arrays["out_c"])[-1].to(way.dtype), **way.close)
 
 
 @every_archive

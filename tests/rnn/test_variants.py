@@ -1,5 +1,6 @@
 """Every variant of every network against a loop written from the equations, values and gradients."""
 
+import copy
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -7,48 +8,44 @@ from typing import Any
 import loops
 import pytest
 import torch
-from paths import PATHS
+from paths import WAYS, Way
 from torch import Tensor, nn
 from torch.testing import assert_close
 
 import lnlib
 from lnlib.rnn.cells import VARIANTS, Variant
 
-# The same arithmetic in another order: a few dozen roundings a step and 6 steps, in numbers of size 1 to 10;
-# gradients pass 1/std of 4 or more numbers, which stays below 10 here.
-EXACT = {"rtol": 1e-12, "atol": 1e-12}
 ROWS = [(kind, name) for kind, rows in VARIANTS.items() for name in rows]
 every_row = pytest.mark.parametrize(("kind", "variant"), ROWS, ids=[" ".join(row) for row in ROWS])
-every_path = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
+every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 5, 6, 2
 
 
-def network(kind: str, inputs: int = D, **options: Any) -> Any:
+def network(kind: str, dtype: torch.dtype = torch.float64, **options: Any) -> Any:
     """A network whose every parameter is random, and gains about 1."""
     torch.manual_seed(0)
-    module = getattr(lnlib, kind)(inputs, H, dtype=torch.float64, **options)
+    module = getattr(lnlib, kind)(D, H, dtype=dtype, **options)
     with torch.no_grad():
         for name, value in module.named_parameters():
             value.copy_(torch.randn_like(value) * 0.6 + name.startswith("gain"))
     return module
 
 
-def draw(*shape: int) -> Tensor:
-    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+def draw(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, dtype=dtype, requires_grad=True)
 
 
-def state_of(kind: str, rows: int = 1) -> tuple[Tensor, ...]:
-    return tuple(draw(rows, N, H) for _ in range(2 if kind == "LSTM" else 1))
+def state_of(kind: str, dtype: torch.dtype = torch.float64, rows: int = 1) -> tuple[Tensor, ...]:
+    return tuple(draw(rows, N, H, dtype=dtype) for _ in range(2 if kind == "LSTM" else 1))
 
 
 def parameters(module: Any, suffix: str = "_l0") -> dict[str, Tensor]:
     """One layer's parameters by their names without suffix; the biases it lacks are 0."""
     own = {name: p for name, p in module.named_parameters() if name.endswith(suffix)}
     p = {name.removesuffix(suffix): value for name, value in own.items()}
-    zeros = {
-        name: p["weight_ih"].new_zeros(len(p["weight_ih"])) for name in ("bias_ih", "bias_hh", "bias_inner")
-    }
-    return zeros | {"bias_cell": p["weight_ih"].new_zeros(H)} | p
+    rows, units = p["weight_ih"].new_zeros(len(p["weight_ih"])), p["weight_ih"].new_zeros(H)
+    return {"bias_ih": rows, "bias_hh": rows, "bias_inner": rows, "bias_cell": units} | p
 
 
 def run(module: Any, x: Any, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -57,105 +54,107 @@ def run(module: Any, x: Any, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return output, *(final if isinstance(final, tuple) else (final,))
 
 
-def assert_same_gradients(
-    found: tuple[Tensor, ...], expected: tuple[Tensor, ...], leaves: list[Tensor]
-) -> None:
-    directions = [torch.randn_like(t) for t in expected]
-    # A gain or bias on which nothing depends would be a bug of its own: no allow_unused.
-    mine, reference = (torch.autograd.grad(outputs, leaves, directions) for outputs in (found, expected))
-    for a, b in zip(mine, reference, strict=True):
-        assert_close(a, b, **EXACT)
+Loop = Callable[[Any, Tensor, tuple[Tensor, ...]], tuple[Tensor, ...]]
 
 
-@every_path
+def assert_is(way: Way, module: Any, loop: Loop, x: Tensor, state: tuple[Tensor, ...]) -> None:
+    """The module's values and gradients are those of a loop in double precision, from the same numbers.
+
+    A parameter on which nothing depends would be an error of its own: no allow_unused.
+    """
+    exact = copy.deepcopy(module).double()
+    exact_x, *exact_state = (t.detach().double().requires_grad_() for t in (x, *state))
+    expected = loop(exact, exact_x, tuple(exact_state))
+    directions = [torch.randn(t.shape, dtype=way.dtype) for t in expected]
+    with way.path():
+        found = run(module, x, state)
+        mine = torch.autograd.grad(found, [x, *state, *module.parameters()], directions)
+    leaves = [exact_x, *exact_state, *exact.parameters()]
+    reference = torch.autograd.grad(expected, leaves, [d.double() for d in directions])
+    for a, b in zip([*found, *mine], [*expected, *reference], strict=True):
+        assert_close(a, b.to(way.dtype), **way.close)
+
+
+def one_layer(loop: Callable, n: Callable, *more: Any) -> Loop:
+    """A loop as a network of one layer, whose state has an axis for it."""
+
+    def network(module: Any, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        h, *last = loop(x, *(s[0] for s in state), parameters(module), n, *more)
+        return h, *(s.unsqueeze(0) for s in last)
+
+    return network
+
+
+@every_way
 @pytest.mark.parametrize("bias", [True, False], ids=["biases", "no biases"])
 @pytest.mark.parametrize("norm", ["layer", "rms"])
 @every_row
-def test_a_variant_is_its_loop(kind: str, variant: str, norm: str, bias: bool, path: Callable) -> None:
-    eps = 1e-5 if variant == "released" else 1e-3
-    module = network(kind, norm=norm, variant=variant, eps=eps, bias=bias)
-    x, state = draw(T, N, D), state_of(kind)
-    h, *rest = loops.LOOPS[kind][variant](
-        x, *(s[0] for s in state), parameters(module), getattr(loops, norm)(eps)
-    )
-    expected = (h, *(s.unsqueeze(0) for s in rest))
-    with path():
-        found = run(module, x, state)
-        for a, b in zip(found, expected, strict=True):
-            assert_close(a, b, **EXACT)
-        assert_same_gradients(found, expected, [x, *state, *module.parameters()])
+def test_a_variant_is_its_loop(kind: str, variant: str, norm: str, bias: bool, way: Way) -> None:
+    # Nearly equal cells magnify roundings by 1/std at every step: 1/sqrt(eps) bounds that.
+    eps = 1e-5 if variant == "released" else 0.01
+    module = network(kind, way.dtype, norm=norm, variant=variant, eps=eps, bias=bias)
+    loop = one_layer(loops.LOOPS[kind][variant], getattr(loops, norm)(eps))
+    assert_is(way, module, loop, draw(T, N, D, dtype=way.dtype), state_of(kind, way.dtype))
 
 
-@every_path
+@every_way
 @every_row
-def test_layers_and_directions_are_loops_over_loops(kind: str, variant: str, path: Callable) -> None:
-    module = network(kind, variant=variant, num_layers=2, bidirectional=True)
-    loop, n = loops.LOOPS[kind][variant], loops.layer(1e-5)
-    x, state = draw(T, N, D), state_of(kind, rows=4)
-    below: Tensor = x
-    finals = []
-    for depth in range(2):
-        sides = []
-        for turned, suffix in enumerate((f"_l{depth}", f"_l{depth}_reverse")):
-            seen = below.flip(0) if turned else below
-            h, *last = loop(seen, *(s[2 * depth + turned] for s in state), parameters(module, suffix), n)
-            sides.append(h.flip(0) if turned else h)
-            finals.append(last)
-        below = torch.cat(sides, -1)
-    expected = (below, *(torch.stack(s) for s in zip(*finals, strict=True)))
-    with path():
-        found = run(module, x, state)
-        for a, b in zip(found, expected, strict=True):
-            assert_close(a, b, **EXACT)
-        assert_same_gradients(found, expected, [x, *state, *module.parameters()])
+def test_layers_and_directions_are_loops_over_loops(kind: str, variant: str, way: Way) -> None:
+    def stacked(module: Any, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        finals = []
+        for depth in range(2):
+            sides = []
+            for turned, suffix in enumerate((f"_l{depth}", f"_l{depth}_reverse")):
+                seen, start = x.flip(0) if turned else x, (s[2 * depth + turned] for s in state)
+                h, *last = loops.LOOPS[kind][variant](
+                    seen, *start, parameters(module, suffix), loops.layer(1e-5)
+                )
+                sides.append(h.flip(0) if turned else h)
+                finals.append(last)
+            x = torch.cat(sides, -1)
+        return x, *(torch.stack(s) for s in zip(*finals, strict=True))
+
+    module = network(kind, way.dtype, variant=variant, num_layers=2, bidirectional=True)
+    assert_is(way, module, stacked, draw(T, N, D, dtype=way.dtype), state_of(kind, way.dtype, rows=4))
 
 
-@every_path
+@every_way
 @pytest.mark.parametrize("variant", ["paper", "separate"])
-def test_a_rectifier_may_stand_in_for_tanh(variant: str, path: Callable) -> None:
-    module = network("RNN", variant=variant, nonlinearity="relu")
-    x, state = draw(T, N, D), state_of("RNN")
-    h, last = loops.LOOPS["RNN"][variant](x, state[0][0], parameters(module), loops.layer(1e-5), torch.relu)
-    with path():
-        found = run(module, x, state)
-        assert_close(found[0], h, **EXACT)
-        assert_same_gradients(found, (h, last.unsqueeze(0)), [x, *state, *module.parameters()])
+def test_a_rectifier_may_stand_in_for_tanh(variant: str, way: Way) -> None:
+    module = network("RNN", way.dtype, variant=variant, nonlinearity="relu")
+    loop = one_layer(loops.LOOPS["RNN"][variant], loops.layer(1e-5), torch.relu)
+    assert_is(way, module, loop, draw(T, N, D, dtype=way.dtype), state_of("RNN", way.dtype))
 
 
-@every_path
+@every_way
 @pytest.mark.parametrize("variant", list(VARIANTS["LSTM"]))
-def test_a_projection_comes_after_the_normalized_cell(variant: str, path: Callable) -> None:
-    module = network("LSTM", variant=variant, proj_size=2)
-    x, state = draw(1, N, D), (draw(1, N, 2), draw(1, N, H))
-    p = parameters(module)
-    whole = loops.LOOPS["LSTM"][variant](x, state[0][0], state[1][0], p, loops.layer(module.eps))
-    with path():
-        found = run(module, x, state)
-    assert_close(found[0], whole[0] @ p["weight_hr"].T, **EXACT)
-    assert_close(found[2][0], whole[2], **EXACT)
+def test_a_projection_comes_after_the_normalized_cell(variant: str, way: Way) -> None:
+    def one_step(module: Any, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        p = parameters(module)
+        h, _, c = loops.LOOPS["LSTM"][variant](x, state[0][0], state[1][0], p, loops.layer(1e-5))
+        projected = h @ p["weight_hr"].T
+        return projected, projected, c.unsqueeze(0)
+
+    module, dtype = network("LSTM", way.dtype, variant=variant, proj_size=2), way.dtype
+    state = (draw(1, N, 2, dtype=dtype), draw(1, N, H, dtype=dtype))
+    assert_is(way, module, one_step, draw(1, N, D, dtype=dtype), state)
 
 
-@every_path
+@every_way
 @pytest.mark.parametrize("kind", list(VARIANTS))
-def test_weight_norm_is_torchs_network_of_normalized_rows(kind: str, path: Callable) -> None:
-    module = network(kind, norm="weight")
-    plain = getattr(nn, kind)(D, H, dtype=torch.float64)
-    p = parameters(module)
-    rows = {
-        side: p[f"gain_{side}"][:, None] * nn.functional.normalize(p[f"weight_{side}"])
-        for side in ("ih", "hh")
-    }
-    theirs = {f"weight_{side}_l0": row for side, row in rows.items()} | {
-        f"bias_{side}_l0": p[f"bias_{side}"] for side in ("ih", "hh")
-    }
-    x, state = draw(T, N, D), state_of(kind)
-    hx = state if kind == "LSTM" else state[0]
-    output, final = torch.func.functional_call(plain, theirs, (x, hx))
-    expected = (output, *(final if kind == "LSTM" else (final,)))
-    with path():
-        found = run(module, x, state)
-        assert_close(found[0], output, **EXACT)
-        assert_same_gradients(found, expected, [x, *state, *module.parameters()])
+def test_weight_norm_is_torchs_network_of_normalized_rows(kind: str, way: Way) -> None:
+    def torchs(module: Any, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        p = parameters(module)
+        theirs = {f"{name}_l0": p[name] for name in ("bias_ih", "bias_hh")}
+        for side in ("ih", "hh"):
+            rows = nn.functional.normalize(p[f"weight_{side}"])
+            theirs[f"weight_{side}_l0"] = p[f"gain_{side}"].unsqueeze(1) * rows
+        call = (x, state if kind == "LSTM" else state[0])
+        output, final = torch.func.functional_call(getattr(nn, kind)(D, H, dtype=x.dtype), theirs, call)
+        return output, *(final if kind == "LSTM" else (final,))
+
+    module = network(kind, way.dtype, norm="weight")
+    assert_is(way, module, torchs, draw(T, N, D, dtype=way.dtype), state_of(kind, way.dtype))
 
 
 # --- what tells them apart -----------------------------------------------------------------------
@@ -227,7 +226,7 @@ def test_weight_norm_starts_as_torchs_function(kind: str) -> None:
 SCALE_FREE = [row for row in ROWS if row[1] not in ("released", "draw")]
 
 
-@pytest.mark.parametrize(("kind", "variant"), ROWS, ids=[" ".join(row) for row in ROWS])
+@every_row
 def test_scaled_and_shifted_weights_are_seen_only_without_a_full_normalization(
     kind: str, variant: str
 ) -> None:
@@ -250,46 +249,37 @@ def test_scaled_and_shifted_weights_are_seen_only_without_a_full_normalization(
 # --- a variant of one's own ----------------------------------------------------------------------
 
 
-@every_path
-def test_a_bias_inside_both_projections_and_an_unbiased_variance_are_settings(path: Callable) -> None:
-    module = network(
-        "LSTM", variant=Variant("separate", cell="carried", inner_bias="both", unbiased=True), eps=1e-3
-    )
-    p = parameters(module)
-
+@every_way
+def test_a_bias_inside_both_projections_and_an_unbiased_variance_are_settings(way: Way) -> None:
     def n(a: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
         return gain * (a - a.mean(-1, keepdim=True)) / torch.sqrt(a.var(-1, keepdim=True) + 1e-3) + bias
 
-    def gates(x: Tensor, h: Tensor) -> Tensor:
-        own = n(x @ p["weight_ih"].T + p["bias_inner"], p["gain_ih"], p["bias_ih"])
-        return own + n(h @ p["weight_hh"].T + p["bias_inner_hh"], p["gain_hh"], p["bias_hh"])
+    def loop(x: Tensor, h: Tensor, c: Tensor, p: dict[str, Tensor], n: Callable) -> tuple[Tensor, ...]:
+        def gates(x: Tensor, h: Tensor) -> Tensor:
+            own = n(x @ p["weight_ih"].T + p["bias_inner"], p["gain_ih"], p["bias_ih"])
+            return own + n(h @ p["weight_hh"].T + p["bias_inner_hh"], p["gain_hh"], p["bias_hh"])
 
-    x, (h, c) = draw(T, N, D), state_of("LSTM")
-    outputs, *last = loops.lstm(
-        x, h[0], c[0], gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), carried=True
-    )
-    with path():
-        found = run(module, x, (h, c))
-        assert_close(found[0], outputs, **EXACT)
-        assert_same_gradients(
-            found, (outputs, *(s.unsqueeze(0) for s in last)), [x, h, c, *module.parameters()]
-        )
+        return loops.lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), carried=True)
+
+    row = Variant("separate", cell="carried", inner_bias="both", unbiased=True)
+    module = network("LSTM", way.dtype, variant=row, eps=1e-3)
+    assert_is(way, module, one_layer(loop, n), draw(T, N, D, dtype=way.dtype), state_of("LSTM", way.dtype))
 
 
-@every_path
+@every_way
 @pytest.mark.parametrize("per_gate", [False, True], ids=["all gates", "per gate"])
-def test_a_bias_inside_the_normalization_of_the_sum_is_a_setting(per_gate: bool, path: Callable) -> None:
-    module = network("LSTM", variant=Variant("joint", per_gate=per_gate, inner_bias="input"))
-    p, n = parameters(module), loops.layer(1e-5)
-    n = loops.each(n, 4) if per_gate else n
+def test_a_bias_inside_the_normalization_of_the_sum_is_a_setting(per_gate: bool, way: Way) -> None:
+    def loop(x: Tensor, h: Tensor, c: Tensor, p: dict[str, Tensor], n: Callable) -> tuple[Tensor, ...]:
+        def gates(x: Tensor, h: Tensor) -> Tensor:
+            a = x @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_inner"]
+            return n(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"])
 
-    def gates(x: Tensor, h: Tensor) -> Tensor:
-        a = x @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_inner"]
-        return n(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"])
+        return loops.lstm(x, h, c, gates, lambda c: c)
 
-    x, (h, c) = draw(T, N, D), state_of("LSTM")
-    with path():
-        assert_close(run(module, x, (h, c))[0], loops.lstm(x, h[0], c[0], gates, lambda c: c)[0], **EXACT)
+    n = loops.layer(1e-5)
+    module = network("LSTM", way.dtype, variant=Variant("joint", per_gate=per_gate, inner_bias="input"))
+    chosen = one_layer(loop, loops.each(n, 4) if per_gate else n)
+    assert_is(way, module, chosen, draw(T, N, D, dtype=way.dtype), state_of("LSTM", way.dtype))
 
 
 @pytest.mark.usefixtures("as_users_call")
