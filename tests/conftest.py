@@ -17,8 +17,8 @@ MODULES = [".".join(parts) for parts in FILES if "kernels" not in parts and part
 jaxtyping.install_import_hook(MODULES, "checked.checked")
 
 # The extra `peers`, which `make` installs and an environment of conda has not.
-PEERS = ("curvlinops", "nngeometry", "backpack")
-collect_ignore = [] if all(map(find_spec, PEERS)) else ["test_fisher_peers.py"]
+PEERS = ("curvlinops", "nngeometry", "backpack", "jax")
+collect_ignore = [] if all(map(find_spec, PEERS)) else ["test_fisher_peers.py", "test_recurrent_peers.py"]
 
 settings.register_profile("book", derandomize=True, deadline=None, database=None)
 settings.load_profile("book")

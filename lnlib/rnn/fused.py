@@ -229,8 +229,9 @@ class _Layer:
             self.parts, self.together, *arguments, self.norm_arrays, to.d_norm, *self.options
         )
         d_a, d_r = torch.from_numpy(saved.x), torch.from_numpy(saved.h)
-        to.weight_ih += _product(d_a.mT.contiguous(), x[chunk.rows].mT)
-        to.weight_hh += _product(d_r.mT.contiguous(), torch.from_numpy(saved.before[0]).mT)
+        # Transposed, since oneDNN wants one factor of the product laid out anew, and this one is the smaller.
+        to.weight_ih_t += _product(x[chunk.rows].mT.contiguous(), d_a.mT)
+        to.weight_hh_t += _product(torch.from_numpy(saved.before[0]).mT.contiguous(), d_r.mT)
         if "bias_inner" in self.p:
             to.bias_inner += d_a.sum(0)
         if d_x is not None:
@@ -251,10 +252,8 @@ class _Gradients:
         other = torch.zeros_like(d_state[0]) if self.gru else d_state[1].clone()
         self.d_state = d_h, other.contiguous().numpy()
         self.d_norm = tuple(np.zeros((layer.parts, len(t)), np.float32) for t in layer.norm)
-        self.weight_ih, self.weight_hh = (
-            torch.zeros_like(layer.p["weight_ih"]),
-            torch.zeros_like(layer.matrix),
-        )
+        self.weight_ih_t = torch.zeros(layer.p["weight_ih"].shape[::-1])
+        self.weight_hh_t = torch.zeros(layer.matrix.shape[::-1])
         self.bias_inner = torch.zeros(layer.width)
 
     def state(self) -> State:
@@ -265,7 +264,8 @@ class _Gradients:
     def parameters(self, names: Sequence[str]) -> list[Tensor]:
         d = [torch.from_numpy(part.sum(0)) for part in self.d_norm]
         found = {"gain_ih": d[0], "gain_hh": d[1], "bias_ih": d[2], "bias_hh": d[2].clone()}
-        found |= {"weight_ih": self.weight_ih, "weight_hh": self.weight_hh, "bias_inner": self.bias_inner}
+        found |= {"weight_ih": self.weight_ih_t.mT, "weight_hh": self.weight_hh_t.mT}
+        found["bias_inner"] = self.bias_inner
         if self.gru:
             found["bias_hh"][2 * self.size :] = d[3]
         else:
