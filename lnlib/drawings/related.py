@@ -1,0 +1,163 @@
+"""Section 4's pictures: what is averaged over, what is a straight line, and the methods side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+from matplotlib.ticker import NullLocator
+
+from lnlib import plots
+from lnlib.intervals import interval
+
+__all__ = ["averages", "gains", "lengths", "rays", "side_by_side"]
+
+INK = plots.INK
+COLOR = {**plots.COLORS, "input, by step": plots.COLORS["batch"], "input, by sequence": plots.COLORS["batch"]}
+LINE = {**plots.LINES, "input, by step": "-.", "input, by sequence": "-"}
+NAME = {
+    "none": "none",
+    "weight": "weight norm",
+    "layer": "layer norm",
+    "batch": "batch norm, by step",
+    "input, by step": "input only, by step",
+    "input, by sequence": "input only, by sequence",
+}
+CELLS, DEPTH = 5, np.array([0.5, 0.38])  # cells along each axis; where one unit deeper is drawn
+AT = 2  # the step that is shaded
+
+
+def averages() -> Figure:
+    """Blocks of summed inputs, time by case by unit; the cells of one mean and deviation are filled."""
+    fig, axes = plots.subplots(1, 4, figsize=(7.2, 2.5))
+    top = CELLS - 1
+    parts = [
+        ("batch norm,\nby sequence", "batch", lambda t, n, u: u == 0),
+        ("batch norm,\nby step", "batch", lambda t, n, u: u == 0 and t == AT),
+        ("layer norm", "layer", lambda t, n, u: n == top and t == AT),
+        ("weight norm", "weight", lambda t, n, u: False),
+    ]
+    for ax, (title, color, filled) in zip(axes, parts, strict=True):
+        for cell, corners in _faces():
+            face = plots.COLORS[color] if filled(*cell) else "none"
+            ax.add_patch(Polygon(corners, facecolor=face, edgecolor=INK, lw=0.6))
+        ax.set(title=title, xlim=(-1.1, 8), ylim=(-1.1, 7.2), aspect="equal")
+        ax.axis("off")
+    _name_axes(axes[0])
+    for k in range(CELLS):  # the row of weights of one unit, instead of data
+        x = 0.6 * k
+        weight = [(x, -0.9), (x + 0.6, -0.9), (x + 0.6, -0.3), (x, -0.3)]
+        axes[3].add_patch(Polygon(weight, facecolor=plots.COLORS["weight"], edgecolor=INK, lw=0.6))
+    axes[3].text(3.3, -0.65, "a unit's weights", va="center", fontsize=10)
+    return fig
+
+
+def _faces() -> Iterator[tuple[tuple[int, int, int], Float[np.ndarray, "4 2"]]]:
+    """(time, case, unit) and the corners of every face in sight: in front, above, at the right."""
+    top, square = CELLS - 1, np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
+    right, up = np.array([1, 0]), np.array([0, 1])
+    for i, j in product(range(CELLS), repeat=2):
+        one, other = (square + np.array([i, j])).T[..., None]
+        yield (i, j, 0), one * right + other * up
+        yield (i, top, j), one * right + other * DEPTH + CELLS * up
+        yield (top, i, j), one * up + other * DEPTH + CELLS * right
+
+
+def _name_axes(ax: Axes) -> None:
+    ax.text(CELLS / 2, -0.2, "time", ha="center", va="top", fontsize=10)
+    ax.text(-0.2, CELLS / 2, "case", ha="right", va="center", rotation=90, fontsize=10)
+    ax.text(CELLS + 0.2 + 2.2 * DEPTH[0], 2.2 * DEPTH[1] - 0.1, "unit", ha="left", va="top", fontsize=10)
+
+
+def rays(t: Sequence[float], through: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray]) -> Figure:
+    """What one unit's non-linearity receives, along a line through 0 and along one that misses it."""
+    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.0), sharey=True)
+    for ax, values, title in zip(
+        axes, (through, beside), ("a case times $t$", "a case plus $t$ times another"), strict=True
+    ):
+        for name, y in values.items():
+            ax.plot(t, y, color=COLOR[name], ls=LINE[name], label=name)
+        ax.set(title=title, xlabel="$t$")
+    axes[0].set_ylabel("one unit")
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return fig
+
+
+def side_by_side(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
+    """Errors by method, a panel a batch size: seeds, their mean and its interval; NaN stands for diverged."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.0), sharey=True, sharex=True)
+    for ax, (title, errors) in zip(axes, panels.items(), strict=True):
+        for place, (method, values) in enumerate(errors.items()):
+            if np.isnan(values).any():
+                ax.text(88, place, "diverged", ha="right", va="center", color=INK, fontsize=10)
+                continue
+            mean, low, high = interval(values)
+            ax.plot(
+                values, np.full(len(values), place + 0.2), ".", color=COLOR[method], ms=5, alpha=0.7, mew=0
+            )
+            ax.plot([low, high], [place, place], color=COLOR[method], lw=2)
+            ax.plot(mean, place, "o", color=COLOR[method], ms=6)
+        ax.set(title=title, xlabel="test error (%)", xlim=(0, 92))
+        ax.set_yticks(range(len(errors)), [NAME[m] for m in errors])
+    axes[0].invert_yaxis()
+    return fig
+
+
+def gains(
+    lag: Mapping[tuple[str, float], Float[np.ndarray, " T"]],
+    errors: Mapping[tuple[str, float], Sequence[float]],
+) -> Figure:
+    """Gradients at the start against lag for two gains, and test errors after training from them."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2), width_ratios=(3, 2))
+    for (method, gain), values in lag.items():
+        style = {"color": COLOR[method], "ls": "-" if gain == 1 else "--"}
+        left.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
+    left.axhline(1, color=INK, lw=0.8)
+    left.set(xlabel="steps back", title="gradient at the start", ylim=(1e-7, 1e9))
+    left.legend(loc="upper left", ncol=2)
+    for place, method in enumerate(("batch", "layer")):
+        pairs = np.array([errors[method, gain] for gain in (0.1, 1.0)])
+        at = np.array([0, 1]) + 3 * place
+        right.plot(at, pairs, color=COLOR[method], lw=0.8, alpha=0.6)
+        right.plot(at, pairs.mean(1), "o-", color=COLOR[method], lw=2.4)
+        right.text(at.mean(), 3, NAME[method].split(",")[0], ha="center", color=INK, fontsize=10)
+    right.set(title="test error (%)", ylim=(0, 92), xlim=(-0.5, 4.5), xlabel="initial gain")
+    right.set_xticks([0, 1, 3, 4], ["0.1", "1", "0.1", "1"])
+    return fig
+
+
+def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
+    """Mean test error against the length of the test sequences, each curve named at its end."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.2))
+    ends = {method: list(of.values())[-1] for method, of in errors.items()}
+    heights = _apart(ends, 6.0)
+    for method, of in errors.items():
+        ax.semilogx(list(of), list(of.values()), "o", ls=LINE[method], color=COLOR[method], base=2)
+        ax.annotate(
+            NAME[method],
+            (max(of), ends[method]),
+            (max(of) * 1.08, heights[method]),
+            va="center",
+            color=INK,
+            fontsize=10,
+        )
+    steps = list(next(iter(errors.values())))
+    ax.set_xticks(steps, [f"{n}\n(trained)" if n == min(steps) else str(n) for n in steps])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set(xlabel="steps of the test sequences", title="test error (%)", ylim=(0, 92))
+    ax.set_xlim(min(steps) * 0.9, max(steps) * 1.9)
+    return fig
+
+
+def _apart(values: Mapping[str, float], gap: float) -> dict[str, float]:
+    """Heights for labels in the order of their values, none nearer to the one below than the gap."""
+    heights: dict[str, float] = {}
+    last = -np.inf
+    for name in sorted(values, key=lambda n: values[n]):
+        last = heights[name] = max(values[name], last + gap)
+    return heights
