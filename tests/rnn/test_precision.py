@@ -1,0 +1,119 @@
+"""Half precision and autocast: statistics in float32, and results that are finite wherever torch's are."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_sequence
+
+from lnlib.rnn import GRU, LSTM, RNN
+
+KINDS = {"RNN": (RNN, nn.RNN), "LSTM": (LSTM, nn.LSTM), "GRU": (GRU, nn.GRU)}
+NORMS = {
+    "layer": {"norm": "layer"},
+    "rms": {"norm": "rms"},
+    "batch": {"norm": "batch", "max_steps": 4},
+    "weight": {"norm": "weight"},
+    "none": {"norm": "none"},
+    "joint": {"variant": "joint"},
+}
+HALVES = [torch.float16, torch.bfloat16]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_norm = pytest.mark.parametrize("norm", NORMS)
+every_half = pytest.mark.parametrize("half", HALVES)
+
+
+def states(state: Any) -> tuple[Tensor, ...]:
+    return state if isinstance(state, tuple) else (state,)
+
+
+def finite(*tensors: Tensor) -> bool:
+    return all(bool(t.isfinite().all()) for t in tensors)
+
+
+@every_kind
+@every_norm
+@every_half
+@pytest.mark.parametrize("size", [1e-7, 1.0, 1e4, 6e4])
+def test_half_networks_are_finite_where_torchs_are(
+    kind: str, norm: str, half: torch.dtype, size: float
+) -> None:
+    ours, theirs = KINDS[kind]
+    torch.manual_seed(0)
+    module, reference = ours(16, 8, 2, **NORMS[norm]), theirs(16, 8, 2)
+    module, reference = module.to(half), reference.to(half)
+    x = (size * torch.randn(6, 4, 16).clamp(-1, 1)).to(half)
+    assert finite(x, *(t for out in reference(x) for t in states(out)))
+    output, state = module(x)
+    assert {t.dtype for t in (output, *states(state))} == {half}
+    assert finite(output, *states(state))
+    # of near-zero sums the way back is divided by sqrt(eps) at every step, and leaves float16 rightly
+    if size >= 1:
+        assert finite(*torch.autograd.grad(output.float().square().mean(), list(module.parameters())))
+    module.eval()
+    assert finite(module(x)[0])
+
+
+@every_kind
+@every_norm
+@every_half
+def test_autocast_follows_the_full_precision(kind: str, norm: str, half: torch.dtype) -> None:
+    torch.manual_seed(0)
+    module = KINDS[kind][0](16, 8, 2, bidirectional=True, **NORMS[norm])
+    x, loss = torch.randn(6, 4, 16), []
+    exact = module(x)[0]
+    with torch.autocast("cpu", dtype=half):
+        output, state = module(x)
+        packed, _ = module(pack_sequence([x[:n, k] for k, n in enumerate((6, 6, 3, 3))]))
+        loss.append(output.float().square().mean())
+    loss[0].backward()
+    assert finite(output, packed.data, *states(state), *(p.grad for p in module.parameters()))
+    # roundings of the products: 2**-9 (bfloat16) or 2**-12 of sums up to 3 in size, grown over 12 steps
+    assert (output.float() - exact).abs().max() < (0.2 if half == torch.bfloat16 else 0.02)
+
+
+@every_kind
+@every_half
+@pytest.mark.parametrize("norm", ["layer", "rms", "batch", "joint"])
+@pytest.mark.parametrize("size", [1.0, 6e4])
+def test_autocast_is_finite_for_inputs_that_overflow_its_products(
+    kind: str, half: torch.dtype, norm: str, size: float
+) -> None:
+    torch.manual_seed(0)
+    module = KINDS[kind][0](16, 8, **NORMS[norm])
+    x = size * torch.ones(6, 4, 16) * torch.randn(6, 4, 1).sign()
+    with torch.no_grad():
+        module.weight_ih_l0.mul_(8)
+        assert (x.abs().max() <= 1) or (x[0] @ module.weight_ih_l0.mT).abs().max() > 65504
+    with torch.autocast("cpu", dtype=half):
+        output, state = module(x)
+    output.float().sum().backward()
+    assert finite(output, *states(state), *(p.grad for p in module.parameters()))
+    assert (output != 0).any()
+
+
+@every_half
+@pytest.mark.parametrize("norm", ["layer", "rms", "batch"])
+def test_statistics_are_those_of_float32(half: torch.dtype, norm: str) -> None:
+    # 4,096 equal-sized numbers: half precision would stop adding up at 2,048 or 256, and squares overflow
+    module = RNN(1, 4096, bias=False, **NORMS[norm]).to(half)
+    cell = module._cell("_l0")
+    a = (300 + 40 * torch.randn(32, 4096, dtype=torch.float64)).to(half)
+    with torch.no_grad():
+        got = cell.normalize("ih", a, None, (1,), 0).double() / cell.p["gain_ih"].double()
+    wide = a.double()
+    axis = 0 if norm == "batch" else 1
+    mean = 0.0 if norm == "rms" else wide.mean(axis, keepdim=True)
+    expected = (wide - mean) / (wide - mean).square().mean(axis, keepdim=True).sqrt()
+    # one rounding of the result, one of a gain, and eps
+    assert ((got - expected).abs() <= 2 * torch.finfo(half).eps * expected.abs() + 1e-5).all()
+
+
+def test_a_product_that_overflows_counts_as_the_largest_number() -> None:
+    module = RNN(2, 3, bias=False).half()
+    with torch.no_grad():
+        module.weight_ih_l0.copy_(torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]]))
+    output, _ = module(torch.full((1, 1, 2), 6e4, dtype=torch.float16))  # sums of 12e4, -12e4, 0
+    expected = torch.tanh(torch.tensor([1.0, -1.0, 0.0]) * 1.5**0.5)
+    torch.testing.assert_close(output[0, 0].float(), expected, rtol=0, atol=1e-3)  # a rounding of float16
