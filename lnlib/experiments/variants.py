@@ -63,8 +63,9 @@ def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
     What only the new variant has starts as it does in a new network: gains at 1, biases at 0.
 
     >>> from lnlib.rnn import LSTM
-    >>> as_variant(LSTM(2, 3), variant="joint", eps=1e-3)
-    LSTM(2, 3, norm=layer, variant=joint, eps=0.001)
+    >>> joint = as_variant(LSTM(2, 3), variant="joint", eps=1e-3)
+    >>> joint.variant, joint.eps
+    ('joint', 0.001)
     """
     with torch.random.fork_rng(devices=[]):  # its initial weights are overwritten
         other = LSTM(lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype, **keywords)
