@@ -201,15 +201,14 @@ class _Normalized(nn.RNNBase):
         """
         if not isinstance(input, PackedSequence) and input.dim() not in (2, 3):
             raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
-        numbers = input.data if isinstance(input, PackedSequence) else input
-        asked = reset is not None or return_cells or not numbers.numel()  # more than torch.nn does
-        if self.norm == "none" and not asked and not why_not_torch(self):
-            return super().forward(input, hx)
         form, x = Form.of(input, self.batch_first)
         sizes = None if form.packed is None else form.packed.batch_sizes
         state = self._initial(x, sizes, hx, form.unbatched)
         self.check_forward_args(x, state if len(state) > 1 else state[0], sizes)  # type: ignore[arg-type]
         options.check_call(self.mode, self.norm, reset, return_cells)
+        asked = reset is not None or return_cells or not x.numel()  # more than torch.nn does
+        if self.norm == "none" and not asked and not why_not_torch(self):
+            return super().forward(input, hx)
         rows, state, marks = form.rows(x), form.sort(state), form.marks(reset)
         outputs, state = run_layers(self, rows, form.sizes, state, marks, return_cells)
         output, *rest = map(form.output, outputs)
