@@ -1,0 +1,106 @@
+"""Away from here and back: copies, files, torch.compile, and ONNX run by onnxruntime."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnxruntime
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+from lnlib.rnn import GRU, LSTM, RNN
+
+KINDS = {"RNN": RNN, "LSTM": LSTM, "GRU": GRU}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+as_users_call = pytest.mark.usefixtures("as_users_call")
+OPTIONS = {
+    "layer": {},
+    "weight, learned start": {"norm": "weight", "learn_initial_state": True},
+    "batch": {"norm": "batch", "max_steps": 3},
+    "noise": {"zoneout": 0.1, "variational_dropout": 0.1, "memory": "recompute"},
+}
+
+
+def states(state: Any) -> tuple[Tensor, ...]:
+    return state if isinstance(state, tuple) else (state,)
+
+
+def trained(kind: str, **options: Any) -> Any:
+    """A network that has seen a batch, in evaluation."""
+    torch.manual_seed(0)
+    module = KINDS[kind](3, 4, **options)
+    module(torch.randn(4, 8, 3))
+    return module.eval()
+
+
+@every_kind
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_a_network_survives_copy_and_file(kind: str, options: dict, tmp_path: Path) -> None:
+    module, x = trained(kind, num_layers=2, bidirectional=True, **options), torch.randn(5, 2, 3)
+    expected = module(x)[0]
+    twin = copy.deepcopy(module)
+    assert torch.equal(twin(x)[0], expected)
+    with torch.no_grad():
+        next(twin.parameters()).zero_()
+    assert torch.equal(module(x)[0], expected)  # nothing is shared
+    torch.save(module.state_dict(), tmp_path / "network.pt")
+    fresh = KINDS[kind](3, 4, num_layers=2, bidirectional=True, **options).eval()
+    fresh.load_state_dict(torch.load(tmp_path / "network.pt", weights_only=True))
+    assert torch.equal(fresh(x)[0], expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("RNN", {"norm": "batch", "max_steps": 1, "bidirectional": True}),
+        ("RNN", {"norm": "weight", "memory": "recompute", "learn_initial_state": True}),
+        ("LSTM", {}),
+        ("GRU", {"norm": "rms"}),
+    ],
+    ids=str,
+)
+def test_a_network_is_compiled_in_one_graph(kind: str, options: dict) -> None:
+    script = Path(__file__).with_name("one_graph.py")
+    command = [sys.executable, "-W", "error", script, kind, json.dumps(options)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.stdout == "equal\n", run.stderr
+
+
+@as_users_call
+# torch's exporter copies a tree by a class that torch deprecates
+@pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.* is deprecated:FutureWarning")
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("RNN", {"norm": "batch", "max_steps": 2}),
+        ("LSTM", {}),
+        ("LSTM", {"norm": "weight", "proj_size": 2, "learn_initial_state": True}),
+        ("GRU", {"norm": "rms", "zoneout": 0.2}),
+        ("RNN", {"bidirectional": True, "num_layers": 2, "norm": "layer"}),
+    ],
+    ids=str,
+)
+def test_an_exported_network_computes_the_same_for_any_batch(
+    kind: str, options: dict, tmp_path: Path
+) -> None:
+    module, path = trained(kind, **options), tmp_path / "network.onnx"
+    shapes = {"input": {1: torch.export.Dim("N")}}
+    example = (torch.randn(3, 2, 3),)
+    torch.onnx.export(
+        module, example, path, opset_version=17, dynamo=True, verbose=False, dynamic_shapes=shapes
+    )
+    assert [opset.version for opset in onnx.load(path).opset_import if not opset.domain] == [17]
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for cases in (1, 2, 5):
+        x = torch.randn(3, cases, 3)
+        output, state = module(x)
+        results = session.run(None, {"input": x.numpy()})
+        # float32, in another order: a few dozen roundings of numbers of size 1 to 10
+        for ours, theirs in zip((output, *states(state)), results, strict=True):
+            assert_close(ours.detach(), torch.from_numpy(theirs), rtol=1e-5, atol=1e-5)
