@@ -237,6 +237,9 @@ class RNN(_Normalized, nn.RNN):
     r"""An Elman network, its summed inputs normalized: Eq. (4).
 
     Arguments as `torch.nn.RNN`, then those of :class:`LSTM` behind the star but `recurrent_dropout`.
+
+    >>> RNN(5, 4, nonlinearity="relu", variational_dropout=0.1)
+    RNN(5, 4, norm=layer, variational_dropout=0.1)
     """
 
     cells: ClassVar = {"RNN_TANH": RNNCell, "RNN_RELU": ReLUCell}
@@ -262,6 +265,8 @@ class LSTM(_Normalized, nn.LSTM):
         momentum: batch norm's: the weight of the newest batch once there were 1 / momentum; None for the mean
             of all.
 
+    As torch.nn's own, it needs `torch._dynamo.config.allow_rnn = True` to be compiled in one graph.
+
     >>> lstm = LSTM(5, 4, num_layers=2)
     >>> output, (h, c) = lstm(torch.zeros(7, 3, 5))
     >>> output.shape, h.shape, c.shape
@@ -275,6 +280,10 @@ class GRU(_Normalized, nn.GRU):
     r"""A layer-normalized GRU: Eqs. (26)-(28).
 
     Arguments as `torch.nn.GRU`, then those of :class:`LSTM` behind the star but `forget_bias`.
+
+    >>> gru = GRU(5, 4, norm="batch", max_steps=7)
+    >>> gru.running_mean_hh_l0.shape
+    torch.Size([7, 12])
     """
 
     cells: ClassVar = {"GRU": GRUCell}

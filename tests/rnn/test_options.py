@@ -1,6 +1,7 @@
 """The options of the recurrent networks: what each does to one step, to a sequence, and to gradients."""
 
 import copy
+import doctest
 import math
 import re
 from collections.abc import Callable
@@ -11,9 +12,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn.utils.rnn import pack_sequence, unpack_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
 from torch.testing import assert_close
 
+import lnlib.rnn.layers
 from lnlib.rnn import GRU, LSTM, RNN
 
 F64 = {"dtype": torch.float64}
@@ -331,6 +333,51 @@ def test_gradients_are_those_of_finite_differences(kind: str, name: str) -> None
         leaf.requires_grad_()
     # fast mode: one random direction instead of each entry
     assert torch.autograd.gradcheck(run, leaves, fast_mode=True)
+
+
+# --- anywhere -------------------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"zoneout": 0.1, "variational_dropout": 0.1, "learn_initial_state": True, "memory": "recompute"},
+        {"norm": "batch", "max_steps": 2},
+        {"norm": "weight"},
+        {"norm": "none"},
+    ],
+    ids=str,
+)
+def test_no_value_is_read_so_that_no_gpu_is_waited_for(kind: str, options: dict) -> None:
+    module = KINDS[kind](3, 4, 2, bidirectional=True, device="meta", **options)
+    marks = None if "max_steps" in options else torch.zeros(4, 3, dtype=torch.bool, device="meta")
+    packed = PackedSequence(torch.zeros(9, 3, device="meta"), torch.tensor([3, 2, 2, 2]))
+    output, _ = module(packed, reset=marks)
+    output.data.sum().backward()
+    assert output.data.shape == (9, 8)
+    assert module(torch.zeros(4, 3, 3, device="meta"), reset=marks)[0].shape == (4, 3, 8)
+
+
+@every_kind
+def test_evaluation_streams_with_all_options(kind: str) -> None:
+    noise = {} if kind == "RNN" else {"recurrent_dropout": 0.2}
+    module = network(kind, 3, 4, 2, zoneout=0.3, variational_dropout=0.2, learn_initial_state=True, **noise)
+    x, marks = draw(6, 2, 3), torch.rand(6, 2, generator=torch.Generator().manual_seed(0)) < 0.4
+    module.eval()
+    state, outputs = None, []
+    for x_t, marks_t in zip(x.split(1), marks.split(1), strict=True):
+        output, state = module(x_t, state, reset=marks_t)
+        outputs.append(output)
+    whole, last = module(x, reset=marks)
+    assert_close(torch.cat(outputs), whole, **EXACT)
+    assert_close(state, last, **EXACT)
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    results = doctest.testmod(lnlib.rnn.layers)
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 # --- refusals -------------------------------------------------------------------------------------------
