@@ -1,8 +1,13 @@
 r"""Recurrent batch normalization: statistics over the sequences of a batch, separate for each step.
 
+$\mathrm{BN}(a^t) = g\,(a^t - \mu^t)/\sqrt{(\sigma^t)^2 + \epsilon}$ of each unit: of both projections and of an
+LSTM's cell, with g = 0.1 at the start. The cell has a bias of its own; one shift after the two projections is
+enough, and it is the gates' own bias, the sum of torch's `bias_ih` and `bias_hh`.
+
 Training normalizes step t by the sequences that run at step t. Evaluation uses running statistics of step t,
 kept for the first `max_steps` steps; the last also serve all later steps, and are their average. The reverse
-direction counts its own steps: its first reads a sequence's last input.
+direction counts its own steps: its first reads a sequence's last input. Every call counts from 0, whatever
+state it starts from: a sequence in pieces is not the same as the whole.
 
 *Source* Cooijmans, Ballas, Laurent, Courville, "Recurrent Batch Normalization" (2016).
 """
