@@ -1,6 +1,6 @@
 r"""Recurrent batch normalization: statistics over the sequences of a batch, separate for each step.
 
-$\mathrm{BN}(a^t) = g\,(a^t - \mu^t)/\sqrt{(\sigma^t)^2 + \epsilon}$ of each unit: of both projections and of an
+$\mathrm{BN}(a^t) = g\,(a^t - \mu^t)/\sqrt{(\sigma^t)^2 + \epsilon}$ of each unit: of both projections and an
 LSTM's cell, with g = 0.1 at the start. The cell has a bias of its own; one shift after the two projections is
 enough, and it is the gates' own bias, the sum of torch's `bias_ih` and `bias_hh`.
 
