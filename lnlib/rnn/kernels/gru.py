@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from numba import njit, prange
 
-from lnlib.rnn.kernels.matmul import OPTIONS, compiled, multiply, share
+from lnlib.rnn.kernels.matmul import INLINE, compiled, multiply, share
 from lnlib.rnn.kernels.rows import normalize, normalize_backward, one, sigmoid, tanh
 
 __all__ = ["backward", "forward"]
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _row(x, r, kept, h, stats, scratch, p, sign, center, eps):
     """Eqs. (26)-(28) from the summed inputs x and r; an open gate lets the candidate in; sign -1: keeps h."""
     gain_ih, gain_hh, bias, bias_candidate = p
@@ -31,7 +31,7 @@ def _row(x, r, kept, h, stats, scratch, p, sign, center, eps):
         h[j] += update[j] * (candidate - h[j])
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _row_backward(x, r, h, d_out, dh, direct, stats, scratch, p, dp, sign, center):
     """The same backward; what reaches the previous state h past the gates is kept in direct."""
     gain_ih, gain_hh, bias, bias_candidate = p
@@ -70,7 +70,7 @@ def _row_backward(x, r, h, d_out, dh, direct, stats, scratch, p, dp, sign, cente
     normalize_backward(gates, gain_hh[:both], r[:both], stats[1], center, d_gain_hh[:both])
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _step(part, parts, n, start, save, room, saved, state, out, p, sign, center, eps):
     (r, scratch), (x, kept, before, stats), (h,) = room, saved, state
     for row in range(part, n, parts):
@@ -82,7 +82,7 @@ def _step(part, parts, n, start, save, room, saved, state, out, p, sign, center,
         out[here] = h[row]
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _step_backward(part, parts, n, start, scratch, saved, d_out, d_state, p, dp, sign, center):
     (x, kept, before, stats), (dh, direct) = saved, d_state
     mine = (dp[0][part], dp[1][part], dp[2][part], dp[3][part])

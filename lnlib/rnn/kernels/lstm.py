@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from numba import njit, prange
 
-from lnlib.rnn.kernels.matmul import OPTIONS, compiled, multiply, share
+from lnlib.rnn.kernels.matmul import INLINE, compiled, multiply, share
 from lnlib.rnn.kernels.rows import normalize, normalize_backward, one, sigmoid, statistics, tanh
 
 __all__ = ["backward", "forward"]
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _quarters(row, size):
     return row[:size], row[size : 2 * size], row[2 * size : 3 * size], row[3 * size : 4 * size]
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _row(x, r, kept, c, h, stats, scratch, p, center, eps):
     """Eqs. (20)-(22) from the summed inputs x and r: x and kept become normalized, c and h the next state."""
     gain_ih, gain_hh, bias, gain_cell, bias_cell = p
@@ -32,7 +32,7 @@ def _row(x, r, kept, c, h, stats, scratch, p, center, eps):
         h[j] = sigmoid(o[j]) * tanh(gain_cell[j] * ((c[j] - stats[3]) * stats[2]) + bias_cell[j])
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _row_backward(x, r, c, d_out, dh, dc, stats, scratch, p, dp, center):
     """The same backward: x and r become the summed inputs' gradients, dc that of the cell before, c."""
     gain_ih, gain_hh, bias, gain_cell, bias_cell = p
@@ -66,7 +66,7 @@ def _row_backward(x, r, c, d_out, dh, dc, stats, scratch, p, dp, center):
     normalize_backward(gates, gain_hh, r, stats[1], center, d_gain_hh)
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _step(part, parts, n, start, save, room, saved, state, out, p, center, eps):
     (r, scratch), (x, kept, before, stats), (h, c) = room, saved, state
     for row in range(part, n, parts):
@@ -78,7 +78,7 @@ def _step(part, parts, n, start, save, room, saved, state, out, p, center, eps):
         out[here] = h[row]
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def _step_backward(part, parts, n, start, scratch, saved, d_out, d_state, p, dp, center):
     (x, kept, before, stats), (dh, dc) = saved, d_state
     mine = (dp[0][part], dp[1][part], dp[2][part], dp[3][part], dp[4][part])

@@ -19,7 +19,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["OPTIONS", "compiled", "multiply", "pack", "padded", "share"]
+__all__ = ["INLINE", "OPTIONS", "compiled", "multiply", "pack", "padded", "share"]
 
 # Sums in registers: 6 x 4 vectors of 16 floats of AVX-512's 32, or 6 x 2 vectors of 8 of the 16 elsewhere.
 LANES, VECTORS = (16, 4) if llvm.get_host_cpu_features().get("avx512f") else (8, 2)
@@ -27,10 +27,9 @@ WIDTH = LANES * VECTORS
 ROWS = 6
 DEPTH = 256  # rows of a panel that stay in the first-level cache while all rows of A pass
 
-OPTIONS: dict[str, Any] = {
-    "error_model": "numpy",
-    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
-}  # NaN and infinity count
+# Without "nnan" and "ninf": NaN and infinity count.
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
+INLINE = {**OPTIONS, "forceinline": True}  # a call would cost as much as a short row
 
 
 def padded(columns: int) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lnlib.rnn.kernels.matmul import OPTIONS
+from lnlib.rnn.kernels.matmul import INLINE
 
 __all__ = ["normalize", "normalize_backward", "one", "sigmoid", "statistics", "tanh"]
 
 one, two, half = np.float32(1), np.float32(2), np.float32(0.5)
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINE)
 def _exp_parts(x):
     """2^n and e^r - 1, of x = n log 2 + r: e^x = 2^n (1 + (e^r - 1)), to 1 ulp; x _within +-87."""
     n = np.floor(x * np.float32(1.44269504) + half)
@@ -26,20 +26,20 @@ def _exp_parts(x):
     return scale, r + r * r * p
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINE)
 def _within(x, bound):
     """x, cut at +-bound; NaN stays NaN."""
     x = bound if x > bound else x
     return -bound if x < -bound else x
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINE)
 def sigmoid(x):
     scale, p = _exp_parts(_within(-x, np.float32(87)))
     return one / (one + (scale + scale * p))
 
 
-@njit(inline="always", **OPTIONS)
+@njit(**INLINE)
 def tanh(x):
     """e / (e + 2) of e = e^2x - 1, exact to a few ulps near 0 too."""
     scale, p = _exp_parts(_within(two * x, np.float32(40)))
@@ -47,7 +47,7 @@ def tanh(x):
     return e / (e + two)
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def statistics(a, center, eps):
     """Mean (0 unless centered) and 1/sqrt(variance + eps); the mean's own rounding is taken out of both."""
     n = np.float32(a.shape[0])
@@ -67,7 +67,7 @@ def statistics(a, center, eps):
     return mean + left, one / np.sqrt(max(squares / n - left * left, np.float32(0)) + eps)
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def normalize(a, out, center, eps):
     mean, scale = statistics(a, center, eps)
     for j in range(a.shape[0]):
@@ -75,7 +75,7 @@ def normalize(a, out, center, eps):
     return scale
 
 
-@njit(**OPTIONS)
+@njit(**INLINE)
 def normalize_backward(d, gain, normalized, scale, center, d_gain):
     """From d, of gain * normalized, the summed inputs' gradient, over normalized; adds to d_gain."""
     n = np.float32(d.shape[0])
