@@ -252,7 +252,8 @@ class LSTM(_Normalized, nn.LSTM):
         *args, **kwargs: `torch.nn.LSTM`'s.
         norm: "layer", "rms", "weight", "batch" (recurrent batch norm: :mod:`lnlib.rnn.statistics`), "none".
         variant: what is normalized where: a name or row of :data:`lnlib.rnn.cells.VARIANTS`.
-        eps: added to a variance.
+        eps: added to a variance. A step from a zero state over a zero input multiplies gradients by up to
+            1 / sqrt(eps) in each normalization: standardize inputs that begin with blank steps.
         forget_bias: added to the forget gate's bias at the start.
         zoneout: how often an entry of the state, h and c or each its own number, keeps its old value;
             evaluation takes the mean (Krueger et al., 2016).
