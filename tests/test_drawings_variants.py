@@ -29,9 +29,9 @@ def test_memories_draw_theory_as_lines_and_measurements_as_marks() -> None:
 
 
 def test_blanks_name_each_line_at_its_end_and_mark_the_largest_number() -> None:
-    fig = drawings.blanks(range(4), {"one": [1, 1e3, 1e6, 1e9], "two": [1, 1, 1, 1]}, 1e6)
+    fig = drawings.blanks(range(4), {("paper", 1e-5): [1, 1e3, 1e6, 1e9], ("none", 1e-5): [1, 1, 1, 1]}, 1e6)
     ax = fig.axes[0]
-    assert [t.get_text() for t in ax.texts] == ["one", "two", "largest float32"]
+    assert [t.get_text() for t in ax.texts] == ["separate, $10^{-5}$", "no norm", "largest float32"]
     assert ax.lines[-1].get_ydata()[0] == 1e6
     assert plots._svg(fig, "blanks")
 

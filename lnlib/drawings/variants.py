@@ -16,7 +16,9 @@ from lnlib.intervals import interval
 __all__ = ["apart", "blanks", "memories", "moves", "trained"]
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
-LINES = ((INK, "-"), (LAYER, "-"), (LAYER, "--"), (LAYER, ":"), (BATCH, "-."), (NONE, ":"))
+LINES = ((LAYER, "-"), (LAYER, "--"), (LAYER, ":"), (BATCH, "-."), (NONE, ":"))
+
+NAMES = {"paper": "separate", "draw": "cell only", "none": "no norm"}
 
 
 def apart(matrix: Float[np.ndarray, "K K"], names: Sequence[str], groups: Sequence[Sequence[int]]) -> Figure:
@@ -58,10 +60,13 @@ def memories(raw: Memory, carried: Memory) -> Figure:
     return fig
 
 
-def blanks(counts: Sequence[int], norms: Mapping[str, Sequence[float]], largest: float) -> Figure:
-    """Gradient norms against the number of blank steps, each line named at its end; the largest number."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.6))
-    for (name, values), (color, line) in zip(norms.items(), LINES[1:], strict=False):
+def blanks(
+    counts: Sequence[int], norms: Mapping[tuple[str, float], Sequence[float]], largest: float
+) -> Figure:
+    """Gradient norms against blank steps, by variant and epsilon, named at the end; the largest number."""
+    fig, ax = plots.subplots(figsize=(7.2, 4.4))
+    for ((variant, eps), values), (color, line) in zip(norms.items(), LINES, strict=False):
+        name = NAMES[variant] + (f", $10^{{{np.log10(eps):.0f}}}$" if variant != "none" else "")
         ax.semilogy(counts, values, color=color, ls=line, marker="o", ms=4)
         ax.annotate(name, (counts[-1], values[-1]), (8, 0), textcoords="offset points", va="center")
     ax.axhline(largest, color=INK, lw=1)

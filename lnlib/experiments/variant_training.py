@@ -30,7 +30,7 @@ __all__ = [
     "Scale",
     "mean_run",
     "mean_runs",
-    "moved",
+    "moves",
     "pictures",
     "rows_run",
     "rows_runs",
@@ -54,7 +54,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(2, 16, 16, 10, 40, 40, processes=1),
-    "book": Scale(5, 32, 32, 20, 200, 200, processes=None),
+    "book": Scale(5, 32, 32, 20, 150, 150, processes=None),
     "paper": Scale(10, 128, 64, 200, 5000, 5000, processes=None),
 }
 
@@ -124,17 +124,17 @@ Arrays = tuple[
 
 
 def pictures(images: Images) -> Arrays:
-    """Training and test pictures, at most 20,000 and 2,000, less the mean pixel and over its deviation.
+    """Training and test pictures, at most 20,000 and 1,000, less the mean pixel and over its deviation.
 
     So a blank row is not zero: from a zero state, zeros would drive the gradients to infinity.
     """
-    x, test = images.train_x[:20_000], images.test_x[:: max(1, len(images.test_x) // 2000)]
+    x, test = images.train_x[:20_000], images.test_x[:: max(1, len(images.test_x) // 1000)]
     mean, std = np.float32(x.mean()), np.float32(x.std())
     return (
         (x.astype(np.float32) - mean) / std,
         images.train_y[: len(x)],
         (test.astype(np.float32) - mean) / std,
-        images.test_y[:: max(1, len(images.test_y) // 2000)],
+        images.test_y[:: max(1, len(images.test_y) // 1000)],
     )
 
 
@@ -164,20 +164,31 @@ def rows_run(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str
     }
 
 
-def moved(
-    runs: Sequence[Row], others: Sequence[Mapping[str, Any]], arrays: Arrays
-) -> Float[np.ndarray, "runs others"]:
-    """Test errors (%) of trained readers with their weights moved to other LSTMs, given by their keywords."""
+def moves(
+    runs: Sequence[Sequence[Row]], arrays: Arrays, eps: Sequence[float]
+) -> Float[np.ndarray, "seeds variants columns"]:
+    """Test errors (%) of trained readers, a list a variant, with their weights moved.
+
+    Columns: the same variants in their order, at the usual epsilon, then the own variant at these epsilons.
+    """
+    usual = [settings(readers[0]["variant"]) for readers in runs]
+    errors = [
+        [_errors_as(run, [*usual, *(settings(run["variant"], e) for e in eps)], arrays) for run in readers]
+        for readers in runs
+    ]
+    return np.array(errors).swapaxes(0, 1)
+
+
+def _errors_as(run: Row, others: Sequence[Mapping[str, Any]], arrays: Arrays) -> list[float]:
+    """Test errors (%) of a trained reader with its weights in other LSTMs, given by their keywords."""
     x, y = map(torch.from_numpy, arrays[2:])
-    errors = np.zeros((len(runs), len(others)))
-    for row, run in zip(errors, runs, strict=True):
-        outputs, units = run["weights"]["out.weight"].shape
-        reader = Reader(x.shape[2], units, outputs, settings(run["variant"]), torch.Generator())
-        reader.load_state_dict({name: torch.from_numpy(p) for name, p in run["weights"].items()})
-        trained = reader.lstm
-        for k, keywords in enumerate(others):
-            reader.lstm = as_variant(trained, **keywords)
-            row[k] = _error(reader, x, y)
+    outputs, units = run["weights"]["out.weight"].shape
+    reader = Reader(x.shape[2], units, outputs, settings(run["variant"]), torch.Generator())
+    reader.load_state_dict({name: torch.from_numpy(p) for name, p in run["weights"].items()})
+    trained, errors = reader.lstm, []
+    for keywords in others:
+        reader.lstm = as_variant(trained, **keywords)
+        errors.append(_error(reader, x, y))
     return errors
 
 

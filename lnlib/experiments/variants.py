@@ -17,17 +17,21 @@ from torch import Tensor
 
 from lnlib.rnn import LSTM
 from lnlib.rnn.cells import VARIANTS, Variant
+from lnlib.rnn.implementations import IMPLEMENTATIONS
 
 __all__ = [
     "SCHEMES",
     "TRANSFORMATIONS",
     "Memory",
     "as_variant",
+    "between",
     "blank_gradients",
     "changes",
     "distances",
     "groups",
+    "libraries",
     "memory",
+    "off",
     "random_lstm",
     "settings",
 ]
@@ -104,6 +108,11 @@ def distances(
     return (2 * apart / (length[:, None] + length)).numpy()
 
 
+def libraries(lstm: LSTM, x: Float[Tensor, "T N D"]) -> Float[np.ndarray, "13 13"]:
+    """The distances between all public implementations, with the weights of this network."""
+    return distances([as_variant(lstm, **i.settings) for i in IMPLEMENTATIONS.values()], x)
+
+
 def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     """Who computes the same: chains of networks each closer than this to another one of its group.
 
@@ -115,6 +124,34 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
         near = [g for g in found if (apart[k, g] < closer).any()]
         found = [g for g in found if g not in near] + [sorted([k, *(m for g in near for m in g)])]
     return sorted(found)
+
+
+def between(apart: Float[np.ndarray, "K K"], found: Sequence[Sequence[int]]) -> Float[np.ndarray, " pairs"]:
+    """The distances from each group to all others.
+
+    >>> between(np.array([[0, 0.001, 1], [0.001, 0, 2], [1, 2, 0]]), [[0, 1], [2]])
+    array([1., 2., 1., 2.])
+    """
+    return np.concatenate([np.delete(apart[group], group, axis=1).ravel() for group in found])
+
+
+@torch.no_grad()
+def off(
+    step: Callable[..., tuple[Tensor, Tensor]], lstm: LSTM, x: Float[Tensor, "T N D"], **switches: Any
+) -> float:
+    """The largest difference of a network's last output from a step function's, both from a zero state.
+
+    Args:
+        step: of x, h, c and the parameters by torch's names, to the next h and c.
+        lstm: the network.
+        x: what both read.
+        switches: further keywords of the step.
+    """
+    p = {name.removesuffix("_l0"): value for name, value in lstm.named_parameters()}
+    h = c = x.new_zeros(x.shape[1], lstm.hidden_size)
+    for x_t in x:
+        h, c = step(x_t, h, c, p, **switches)
+    return float((lstm(x)[0][-1] - h).abs().max())
 
 
 Parameters = Mapping[str, Tensor]

@@ -81,10 +81,12 @@ def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_
     digits: learn.Arrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(learn.SCALES, "tiny", replace(TINY, units=16, batch=32, rows_updates=60))
-    runs = learn.rows_runs(digits, [("paper", 0.01)], [0], "tiny")["paper", 0.01]
-    assert runs[0]["error"] < 60  # guessing has 90
-    errors = learn.moved(runs, [settings("paper"), settings("normalized_state")], digits)
-    assert errors.shape == (1, 2)
+    jobs = [("paper", 0.01), ("normalized_state", 0.01)]
+    runs = learn.rows_runs(digits, jobs, [0], "tiny")
+    own = [runs[job][0]["error"] for job in jobs]
+    assert own[0] < 60  # guessing has 90
+    (errors,) = learn.moves([runs[job] for job in jobs], digits, eps=[1e-5])
+    assert errors.shape == (2, 3)
     # One of 360 answers may turn, as results of another order of additions do: 0.28 %.
-    assert errors[0, 0] == pytest.approx(runs[0]["error"], abs=0.3)
-    assert errors[0, 1] > errors[0, 0] + 1
+    np.testing.assert_allclose([errors.diagonal(), errors[:, 2]], [own, own], atol=0.3)
+    assert errors[0, 1] > own[0] + 1

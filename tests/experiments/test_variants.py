@@ -11,6 +11,7 @@ from torch import Tensor
 from lnlib.experiments import variants as measure
 from lnlib.rnn import LSTM
 from lnlib.rnn.cells import VARIANTS, Variant
+from lnlib.rnn.implementations import IMPLEMENTATIONS
 
 D, H = 5, 8
 
@@ -79,6 +80,32 @@ def test_groups_join_what_is_linked_by_a_third() -> None:
     assert measure.groups(apart, 1.5) == [[0, 2, 4], [1, 5], [3]]
     assert measure.groups(apart, 0.1) == [[k] for k in range(6)]
     assert measure.groups(apart, 100.0) == [list(range(6))]
+
+
+def test_the_libraries_are_compared_with_the_settings_of_their_table() -> None:
+    weights, x = measure.random_lstm(D, H, generator(), spread=0.3), randn(4, 3, D)
+    found = measure.libraries(weights, x)
+    names = list(IMPLEMENTATIONS)
+    assert found.shape == (13, 13)
+    assert found[names.index("haste"), names.index("baselines")] == 0  # the same settings
+    two = [measure.as_variant(weights, **IMPLEMENTATIONS[n].settings) for n in ("labml", "returnn")]
+    assert found[names.index("labml"), names.index("returnn")] == measure.distances(two, x)[0, 1]
+
+
+def test_a_step_function_is_off_by_nothing_only_if_it_is_the_network() -> None:
+    lstm = measure.as_variant(measure.random_lstm(D, H, generator()), norm="none")
+    x = randn(6, 3, D)
+
+    def step(
+        x: Tensor, h: Tensor, c: Tensor, p: dict[str, Tensor], opened: float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        a = x @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_ih"] + p["bias_hh"]
+        i, f, g, o = a.chunk(4, -1)
+        c = torch.sigmoid(f + opened) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    assert measure.off(step, lstm, x) < 1e-14  # roundings of numbers of size 1
+    assert measure.off(step, lstm, x, opened=1.0) > 0.01
 
 
 @pytest.mark.parametrize(
