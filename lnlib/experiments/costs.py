@@ -1,0 +1,65 @@
+"""What layer norm costs a recurrent network: the recorded benchmark, read for the page.
+
+Measured by benchmarks/recurrent.py, on one machine, as its provenance says; nothing here measures.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lnlib.results import Table
+from lnlib.rows import book_dir, read_rows
+
+__all__ = ["PEERS", "facts", "ratio", "recorded", "sizes", "table"]
+
+# The methods of the benchmark that the page shows, by the names it gives them.
+PEERS = {
+    "lnlib": "lnlib",
+    "lnlib, recompute": "lnlib, memory saved",
+    "loop": "loop of torch operations",
+    "loop, TorchScript": "the same, TorchScript",
+    "JAX scan": "JAX, lax.scan",
+}
+Row = Mapping[str, str]
+
+
+def recorded() -> list[dict[str, str]]:
+    """The benchmark's rows: task, kind, size, mode, method, ms, ratio to torch.nn, error, MB."""
+    return read_rows("recurrent", scale="benchmarks")
+
+
+def facts() -> dict[str, Any]:
+    """Where and when they were measured. Raises FileNotFoundError outside a checkout."""
+    book = book_dir()
+    if book is None:
+        raise FileNotFoundError("the recorded benchmark is in the checkout's book/results/benchmarks")
+    return json.loads((book / "results" / "benchmarks" / "recurrent.json").read_text(encoding="utf-8"))
+
+
+def sizes(rows: Sequence[Row], mode: str) -> list[tuple[str, str]]:
+    """Task and kind of each size that was timed, in the order of the benchmark."""
+    return list(dict.fromkeys((row["task"], row["kind"]) for row in rows if row["mode"] == mode))
+
+
+def ratio(rows: Sequence[Row], task: str, kind: str, mode: str, method: str = "lnlib") -> float:
+    """The time of a call, or in mode "memory" the memory, over torch.nn's without a norm.
+
+    Raises KeyError if the benchmark has no such row.
+    """
+    for row in rows:
+        if (row["task"], row["kind"], row["mode"], row["method"]) == (task, kind, mode, method):
+            return float(row["ratio"])
+    raise KeyError(f"the benchmark has no row of {method!r} for {kind}, {task}, {mode}")
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Per network: torch.nn's milliseconds, and the quotients of the others, for training."""
+    header = ["Network", "torch.nn, no norm", *PEERS.values()]
+    shown = []
+    for task, kind in sizes(rows, "training"):
+        mine = [r for r in rows if (r["task"], r["kind"], r["mode"]) == (task, kind, "training")]
+        by_method = {row["method"]: row for row in mine}
+        plain = by_method["torch.nn, no norm"]
+        quotients = [f"{float(by_method[m]['ratio']):.2f}" if m in by_method else "-" for m in PEERS]
+        shown.append([f"{kind} {plain['size']}: {task}", f"{float(plain['ms']):.3g} ms", *quotients])
+    return Table(header, shown)

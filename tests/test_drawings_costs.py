@@ -1,0 +1,46 @@
+"""The benchmark's rows become a picture and a table."""
+
+import pytest
+from legible import READABLE, smallest
+
+from lnlib.drawings import costs as drawings
+from lnlib.experiments import costs
+
+
+def rows() -> list[dict[str, str]]:
+    """Two networks of which each method takes its own number of times torch.nn's."""
+    methods = {"torch.nn, no norm": 1, **{name: 2 + k for k, name in enumerate(costs.PEERS)}}
+    return [
+        {
+            "task": task,
+            "kind": "LSTM",
+            "size": "4x1 T2 N1",
+            "mode": mode,
+            "method": method,
+            "ms": "12.34",
+            "ratio": str(times),
+        }
+        for task in ("small", "DRAW")
+        for mode in ("inference", "training")
+        for method, times in methods.items()
+    ]
+
+
+def test_a_point_a_method_and_network_stands_at_its_ratio() -> None:
+    fig = drawings.ratios(rows())
+    for ax in fig.axes:
+        points = {
+            line.get_label(): list(line.get_xdata()) for line in ax.lines if line.get_marker() != "None"
+        }
+        assert points["lnlib"] == [2, 2]
+        assert points["JAX, lax.scan"] == [6, 6]
+    assert smallest(fig) >= READABLE
+
+
+def test_the_table_has_a_row_a_network() -> None:
+    text = costs.table(rows()).to_markdown()
+    assert "LSTM 4x1 T2 N1: small" in text
+    assert "12.3 ms" in text
+    assert costs.ratio(rows(), "DRAW", "LSTM", "training", "loop") == 4
+    with pytest.raises(KeyError, match="no row of 'cuDNN'"):
+        costs.ratio(rows(), "DRAW", "LSTM", "training", "cuDNN")
