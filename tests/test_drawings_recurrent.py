@@ -17,7 +17,9 @@ def fits(fig: Figure, name: str) -> bool:
 
 
 def runs(norm: str, factor: float = 1.0, beyond: float = 80.0) -> list[Run]:
-    return [Run(norm, factor, seed, -0.1 * factor, 90.0, beyond, [90.0, beyond, beyond]) for seed in (0, 1)]
+    return [
+        Run(norm, factor, seed, False, -0.1 * factor, 90.0, beyond, [90.0, beyond, beyond]) for seed in (0, 1)
+    ]
 
 
 def test_drift_names_each_line_at_its_end():

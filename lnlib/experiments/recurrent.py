@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
@@ -19,14 +20,45 @@ from torch import Tensor, nn
 
 from lnlib.data import Images
 from lnlib.data.images import Part
+from lnlib.normalize import layer_norm
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov, trace
-from lnlib.training import fit, generators
+from lnlib.training import fit, generators, sweep
 
-__all__ = ["Reader", "Run", "Streams", "drift", "growth", "measure", "reader", "train"]
+__all__ = [
+    "EDGES",
+    "SCALES",
+    "Reader",
+    "Run",
+    "Scale",
+    "Streams",
+    "compare",
+    "drift",
+    "growth",
+    "growths",
+    "linear",
+    "measure",
+    "reader",
+    "train",
+]
 
 NO_ANSWER = -100  # the target of a step at which no image ends: torch's cross entropy leaves it out
-EDGES = (8, 50, 200, 1000, 5000)  # steps between which answers are counted
+STEPS = 50  # of the streams in training
+EDGES = (8, STEPS, 200, 1000, 5000)  # steps between which answers are counted
+
+
+def linear(factor: float, *, normalized: bool = False, steps: int = 100) -> Float[np.ndarray, " steps"]:
+    """Root mean square of a state that nothing but a rotation times a factor acts on, at each step.
+
+    >>> [round(float(linear(1.1, normalized=n)[-1]), 2) for n in (False, True)]
+    [13780.61, 1.0]
+    """
+    drawn = torch.randn(64, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    W, h, sizes = factor * torch.linalg.qr(drawn).Q, layer_norm(drawn[0], eps=0.0), []
+    for _ in range(steps):
+        h = layer_norm(W @ h, eps=0.0) if normalized else W @ h
+        sizes.append(float(h.square().mean().sqrt()))
+    return np.array(sizes)
 
 
 class Streams:
@@ -105,15 +137,14 @@ def train(
     factor: float,
     seed: int,
     *,
-    steps: int = 50,
     updates: int = 200,
     anywhere: bool = False,
     **options: Any,
 ) -> Reader:
-    """A network trained on streams of so many steps, 32 at a time, by Adam at 0.003, no gradient clipped."""
+    """A network trained on streams of 50 steps, 32 at a time, by Adam at 0.003, no gradient clipped."""
     streams = Streams(images, "train")
     model = reader(norm, factor, seed, width=streams.images.shape[2], **options)
-    batches = streams.batches(steps, 32, generators(seed)[1], anywhere=anywhere)
+    batches = streams.batches(STEPS, 32, generators(seed)[1], anywhere=anywhere)
     adam = torch.optim.Adam(model.parameters(), 3e-3)
     fit(model, batches, loss, adam, updates=updates, device="cpu", every=updates)
     return model.eval()
@@ -122,6 +153,21 @@ def train(
 def growth(model: Reader, x: Float[Tensor, "T N D"]) -> float:
     """Largest Lyapunov exponent, mean over the streams: by how many nats a step gradients grow."""
     return float(lyapunov(model.rnn, x, skip=len(x) // 3).mean())
+
+
+def growths(
+    factors: Sequence[float], seeds: Sequence[int], x: Float[Tensor, "T N D"]
+) -> dict[str, Float[np.ndarray, "seeds factors"]]:
+    """The growth of networks at their start: plain, normalized as in Eq. (4), and each product by itself."""
+    kinds: dict[str, dict[str, Any]] = {
+        "none": {"norm": "none"},
+        "layer": {"norm": "layer"},
+        "separate": {"norm": "layer", "variant": "separate"},
+    }
+    return {
+        kind: np.array([[growth(reader(factor=f, seed=s, **of), x) for f in factors] for s in seeds])
+        for kind, of in kinds.items()
+    }
 
 
 def drift(model: Reader, x: Float[Tensor, "T N D"], after: int = 10) -> float:
@@ -139,6 +185,7 @@ class Run:
     norm: str
     factor: float
     seed: int
+    anywhere: bool  # streams begin at any row
     growth: float
     within: float  # the steps of training
     beyond: float  # all steps after them
@@ -151,24 +198,23 @@ def measure(
     factor: float,
     seed: int,
     *,
-    length: int = 200,
-    steps: int = 50,
+    length: int = EDGES[2],
     updates: int = 200,
     anywhere: bool = False,
     **options: Any,
 ) -> Run:
-    """Train a network as :func:`train` does; test it on streams of the same length, and of another.
+    """Train a network as :func:`train` does, and test it on streams of another length.
 
     The first image of a stream is not counted: no other went before it, which makes it easier to read.
     """
     test = Streams(images, "test")
-    model = train(images, norm, factor, seed, steps=steps, updates=updates, anywhere=anywhere, **options)
+    model = train(images, norm, factor, seed, updates=updates, anywhere=anywhere, **options)
     draw = torch.Generator().manual_seed(1)
-    short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((steps, 1000), (length, 100)))
-    (within,) = _right(model, *short, (EDGES[0], steps))
-    (beyond,) = _right(model, *long, (steps, length))
-    spans = [within, *_right(model, *long, [e for e in EDGES[1:] if e <= length])]
-    return Run(norm, factor, seed, growth(model, short[0][:, :8]), within, beyond, spans)
+    short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((EDGES[2], 500), (length, 100)))
+    within, after = _right(model, *short, EDGES[:3])
+    (beyond,) = _right(model, *long, (STEPS, length))
+    spans = [within, after, *_right(model, *long, [e for e in EDGES[2:] if e <= length])]
+    return Run(norm, factor, seed, anywhere, growth(model, short[0][:60, :8]), within, beyond, spans)
 
 
 @torch.no_grad()
@@ -176,3 +222,44 @@ def _right(model: Reader, x: Tensor, y: Tensor, edges: Sequence[int]) -> list[fl
     """Percentage of right answers between each two of these steps."""
     right = (model(x).argmax(2) == y).float()
     return [100 * float(right[a:b][y[a:b] != NO_ANSWER].mean()) for a, b in pairwise(edges)]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is trained: updates, steps of the long streams, factors besides 1, seeds, processes."""
+
+    updates: int
+    length: int
+    factors: tuple[float, ...]
+    few: int  # seeds of what only illustrates
+    many: int  # seeds of what decides a claim
+    processes: int | None
+
+
+SCALES = {
+    "smoke": Scale(40, 500, (0.5, 4), few=2, many=2, processes=1),
+    "book": Scale(160, 5000, (0.5, 2, 4), few=3, many=5, processes=None),
+    "paper": Scale(1000, 5000, (0.25, 0.5, 2, 4), few=5, many=10, processes=None),
+}
+
+
+def compare(scale: str, seed: int, images: Images) -> list[Run]:
+    """Networks of factor 1 with each norm, tested on long streams; without, and layer norm, at other factors.
+
+    Batch norm has statistics for each step of training, and a second time streams that begin anywhere.
+    """
+    size = SCALES[scale]
+    jobs: list[dict[str, Any]] = []
+    for norm in ("batch", "none", "layer"):
+        for s in range(seed, seed + (size.few if norm == "none" else size.many)):
+            job = {"norm": norm, "seed": s, "updates": size.updates}
+            long = {**job, "factor": 1.0, "length": size.length}
+            if norm == "batch":
+                long["max_steps"] = STEPS
+            jobs.append(long)
+            if norm == "batch" and s < seed + size.few:
+                jobs.append({**long, "anywhere": True})
+            if norm != "batch" and s < seed + size.few:
+                jobs += [{**job, "factor": float(f)} for f in size.factors]
+    jobs.sort(key=lambda job: "length" not in job)  # long ones first
+    return sweep(measure, jobs, common=(images,), processes=size.processes)
