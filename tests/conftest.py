@@ -9,7 +9,7 @@ import pytest
 from browser import Chromium, launch
 from hypothesis import settings
 
-# Before anything imports lnlib: every annotated argument and result is checked while the tests run. Not in the
+# Before anything imports lnlib: every annotated argument and result is checked while the tests run. But not in
 # kernels: numba compiles functions, not the checker's wrappers of them.
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [path.relative_to(ROOT).with_suffix("").parts for path in sorted((ROOT / "lnlib").rglob("*.py"))]

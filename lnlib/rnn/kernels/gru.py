@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numba import njit, prange
 
-from lnlib.rnn.kernels.matmul import INLINE, compiled, multiply, share
+from lnlib.rnn.kernels.compiling import INLINE, compiled
+from lnlib.rnn.kernels.matmul import multiply, share
 from lnlib.rnn.kernels.rows import normalize, normalize_backward, one, sigmoid, tanh
 
 __all__ = ["backward", "forward"]

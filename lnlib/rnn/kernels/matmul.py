@@ -9,7 +9,6 @@ a compiler that sees arrays keeps the sums in memory instead, at a quarter of th
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -19,17 +18,15 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["INLINE", "OPTIONS", "compiled", "multiply", "pack", "padded", "share"]
+from lnlib.rnn.kernels.compiling import OPTIONS
+
+__all__ = ["WIDTH", "multiply", "pack", "padded", "share"]
 
 # Sums in registers: 6 x 4 vectors of 16 floats of AVX-512's 32, or 6 x 2 vectors of 8 of the 16 elsewhere.
 LANES, VECTORS = (16, 4) if llvm.get_host_cpu_features().get("avx512f") else (8, 2)
 WIDTH = LANES * VECTORS
 ROWS = 6
 DEPTH = 256  # rows of a panel that stay in the first-level cache while all rows of A pass
-
-# Without "nnan" and "ninf": NaN and infinity count.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
-INLINE = {**OPTIONS, "forceinline": True}  # a call would cost as much as a short row
 
 
 def padded(columns: int) -> int:
@@ -156,10 +153,3 @@ def share(c, part, parts):
     """The panels of one thread, when the threads share the columns of c."""
     panels = c.shape[1] // WIDTH
     return panels * part // parts, panels * (part + 1) // parts
-
-
-def compiled(loop: Any) -> tuple[Any, Any]:
-    """The loop for one thread, without a thread pool, and for many; on disk each has its own name."""
-    other = FunctionType(loop.__code__, loop.__globals__, f"{loop.__name__}_parallel")
-    other.__qualname__ = other.__name__
-    return njit(cache=True, **OPTIONS)(loop), njit(cache=True, parallel=True, **OPTIONS)(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lnlib.rnn.kernels.matmul import INLINE
+from lnlib.rnn.kernels.compiling import INLINE
 
 __all__ = ["normalize", "normalize_backward", "one", "sigmoid", "statistics", "tanh"]
 
