@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Layer", "forward", "path_curvature", "path_norm", "rescale"]
+__all__ = ["Layer", "forward", "path_curvature", "path_norm", "rescale", "step"]
 
 Layer = tuple[Float[Tensor, "_ _"], Float[Tensor, " _"]]  # (H, D) and (H,), each layer its own
 
@@ -90,6 +90,25 @@ def rescale(layers: Sequence[Layer], factors: Sequence[Float[Tensor, " _"]]) -> 
             raise ValueError(f"ReLU commutes with positive factors only; the least is {float(c.min())}")
     ones = [torch.ones_like(layers[0][0][0]), *factors, torch.ones_like(layers[-1][1])]
     return [(W * ones[k + 1].unsqueeze(1) / ones[k], b * ones[k + 1]) for k, (W, b) in enumerate(layers)]
+
+
+def step(
+    layers: Sequence[Layer],
+    x: Float[Tensor, "N D"],
+    y: Float[Tensor, "N K"],
+    rate: float,
+    *,
+    by_path: bool = False,
+) -> list[Layer]:
+    """One step of gradient descent on the mean squared error; `by_path`, of Path-SGD."""
+    p = [q.detach().clone().requires_grad_() for layer in layers for q in layer]
+    out = forward(list(zip(p[::2], p[1::2], strict=True)), x)
+    slopes = torch.autograd.grad((out - y).square().mean(), p)
+    if by_path:
+        kappa = [q for layer in path_curvature(layers) for q in layer]
+        slopes = tuple(slope / k for slope, k in zip(slopes, kappa, strict=True))
+    new = [q.detach() - rate * slope for q, slope in zip(p, slopes, strict=True)]
+    return list(zip(new[::2], new[1::2], strict=True))
 
 
 def _reaching(layers: Sequence[Layer]) -> list[Tensor]:

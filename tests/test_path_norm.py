@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.path_norm import Layer, forward, path_curvature, path_norm, rescale
+from lnlib.path_norm import Layer, forward, path_curvature, path_norm, rescale, step
 
 
 def network(seed: int, sizes: tuple[int, ...] = (3, 4, 2, 2)) -> list[Layer]:
@@ -77,20 +77,34 @@ def test_the_curvature_is_half_the_second_derivative_of_the_squared_norm(seed: i
             torch.testing.assert_close(found[which], diagonal / 2, rtol=1e-10, atol=1e-12)
 
 
-def test_a_step_divided_by_the_curvature_commutes_with_rescaling() -> None:
+def test_a_step_of_path_sgd_commutes_with_rescaling_and_plain_descent_does_not() -> None:
     layers, x = network(1), cases(0)
+    other, y = rescale(layers, factors(2)), torch.zeros(9, 2, dtype=torch.float64)
+    before = forward(layers, x)
+    apart = {}
+    for by_path in (False, True):
+        one, two = (forward(step(net, x, y, 0.01, by_path=by_path), x) for net in (layers, other))
+        assert float((one - before).abs().max()) > 1e-3  # it moves
+        apart[by_path] = float((one - two).abs().max())
+    assert apart[True] < 1e-10  # quotients of numbers up to exp(6)
+    assert apart[False] > 1e-3
 
-    def after(net: list[Layer]) -> torch.Tensor:
-        leaves = [(W.clone().requires_grad_(), b.clone().requires_grad_()) for W, b in net]
-        flat = [p for layer in leaves for p in layer]
-        grads = torch.autograd.grad(forward(leaves, x).square().mean(), flat)
-        scales = [p for layer in path_curvature(net) for p in layer]
-        moved = [p.detach() - 0.01 * g / s for p, g, s in zip(flat, grads, scales, strict=True)]
-        return forward(list(zip(moved[::2], moved[1::2], strict=True)), x)
 
-    one, two = after(layers), after(rescale(layers, factors(2)))
-    assert float((one - forward(layers, x)).abs().max()) > 1e-3  # it moves
-    torch.testing.assert_close(two, one, rtol=1e-10, atol=1e-10)  # quotients of numbers up to exp(6)
+def test_a_plain_step_is_torch_s() -> None:
+    layers, x = network(3), cases(3)
+    y = torch.ones(9, 2, dtype=torch.float64)
+    model = torch.nn.Sequential(
+        *(m for W, _ in layers for m in (torch.nn.Linear(*W.shape[::-1]), torch.nn.ReLU()))
+    )
+    model = model[:-1].double()
+    with torch.no_grad():
+        for p, q in zip(model.parameters(), (q for layer in layers for q in layer), strict=True):
+            p.copy_(q)
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    torch.optim.SGD(model.parameters(), 0.1).step()
+    moved = [q for layer in step(layers, x, y, 0.1) for q in layer]
+    for p, q in zip(model.parameters(), moved, strict=True):
+        torch.testing.assert_close(p.detach(), q, rtol=1e-12, atol=1e-12)
 
 
 def test_refusals_name_what_is_wrong() -> None:

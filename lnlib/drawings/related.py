@@ -34,7 +34,7 @@ AT = 2  # the step that is shaded
 
 def averages() -> Figure:
     """Blocks of summed inputs, time by case by unit; the cells of one mean and deviation are filled."""
-    fig, axes = plots.subplots(1, 4, figsize=(7.2, 2.5))
+    fig, axes = plots.subplots(1, 4, figsize=(5.9, 2.4))
     top = CELLS - 1
     parts = [
         ("batch norm,\nby sequence", "batch", lambda t, n, u: u == 0),
@@ -46,14 +46,15 @@ def averages() -> Figure:
         for cell, corners in _faces():
             face = plots.COLORS[color] if filled(*cell) else "none"
             ax.add_patch(Polygon(corners, facecolor=face, edgecolor=INK, lw=0.6))
-        ax.set(title=title, xlim=(-1.1, 8), ylim=(-1.1, 7.2), aspect="equal")
+        ax.set_title(title, fontsize=10)
+        ax.set(xlim=(-1.1, 8), ylim=(-2.4, 7.2), aspect="equal")
         ax.axis("off")
     _name_axes(axes[0])
     for k in range(CELLS):  # the row of weights of one unit, instead of data
         x = 0.6 * k
         weight = [(x, -0.9), (x + 0.6, -0.9), (x + 0.6, -0.3), (x, -0.3)]
         axes[3].add_patch(Polygon(weight, facecolor=plots.COLORS["weight"], edgecolor=INK, lw=0.6))
-    axes[3].text(3.3, -0.65, "a unit's weights", va="center", fontsize=10)
+    axes[3].text(-0.1, -1.1, "a unit's weights", va="top", fontsize=10)
     return fig
 
 
@@ -74,9 +75,9 @@ def _name_axes(ax: Axes) -> None:
     ax.text(CELLS + 0.2 + 2.2 * DEPTH[0], 2.2 * DEPTH[1] - 0.1, "unit", ha="left", va="top", fontsize=10)
 
 
-def rays(t: Sequence[float], through: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray]) -> Figure:
+def rays(t: np.ndarray, through: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray]) -> Figure:
     """What one unit's non-linearity receives, along a line through 0 and along one that misses it."""
-    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.0), sharey=True)
+    fig, axes = plots.subplots(1, 2, figsize=(5.9, 3.0), sharey=True)
     for ax, values, title in zip(
         axes, (through, beside), ("a case times $t$", "a case plus $t$ times another"), strict=True
     ):
@@ -84,15 +85,20 @@ def rays(t: Sequence[float], through: Mapping[str, np.ndarray], beside: Mapping[
             ax.plot(t, y, color=COLOR[name], ls=LINE[name], label=name)
         ax.set(title=title, xlabel="$t$")
     axes[0].set_ylabel("one unit")
-    axes[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    axes[0].legend(loc="upper left")
     return fig
 
 
 def side_by_side(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Errors by method, a panel a batch size: seeds, their mean and its interval; NaN stands for diverged."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.0), sharey=True, sharex=True)
+    """Errors by method, a panel a batch size: seeds, their mean and its interval; NaN stands for diverged.
+
+    The first panel has all methods; the others may lack some.
+    """
+    rows = list(next(iter(panels.values())))
+    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.0), sharey=True, sharex=True)
     for ax, (title, errors) in zip(axes, panels.items(), strict=True):
-        for place, (method, values) in enumerate(errors.items()):
+        for method, values in errors.items():
+            place = rows.index(method)
             if np.isnan(values).any():
                 ax.text(88, place, "diverged", ha="right", va="center", color=INK, fontsize=10)
                 continue
@@ -103,7 +109,7 @@ def side_by_side(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
             ax.plot([low, high], [place, place], color=COLOR[method], lw=2)
             ax.plot(mean, place, "o", color=COLOR[method], ms=6)
         ax.set(title=title, xlabel="test error (%)", xlim=(0, 92))
-        ax.set_yticks(range(len(errors)), [NAME[m] for m in errors])
+        ax.set_yticks(range(len(rows)), [NAME[m] for m in rows])
     axes[0].invert_yaxis()
     return fig
 
@@ -113,7 +119,7 @@ def gains(
     errors: Mapping[tuple[str, float], Sequence[float]],
 ) -> Figure:
     """Gradients at the start against lag for two gains, and test errors after training from them."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2), width_ratios=(3, 2))
+    fig, (left, right) = plots.subplots(1, 2, figsize=(5.9, 3.2), width_ratios=(3, 2))
     for (method, gain), values in lag.items():
         style = {"color": COLOR[method], "ls": "-" if gain == 1 else "--"}
         left.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
@@ -133,7 +139,7 @@ def gains(
 
 def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
     """Mean test error against the length of the test sequences, each curve named at its end."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.2))
+    fig, ax = plots.subplots(figsize=(5.9, 3.2))
     ends = {method: list(of.values())[-1] for method, of in errors.items()}
     heights = _apart(ends, 6.0)
     for method, of in errors.items():
@@ -155,9 +161,13 @@ def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
 
 
 def _apart(values: Mapping[str, float], gap: float) -> dict[str, float]:
-    """Heights for labels in the order of their values, none nearer to the one below than the gap."""
-    heights: dict[str, float] = {}
-    last = -np.inf
-    for name in sorted(values, key=lambda n: values[n]):
-        last = heights[name] = max(values[name], last + gap)
-    return heights
+    """Heights for labels near their values and in their order, none nearer to the next than the gap."""
+    order = sorted(values, key=lambda name: values[name])
+    up: dict[str, float] = {}
+    down: dict[str, float] = {}
+    for heights, names, step in ((up, order, gap), (down, order[::-1], -gap)):
+        last = -np.inf * step
+        for name in names:
+            pushed = max if step > 0 else min
+            last = heights[name] = pushed(values[name], last + step)
+    return {name: (up[name] + down[name]) / 2 for name in order}

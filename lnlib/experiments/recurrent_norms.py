@@ -117,9 +117,10 @@ class Stack:
         h = c = x.new_zeros(*x.shape[1:3], self.units)
         states = []
         for t, a in enumerate(projected):
-            i, f, g, o = (a + place("hh", h @ p["weight_hh"].mT, t)).chunk(4, -1)
-            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-            h = torch.sigmoid(o) * torch.tanh(place("cell", c, t) + p.get("bias_cell", 0))
+            gates = a + place("hh", h @ p["weight_hh"].mT, t)
+            i, f, _, o = torch.sigmoid(gates).chunk(4, -1)  # one call, and one quarter too many, is faster
+            c = f * c + i * torch.tanh(gates[..., 2 * self.units : 3 * self.units])
+            h = o * torch.tanh(place("cell", c, t) + p.get("bias_cell", 0))
             states.append(h)
         return states
 
@@ -163,13 +164,13 @@ def _over_cases(a: Float[Tensor, "*more N G"]) -> Float[Tensor, "*more N G"]:
     return batch_norm(cases.flatten(1), eps=EPS).view_as(cases).movedim(0, -2)
 
 
-def pool(stored: Statistics, names: Sequence[str]) -> dict[str, tuple[Tensor, Tensor]]:
-    """At these places one mean and variance for all steps: those of all cases and steps together."""
+def pool(stored: Statistics) -> dict[str, tuple[Tensor, Tensor]]:
+    """At each place one mean and variance for all steps: those of all cases and steps together."""
 
     def together(mean: Tensor, var: Tensor) -> tuple[Tensor, Tensor]:
         return mean.mean(0, keepdim=True), (var + mean.var(0, correction=0)).mean(0, keepdim=True)
 
-    return {name: together(*pair) if name in names else pair for name, pair in stored.items()}
+    return {name: together(*pair) for name, pair in stored.items()}
 
 
 def gradient_by_lag(
