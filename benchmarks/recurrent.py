@@ -7,7 +7,8 @@ float32. Times are milliseconds a call, from the inputs to the outputs (inferenc
 parameters (training), and microseconds a time step and layer. The ratio is to torch.nn's network of the same
 sizes without any norm: the median over rounds in each of which every method runs in turn. Errors are the
 largest, over outputs or gradients, relative to the largest value, against the plain loop in float64. Memory
-is what one training step adds to the peak of a fresh process. JAX needs the extra `peers`.
+is what one training step adds to the peak of a fresh process. JAX needs the extra `peers`. On one thread, as
+two that wait for each other measure a busy machine's load.
 """
 
 import argparse
@@ -47,10 +48,12 @@ def main() -> None:
     )
     parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of each comparison (default 7)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default all)")
+    parser.add_argument("--threads", type=int, default=1, help="threads (default 1)")
     parser.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    if args.threads == 1:  # JAX reads it when it starts
+        os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     if args.memory:
         return print(peak(args.memory))
     rows: list[Row] = []
