@@ -1,7 +1,7 @@
 r"""Section 4's re-parameterizations: the plain network that a normalized one is, where there is one.
 
-Eq. (5) gives a unit $\frac{g_i}{\sigma_i}(w_i^\top x-\mu_i)+b_i$. If neither $\mu_i$ nor $\sigma_i$ depends on
-x, this is a plain unit with other weights.
+Eq. (5) gives a unit $\frac{g_i}{\sigma_i}(w_i^\top x-\mu_i)+b_i$. If neither $\mu_i$ nor $\sigma_i$ depends
+on x, this is a plain unit with other weights.
 """
 
 import torch

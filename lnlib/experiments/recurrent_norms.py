@@ -111,7 +111,7 @@ class Stack:
             """Normalize here if the method does, and apply the gain."""
             if partly or f"gain_{name}" not in p:
                 return a
-            return p[f"gain_{name}"] * self._standardize(name, a, t, stored, record)
+            return self._normalize(name, a, p[f"gain_{name}"], t, stored, record)
 
         projected = place("ih", x @ p["weight_ih"].mT) + p["bias"]
         h = c = x.new_zeros(*x.shape[1:3], self.units)
@@ -124,27 +124,29 @@ class Stack:
             states.append(h)
         return states
 
-    def _standardize(
+    def _normalize(
         self,
         name: str,
         a: Float[Tensor, "*T S N G"],
+        gain: Float[Tensor, "S 1 G"],
         t: int | None,
         stored: Statistics | None,
         record: dict[str, list[Any]] | None,
     ) -> Float[Tensor, "*T S N G"]:
         if self.method.over == "units":
-            return layer_norm(a, eps=EPS)
+            return gain * layer_norm(a, eps=EPS)
         if stored is not None:
             steps = torch.arange(len(a)) if t is None else torch.tensor(t)
             mean, var = (v[steps.clamp(max=len(v) - 1)] for v in stored[name])
-            return (a - mean) / (var + EPS).sqrt()
+            return gain * (a - mean) / (var + EPS).sqrt()
         shared = self.method.over == "cases and steps"
         if record is not None:
             var, mean = torch.var_mean(a, (0, -2) if shared else -2, correction=0, keepdim=True)
             record.setdefault(name, []).append((mean, var))
         if shared:  # the steps are further cases
-            return _over_cases(a.transpose(0, 1).flatten(1, 2)).unflatten(1, (len(a), -1)).transpose(0, 1)
-        return _over_cases(a)
+            together = _over_cases(a.transpose(0, 1).flatten(1, 2), gain)
+            return together.unflatten(1, (len(a), -1)).transpose(0, 1)
+        return _over_cases(a, gain)
 
     @torch.no_grad()
     def population(self, x: Float[Tensor, "T N D"]) -> Statistics:
@@ -158,10 +160,11 @@ class Stack:
         }
 
 
-def _over_cases(a: Float[Tensor, "*more N G"]) -> Float[Tensor, "*more N G"]:
-    """`batch_norm` with all other axes counted as units."""
+def _over_cases(a: Float[Tensor, "*T S M G"], gain: Float[Tensor, "S 1 G"]) -> Float[Tensor, "*T S M G"]:
+    """`batch_norm` over the M cases, with all other axes counted as units."""
     cases = a.movedim(-2, 0)
-    return batch_norm(cases.flatten(1), eps=EPS).view_as(cases).movedim(0, -2)
+    every = gain.squeeze(1).expand_as(cases[0]).flatten()
+    return batch_norm(cases.flatten(1), every, eps=EPS).view_as(cases).movedim(0, -2)
 
 
 def pool(stored: Statistics) -> dict[str, tuple[Tensor, Tensor]]:

@@ -135,7 +135,7 @@ def train(
     X, Y, test_x, test_y = map(torch.from_numpy, arrays)
     order = [generators(seed)[1] for seed in seeds]
     stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, gains, seeds)
-    optimizer = torch.optim.Adam(stack.p.values(), rate)
+    optimizer = torch.optim.Adam(stack.p.values(), rate, fused=True)
     losses = torch.full((updates, stack.size), torch.nan)
     for k in range(updates):
         chosen = [torch.randint(len(X), (batch,), generator=g) for g in order]
