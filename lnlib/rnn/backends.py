@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -121,12 +120,16 @@ def why_not_compiled(
             return f"the kernels take plain tensors, not a {type(tensor).__name__} of layout {tensor.layout}"
     if reason := _outside():
         return reason
-    return "" if _numba() else "numba is not installed: pip install 'lnlib[fast]'"
+    return "" if _numba() else "numba is not installed or is disabled: pip install 'lnlib[fast]'"
 
 
 @cache
 def _numba() -> bool:
-    return find_spec("numba") is not None
+    try:
+        import numba  # a numba that is there may refuse the NumPy that is there
+    except ImportError:
+        return False
+    return not getattr(numba.config, "DISABLE_JIT", False)
 
 
 def _outside() -> str:

@@ -29,12 +29,16 @@ def load_torch(target: _Normalized, module: nn.RNNBase) -> None:
     values = {name: (getattr(module, name), getattr(target, name)) for name in options}
     if different := {name: pair for name, pair in values.items() if pair[0] != pair[1]}:
         raise ValueError(f"the module and this layer differ in {different} (theirs, ours); build both alike")
-    target.load_state_dict(module.state_dict(), strict=False)
-    if target.norm == "weight":
-        with torch.no_grad():
-            for name, weight in module.named_parameters():
-                if name.startswith(("weight_ih", "weight_hh")):
-                    getattr(target, name.replace("weight", "gain")).copy_(weight.norm(dim=1))
+    if hidden := [name for name in target._flat_weights_names if name not in target._parameters]:
+        raise ValueError(
+            f"{hidden} of this layer are pruned or parametrized; make them plain parameters first"
+        )
+    with torch.no_grad():
+        for name in target._flat_weights_names:
+            value = getattr(module, name)  # not from its state_dict: it may be pruned or parametrized
+            getattr(target, name).copy_(value)
+            if target.norm == "weight" and name.startswith("weight") and not name.startswith("weight_hr"):
+                getattr(target, name.replace("weight", "gain")).copy_(value.norm(dim=1))
 
 
 def load_released(target: _Normalized, arrays: Mapping[str, Any] | str | Path) -> None:

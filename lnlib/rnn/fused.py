@@ -1,13 +1,13 @@
 r"""The compiled recurrences of :mod:`lnlib.rnn.kernels` under autograd.
 
-Time is cut into chunks whose buffers fit the caches. Per chunk, forward: project its inputs in one product,
-then run the kernel. Backward, the chunks in reverse: run the kernel, then, while the gradients of the
-summed inputs are still in cache, take from them in one product each the gradients of both matrices and of
-the inputs.
+Time is cut into chunks that fit the caches. Forward, a chunk projects its inputs in one product, then runs the
+kernel. Backward, the chunks in reverse: the kernel, then, while the summed inputs' gradients are in cache, one
+product each for the gradients of both matrices and of the inputs.
 
-What a chunk keeps for the way back is overwritten there. A chunk that has nothing, because
-`memory="recompute"` or because this is the second backward pass, runs forward once more from the state that
-it began with. A backward pass that must itself be differentiable takes the plain path's derivative instead.
+What a chunk keeps is overwritten on the way back. A chunk that has nothing, because of `memory="recompute"` or
+of a second backward pass, runs forward once more from the state that it began with. A backward pass that must
+itself be differentiable takes the plain path's derivative. What is kept is out of sight of hooks on saved
+tensors (`torch.utils.checkpoint`, `save_on_cpu`): `memory="recompute"` is for that.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ TRAINING, INFERENCE = (
     2**19,
 )  # numbers in a chunk's projected inputs: 8 MB, and 2 MB where nothing is kept
 CACHE = 2**21  # numbers in a matrix that each thread had better read alone: 8 MB
+
+FLOATS: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}  # whatever the user's defaults are
 
 State = tuple[Tensor, ...]
 
@@ -74,6 +76,8 @@ def run(
 
     Raises OverflowInStatistics if a step's variance is not finite.
     """
+    # Initial states are among the parameters for the sake of resets, which the plain path does.
+    cell = replace(cell, p={name: t for name, t in cell.p.items() if not name.startswith("initial_")})
     names = sorted(cell.p)
     keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (x, *state, *cell.p.values()))
     mode = "recompute" if keeps and recompute else "save" if keeps else "inference"
@@ -92,15 +96,15 @@ class _Recurrence(torch.autograd.Function):
         )
         state = tuple(t.numpy() for t in first)
         chunks = _chunks(sizes, layer.width, INFERENCE if mode == "inference" else TRAINING)
-        x = x.contiguous()
-        out = torch.empty(len(x), layer.size)
+        given, x = x, x.contiguous()
+        out = torch.empty(len(x), layer.size, **FLOATS)
         ctx.begins, ctx.saved = [], []
         for chunk in chunks:
             if mode != "inference":
                 ctx.begins.append(tuple(s.copy() for s in state))
             saved = layer.forward(x, chunk, state, out.numpy(), save=mode == "save")
             ctx.saved.append(saved if mode == "save" else None)
-        ctx.save_for_backward(x, *tensors)
+        ctx.save_for_backward(given, *tensors)
         ctx.cell, ctx.plain, ctx.chunks = cell, plain, chunks
         return out, *first
 
@@ -108,10 +112,12 @@ class _Recurrence(torch.autograd.Function):
     def backward(ctx: Any, d_out: Tensor, *d_state: Tensor) -> tuple[Tensor | None, ...]:
         x, *tensors = ctx.saved_tensors
         names, count = sorted(ctx.cell.p), len(d_state)
-        if torch.is_grad_enabled():
+        batched = map(torch._C._functorch.is_legacy_batchedtensor, (d_out, *d_state))
+        if torch.is_grad_enabled() or any(batched):
             return None, None, None, None, *_differentiable(ctx, x, tensors, (d_out, *d_state))
         layer = _Layer(replace(ctx.cell, p=dict(zip(names, tensors[count:], strict=True))))
-        gradients = layer.gradients(d_state)
+        gradients = _Gradients(layer, d_state)
+        x, d_out = x.contiguous(), d_out.contiguous()
         d_x = torch.empty_like(x) if ctx.needs_input_grad[4] else None
         room = np.empty((len(x) if None in ctx.saved else 0, layer.size), np.float32)
         for k in reversed(range(len(ctx.chunks))):
@@ -120,19 +126,22 @@ class _Recurrence(torch.autograd.Function):
                 state = tuple(s.copy() for s in ctx.begins[k])
                 saved = layer.forward(x, chunk, state, room, save=True)
             ctx.saved[k] = None  # overwritten from here on
-            layer.backward(x, chunk, saved, d_out.contiguous().numpy(), d_x, gradients)
+            layer.backward(x, chunk, saved, d_out.numpy(), d_x, gradients)
         return None, None, None, None, d_x, *gradients.state(), *gradients.parameters(names)
 
 
 def _differentiable(
     ctx: Any, x: Tensor, tensors: Sequence[Tensor], d: Sequence[Tensor]
 ) -> tuple[Tensor | None, ...]:
-    """The gradients by the plain path, as functions of inputs and d."""
-    count = len(d) - 1
-    p = dict(zip(sorted(ctx.cell.p), tensors[count:], strict=True))
-    out, state = ctx.plain(replace(ctx.cell, p=p), x, tuple(tensors[:count]))
+    """The gradients by the plain path: functions of inputs and d where these are asked for."""
+    count, create = len(d) - 1, torch.is_grad_enabled()
+    with torch.enable_grad():
+        # Aliases, or the gradient would take the ways that lead from one input to another as well.
+        x, *tensors = (t.view_as(t) if t.requires_grad else t for t in (x, *tensors))
+        p = dict(zip(sorted(ctx.cell.p), tensors[count:], strict=True))
+        out, state = ctx.plain(replace(ctx.cell, p=p), x, tuple(tensors[:count]))
     wanted = [t for t in (x, *tensors) if t.requires_grad]
-    found = iter(torch.autograd.grad([*out, *state], wanted, list(d), create_graph=True, allow_unused=True))
+    found = iter(torch.autograd.grad([*out, *state], wanted, list(d), create_graph=create, allow_unused=True))
     return tuple(next(found) if t.requires_grad else None for t in (x, *tensors))
 
 
@@ -156,7 +165,7 @@ class _Layer:
         self.parts = 1 if _forked.is_set() else torch.get_num_threads()
         self.together = self.parts > 1 and self.matrix.numel() > CACHE
         self.center, self.eps = cell.norm == "layer", np.float32(cell.eps)
-        zeros = torch.zeros(self.width)
+        zeros = torch.zeros(self.width, **FLOATS)
         b_ih, b_hh = p.get("bias_ih", zeros), p.get("bias_hh", zeros)
         if self.gru:
             bias = b_ih.clone()
@@ -237,9 +246,6 @@ class _Layer:
         if d_x is not None:
             d_x[chunk.rows] = _product(d_a, self.p["weight_ih"].mT)
 
-    def gradients(self, d_state: State) -> _Gradients:
-        return _Gradients(self, d_state)
-
 
 class _Gradients:
     """What the way back adds up."""
@@ -252,9 +258,9 @@ class _Gradients:
         other = torch.zeros_like(d_state[0]) if self.gru else d_state[1].clone()
         self.d_state = d_h, other.contiguous().numpy()
         self.d_norm = tuple(np.zeros((layer.parts, len(t)), np.float32) for t in layer.norm)
-        self.weight_ih_t = torch.zeros(layer.p["weight_ih"].shape[::-1])
-        self.weight_hh_t = torch.zeros(layer.matrix.shape[::-1])
-        self.bias_inner = torch.zeros(layer.width)
+        self.weight_ih_t = torch.zeros(layer.p["weight_ih"].shape[::-1], **FLOATS)
+        self.weight_hh_t = torch.zeros(layer.matrix.shape[::-1], **FLOATS)
+        self.bias_inner = torch.zeros(layer.width, **FLOATS)
 
     def state(self) -> State:
         d_h, other = (torch.from_numpy(d) for d in self.d_state)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence
 
 import lnlib
-from lnlib.rnn import backend, fused, plain
+from lnlib.rnn import backend, backends, fused, plain
 from lnlib.rnn.kernels import matmul
 
 KINDS = {"LSTM": lnlib.LSTM, "GRU": lnlib.GRU}
@@ -299,3 +299,67 @@ def test_the_product_is_numpys(rows: int, depth: int, columns: int, every: int) 
         matmul.multiply(a, first, every, rows, matmul.pack(p), (0, panels), c)
     # A sum of `depth` products of size 1 in float32.
     np.testing.assert_allclose(c[:, :columns], a.astype(float) @ p.astype(float), atol=1e-6 * depth, rtol=0)
+
+
+def gradients(module: nn.Module, total: Tensor, create_graph: bool) -> list[Tensor]:
+    found = torch.autograd.grad(total, list(module.parameters()), create_graph=create_graph)
+    return [g.detach() for g in found]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("case", ["two pieces", "learned start", "tied biases", "sliced input", "hook"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_way_to_a_parameter_counts_once(kind: str, case: str, create_graph: bool) -> None:
+    module = network(kind, 3, 6, learn_initial_state=case == "learned start")
+    if case == "tied biases":
+        module.bias_hh_l0 = module.bias_ih_l0
+    if case == "hook":
+        module.bias_ih_l0.register_hook(lambda g: 2 * g)
+    x = torch.randn(5, 2, 6)[..., :3] if case == "sliced input" else torch.randn(5, 2, 3)
+    x.requires_grad_()
+
+    def total() -> Tensor:
+        output, state = module(x)
+        if case == "two pieces":
+            output, _ = module(x, state)
+        return output.square().sum()
+
+    fast = gradients(module, total(), create_graph)
+    (into_x,) = torch.autograd.grad(total(), x, create_graph=create_graph)
+    with plain():
+        slow = gradients(module, total(), create_graph)
+        (expected,) = torch.autograd.grad(total(), x)
+    # Hundreds of roundings, over ten steps. What counts twice is off by the size of the gradient.
+    assert max(map(distance, [*fast, into_x], [*slow, expected])) < 1e-3
+
+
+def test_batches_of_upstream_gradients_take_the_plain_path() -> None:
+    module, x = network("GRU", 3, 4), torch.randn(5, 2, 3)
+    found = torch.autograd.functional.jacobian(lambda x: module(x)[0], x, vectorize=True)
+    with plain():
+        expected = torch.autograd.functional.jacobian(lambda x: module(x)[0], x)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)  # a hundred roundings
+
+
+def test_the_users_default_dtype_and_device_change_nothing() -> None:
+    module, x = network("LSTM", 3, 4, num_layers=2), torch.randn(5, 2, 3)
+    torch.set_default_dtype(torch.float64)
+    try:
+        output, _ = module(x)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert output.dtype == torch.float32
+    with torch.device("meta"):
+        again, _ = module(x)
+    assert torch.equal(again, output)
+
+
+def test_a_numba_that_cannot_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = network("LSTM", 3, 4)
+    monkeypatch.setattr("numba.config.DISABLE_JIT", True)
+    backends._numba.cache_clear()
+    try:
+        assert backend(module).name == "plain"
+    finally:
+        monkeypatch.undo()
+        backends._numba.cache_clear()

@@ -331,3 +331,13 @@ def test_a_case_of_a_batch_is_as_if_it_were_alone(kind: str, norm: str, variant:
     with way.path():
         for k in range(N):
             assert_close(module(x)[0][:, k], module(x[:, k])[0], **way.close)
+
+
+def test_a_pruned_module_is_copied_as_it_acts_and_a_pruned_network_refuses() -> None:
+    theirs, ours = torch.nn.LSTM(3, 4), lnlib.LSTM(3, 4)
+    torch.nn.utils.prune.random_unstructured(theirs, "weight_hh_l0", amount=0.5)
+    ours.load_torch(theirs)
+    assert torch.equal(ours.weight_hh_l0, theirs.weight_hh_l0)
+    torch.nn.utils.prune.identity(ours, "weight_hh_l0")
+    with pytest.raises(ValueError, match=r"weight_hh_l0.*pruned"):
+        ours.load_torch(theirs)
