@@ -1,13 +1,13 @@
 r"""The compiled recurrences of :mod:`lnlib.rnn.kernels` under autograd.
 
-Time is cut into chunks that fit the caches. Forward, a chunk projects its inputs in one product, then runs the
-kernel. Backward, the chunks in reverse: the kernel, then, while the summed inputs' gradients are in cache, one
-product each for the gradients of both matrices and of the inputs.
+Time is cut into chunks that fit the caches. Forward, a chunk projects its inputs in one product, then runs
+the kernel. Backward, the chunks in reverse: the kernel, then one product each for the gradients of both
+matrices and of the inputs, while those of the summed inputs are in cache.
 
-What a chunk keeps is overwritten on the way back. A chunk that has nothing, because of `memory="recompute"` or
-of a second backward pass, runs forward once more from the state that it began with. A backward pass that must
-itself be differentiable takes the plain path's derivative. What is kept is out of sight of hooks on saved
-tensors (`torch.utils.checkpoint`, `save_on_cpu`): `memory="recompute"` is for that.
+What a chunk keeps is overwritten on the way back. A chunk that has nothing, because of `memory="recompute"`
+or of a second backward pass, runs forward once more from the state that it began with. A backward pass that
+must itself be differentiable takes the plain path's derivative. What is kept is out of sight of hooks on
+saved tensors (`torch.utils.checkpoint`, `save_on_cpu`): `memory="recompute"` is for that.
 """
 
 from __future__ import annotations
