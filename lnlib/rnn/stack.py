@@ -45,10 +45,8 @@ def run_layers(
     for index, suffix in enumerate(module._suffixes()):
         backward = index % (1 + module.bidirectional) == 1
         if not backward:
-            x, sides = (
-                nn.functional.dropout(outputs[0], module.dropout if index else 0.0, module.training),
-                [],
-            )
+            x = nn.functional.dropout(outputs[0], module.dropout if index else 0.0, module.training)
+            sides = []
         cell, seen, start = module._cell(suffix), x, tuple(s[index] for s in state)
         if module.variational_dropout and module.training:
             cell, seen = mask_sequences(cell, x, sizes, start[0], module.variational_dropout)
@@ -58,7 +56,8 @@ def run_layers(
         final.append(last)
         used += [cell.statistics] if cell.statistics else []
         if backward or not module.bidirectional:
-            outputs = tuple(torch.cat(parts, -1) for parts in zip(*sides, strict=True))
+            both = zip(*sides, strict=True)
+            outputs = tuple(torch.cat(parts, -1) for parts in both) if backward else sides[0]
     if train_by_batch:
         statistics.track(module, used, sizes)
     return outputs, tuple(torch.stack(s) for s in zip(*final, strict=True))
