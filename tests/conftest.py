@@ -9,8 +9,8 @@ import pytest
 from browser import Chromium, launch
 from hypothesis import settings
 
-# Before anything imports lnlib: every annotated argument and result is checked while the tests run. But not in
-# kernels: numba compiles functions, not the checker's wrappers of them.
+# Before anything imports lnlib: every annotated argument and result is checked while the tests run. Not so
+# the kernels: numba compiles functions, not wrappers of them.
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [path.relative_to(ROOT).with_suffix("").parts for path in sorted((ROOT / "lnlib").rglob("*.py"))]
 MODULES = [".".join(parts) for parts in FILES if "kernels" not in parts and parts[-1] != "__init__"]

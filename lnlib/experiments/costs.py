@@ -61,5 +61,5 @@ def table(rows: Sequence[Row]) -> Table:
         by_method = {row["method"]: row for row in mine}
         plain = by_method["torch.nn, no norm"]
         quotients = [f"{float(by_method[m]['ratio']):.2f}" if m in by_method else "-" for m in PEERS]
-        shown.append([f"{kind} {plain['size']}: {task}", f"{float(plain['ms']):.3g} ms", *quotients])
+        shown.append([f"{kind} {plain['size']}: {task}", f"{float(plain['ms']):,.0f} ms", *quotients])
     return Table(header, shown)
