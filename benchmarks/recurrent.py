@@ -6,9 +6,10 @@
 float32. Times are milliseconds a call, from the inputs to the outputs (inference) or to the gradients of all
 parameters (training), and microseconds a time step and layer. The ratio is to torch.nn's network of the same
 sizes without any norm: the median over rounds in each of which every method runs in turn. Errors are the
-largest, over outputs or gradients, relative to the largest value, against the plain loop in float64. Memory
-is what one training step adds to the peak of a fresh process. JAX needs the extra `peers`. On one thread, as
-two that wait for each other measure a busy machine's load.
+largest, over outputs or gradients, relative to the largest value, against the plain loop in float64; new
+LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. Memory is what
+one training step adds to the peak of a fresh process. JAX needs the extra `peers`. On one thread, as two
+that wait for each other measure a busy machine's load.
 """
 
 import argparse
