@@ -7,6 +7,7 @@ normalizations add (the supplement's beta 2 and beta 1); its third bias b, being
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -93,7 +94,7 @@ NORMALIZE: Mapping[str, Normalize] = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class Cell(ABC):
     """One layer and direction: its parameters by torch's names without suffix, its variant, its noise.
 
     Attributes:
@@ -132,9 +133,9 @@ class Cell:
         new = self.update(x, state, t)
         return tuple(map(self._zone_out, self.zoneout, new, state)) if self.zoneout else new
 
+    @abstractmethod
     def update(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
         """The state that the cell's equations give."""
-        raise NotImplementedError
 
     def restart(self, state: tuple[Tensor, ...], here: Bool[Tensor, " N"]) -> tuple[Tensor, ...]:
         """The initial state in the marked rows."""

@@ -66,11 +66,11 @@ def _run(
 ) -> tuple[State, State]:
     """All steps, on the compiled kernels where they apply."""
     if not why_not_compiled(cell, x, state, reset, cells):
-        from lnlib.rnn import fused  # brings numba, which takes half a second
+        from lnlib.rnn import chunks, fused  # bring numba, which takes half a second
 
         try:
             return fused.run(cell, x, sizes, state, recompute, partial(_plain, sizes=sizes))
-        except fused.OverflowInStatistics:
+        except chunks.OverflowInStatistics:
             pass  # the plain path scales such numbers first
     return _plain(cell, x, state, sizes, reset, cells, recompute)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence
 
 import lnlib
-from lnlib.rnn import backend, backends, fused, plain
+from lnlib.rnn import backend, backends, chunks, plain
 from lnlib.rnn.kernels import matmul
 
 KINDS = {"LSTM": lnlib.LSTM, "GRU": lnlib.GRU}
@@ -128,8 +128,8 @@ def test_many_threads_and_small_chunks_change_nothing(
         expected = run()
     before = torch.get_num_threads()
     for threads, chunk, cache in [(1, 1, 10**9), (2, 500, 10**9), (2, 10**9, 1), (2, 1, 1)]:
-        monkeypatch.setattr(fused, "TRAINING", chunk)
-        monkeypatch.setattr(fused, "CACHE", cache)
+        monkeypatch.setattr(chunks, "TRAINING", chunk)
+        monkeypatch.setattr(chunks, "CACHE", cache)
         torch.set_num_threads(threads)
         try:
             assert max(map(distance, run(), expected)) < 1e-5  # a hundred roundings, over 11 steps
