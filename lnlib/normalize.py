@@ -27,6 +27,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnlib.normalize_checks import check_channels, check_entries, check_units, parameters_for
 from lnlib.standardize import (
     affine,
     is_accurate,
@@ -80,9 +81,9 @@ def batch_norm(
     tensor([[-1., -1.],
             [ 1.,  1.]])
     """
-    _check_channels("batch_norm", a, eps)
+    check_channels("batch_norm", a, eps)
     x = widen(a)
-    gain, bias = _parameters("batch_norm", x, gain, bias, x.shape[1])
+    gain, bias = parameters_for("batch_norm", x, gain, bias, x.shape[1])
     if x.shape[0] == 0:
         return affine(x, gain, bias, 1).to(a.dtype)
     cases = x.numel() // x.shape[1]
@@ -134,9 +135,9 @@ def batch_norm_by(
     >>> batch_norm_by(torch.tensor([[5.0]]), mean=torch.tensor([1.0]), var=torch.tensor([4.0]), eps=0.0)
     tensor([[2.]])
     """
-    _check_channels("batch_norm_by", a, eps)
-    gain, bias = _parameters("batch_norm_by", a, gain, bias, a.shape[1])
-    _check_entries("batch_norm_by", a.shape[1], mean=mean, var=var)
+    check_channels("batch_norm_by", a, eps)
+    gain, bias = parameters_for("batch_norm_by", a, gain, bias, a.shape[1])
+    check_entries("batch_norm_by", a.shape[1], mean=mean, var=var)
     x, column = widen(a), (-1, *[1] * (a.ndim - 2))
     d, std = x - mean.to(x.dtype).view(column), (var.to(x.dtype) + eps).sqrt().view(column)
     std = std.masked_fill(std == math.inf, math.nan)  # beyond the range: unknown, and no reason for zeros
@@ -176,8 +177,8 @@ def layer_norm(
     tensor([[-1.2247,  0.5000,  2.2247],
             [ 0.0000,  0.5000,  1.0000]])
     """
-    _check_units("layer_norm", a, eps, dim)
-    gain, bias = _parameters("layer_norm", a, gain, bias, a.shape[dim])
+    check_units("layer_norm", a, eps, dim)
+    gain, bias = parameters_for("layer_norm", a, gain, bias, a.shape[dim])
     return standardize_rows(a.movedim(dim, -1), gain, bias, eps).to(a.dtype).movedim(-1, dim)
 
 
@@ -206,8 +207,8 @@ def weight_norm(
     tensor([[6., 8.],
             [0., 0.]])
     """
-    _check_channels("weight_norm", W, 0.0)
-    gain, _ = _parameters("weight_norm", W, gain, None, W.shape[0])
+    check_channels("weight_norm", W, 0.0)
+    gain, _ = parameters_for("weight_norm", W, gain, None, W.shape[0])
     d, _ = rescale(widen(W).flatten(1), [1], 0.0)
     out = over_root(d, d.square().sum(1, keepdim=True))
     return affine(out, gain, None, 0).reshape(W.shape).to(W.dtype)
@@ -238,8 +239,8 @@ def rms_norm(
     >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)
     tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
     """
-    _check_units("rms_norm", a, eps, dim)
-    gain, _ = _parameters("rms_norm", a, gain, None, a.shape[dim])
+    check_units("rms_norm", a, eps, dim)
+    gain, _ = parameters_for("rms_norm", a, gain, None, a.shape[dim])
     x = widen(a).movedim(dim, -1)
     if may_branch(x) and is_accurate(rstd := (x.square().mean(-1, keepdim=True) + eps).rsqrt(), eps):
         out = x * rstd
@@ -278,9 +279,9 @@ def group_norm(
     >>> group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), groups=2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
-    _check_channels("group_norm", a, eps)
+    check_channels("group_norm", a, eps)
     channels = a.shape[1]
-    gain, bias = _parameters("group_norm", a, gain, bias, channels)
+    gain, bias = parameters_for("group_norm", a, gain, bias, channels)
     if groups < 1 or channels % groups:
         raise ValueError(
             f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
@@ -319,70 +320,7 @@ def instance_norm(
     tensor([[[-1.,  1.],
              [-1.,  1.]]])
     """
-    _check_channels("instance_norm", a, eps, least_axes=3)
-    gain, bias = _parameters("instance_norm", a, gain, bias, a.shape[1])
+    check_channels("instance_norm", a, eps, least_axes=3)
+    gain, bias = parameters_for("instance_norm", a, gain, bias, a.shape[1])
     out = standardize_rows(widen(a).flatten(2), None, None, eps)
     return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
-
-
-def _check(name: str, a: Tensor, eps: float) -> None:
-    """Refuse inputs without fractions, or of 8 bits, and an eps that cannot be added to a variance."""
-    if not a.is_floating_point() or a.dtype.itemsize < 2:
-        raise TypeError(
-            f"{name}: means and standard deviations need floating point of 16 bits or more, and the input is "
-            f"{a.dtype}; convert it, for example with .to(torch.float32)"
-        )
-    if not 0 <= eps < math.inf:
-        raise ValueError(
-            f"{name}: eps is added to a variance, so it is finite and not negative, and it is {eps}; "
-            f"1e-5 is usual, 0 is the paper's"
-        )
-
-
-def _check_units(name: str, a: Tensor, eps: float, dim: int) -> None:
-    """Refuse inputs without an axis `dim`, or with nothing along it."""
-    _check(name, a, eps)
-    if not -a.ndim <= dim < a.ndim:
-        raise ValueError(
-            f"{name}: dim names the axis of the units, and shape {tuple(a.shape)} has no axis {dim}; "
-            f"choose one of {list(range(a.ndim))}"
-        )
-    if a.shape[dim] == 0:
-        raise ValueError(
-            f"{name}: there is no mean of 0 units, and axis {dim} of shape {tuple(a.shape)} has none; "
-            f"give at least one unit"
-        )
-
-
-def _check_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> None:
-    """Refuse inputs that are not (cases, channels, *space), or that are empty in more than the cases."""
-    _check(name, a, eps)
-    if a.ndim < least_axes:
-        raise ValueError(
-            f"{name}: needs {least_axes} axes or more, cases first, and the shape is {tuple(a.shape)}; "
-            f"add the missing axes with unsqueeze"
-        )
-    if 0 in a.shape[1:]:
-        raise ValueError(
-            f"{name}: there is no mean of 0 values, and the shape is {tuple(a.shape)}; "
-            f"only the first axis, the cases, may be empty"
-        )
-
-
-def _parameters(
-    name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
-) -> tuple[Tensor | None, Tensor | None]:
-    """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
-    _check_entries(name, units, gain=gain, bias=bias)
-    dtype = torch.promote_types(a.dtype, torch.float32)
-    return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))
-
-
-def _check_entries(name: str, units: int, **parameters: Tensor | None) -> None:
-    """Refuse what has not one entry a unit; one that broadcasts would be shared silently."""
-    for label, p in parameters.items():
-        if p is not None and p.shape != (units,):
-            raise ValueError(
-                f"{name}: {label} has one entry a unit, shape ({units},), and its shape is {tuple(p.shape)}; "
-                f"reshape it or leave it out"
-            )

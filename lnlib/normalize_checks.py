@@ -1,0 +1,71 @@
+"""What the normalizations refuse, and in which words: the invariant, the values, the way out."""
+
+import math
+
+import torch
+from torch import Tensor
+
+__all__ = ["check_channels", "check_entries", "check_input", "check_units", "parameters_for"]
+
+
+def check_input(name: str, a: Tensor, eps: float) -> None:
+    """Refuse inputs without fractions, or of 8 bits, and an eps that cannot be added to a variance."""
+    if not a.is_floating_point() or a.dtype.itemsize < 2:
+        raise TypeError(
+            f"{name}: means and standard deviations need floating point of 16 bits or more, and the input is "
+            f"{a.dtype}; convert it, for example with .to(torch.float32)"
+        )
+    if not 0 <= eps < math.inf:
+        raise ValueError(
+            f"{name}: eps is added to a variance, so it is finite and not negative, and it is {eps}; "
+            f"1e-5 is usual, 0 is the paper's"
+        )
+
+
+def check_units(name: str, a: Tensor, eps: float, dim: int) -> None:
+    """Refuse inputs without an axis `dim`, or with nothing along it."""
+    check_input(name, a, eps)
+    if not -a.ndim <= dim < a.ndim:
+        raise ValueError(
+            f"{name}: dim names the axis of the units, and shape {tuple(a.shape)} has no axis {dim}; "
+            f"choose one of {list(range(a.ndim))}"
+        )
+    if a.shape[dim] == 0:
+        raise ValueError(
+            f"{name}: there is no mean of 0 units, and axis {dim} of shape {tuple(a.shape)} has none; "
+            f"give at least one unit"
+        )
+
+
+def check_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> None:
+    """Refuse inputs that are not (cases, channels, *space), or that are empty in more than the cases."""
+    check_input(name, a, eps)
+    if a.ndim < least_axes:
+        raise ValueError(
+            f"{name}: needs {least_axes} axes or more, cases first, and the shape is {tuple(a.shape)}; "
+            f"add the missing axes with unsqueeze"
+        )
+    if 0 in a.shape[1:]:
+        raise ValueError(
+            f"{name}: there is no mean of 0 values, and the shape is {tuple(a.shape)}; "
+            f"only the first axis, the cases, may be empty"
+        )
+
+
+def parameters_for(
+    name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
+) -> tuple[Tensor | None, Tensor | None]:
+    """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
+    check_entries(name, units, gain=gain, bias=bias)
+    dtype = torch.promote_types(a.dtype, torch.float32)
+    return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))
+
+
+def check_entries(name: str, units: int, **parameters: Tensor | None) -> None:
+    """Refuse what has not one entry a unit; one that broadcasts would be shared silently."""
+    for label, p in parameters.items():
+        if p is not None and p.shape != (units,):
+            raise ValueError(
+                f"{name}: {label} has one entry a unit, shape ({units},), and its shape is {tuple(p.shape)}; "
+                f"reshape it or leave it out"
+            )
