@@ -8,8 +8,8 @@ parameters (training), and microseconds a time step and layer. The ratio is to t
 sizes without any norm: the median over rounds in each of which every method runs in turn. Errors are the
 largest, over outputs or gradients, relative to the largest value, against the plain loop in float64; new
 LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. Memory is what
-one training step adds to the peak of a fresh process. JAX needs the extra `peers`. On one thread, as two
-that wait for each other measure a busy machine's load.
+one training step adds to the peak of a fresh process. JAX needs the extra `peers`. On one core, as two
+threads that wait for each other measure a busy machine's load.
 """
 
 import argparse
@@ -53,8 +53,8 @@ def main() -> None:
     parser.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    if args.threads == 1:  # JAX reads it when it starts
-        os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    if hasattr(os, "sched_setaffinity"):  # JAX takes every core that it may, whatever its flags say
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-args.threads :])
     if args.memory:
         return print(peak(args.memory))
     rows: list[Row] = []
