@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 import torch
 from browser import accessibility_issues, overflow
-from explorable import NETWORK, THEMED, TOO_WIDE, evaluate
+from explorable import THEMED, TOO_WIDE, evaluate
 
 from lnlib.explore import recurrent_drift
-from lnlib.explore.element import source
 from lnlib.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, unroll
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import jacobians
@@ -189,21 +188,6 @@ def test_the_advice_helps():
 
 
 # ------------------------------------------------------------------------------------------ the builder
-
-
-def test_the_figure_is_the_same_each_time_and_carries_no_ids():
-    assert recurrent_drift()._repr_html_() == recurrent_drift()._repr_html_()
-    assert recurrent_drift(seed=1)._repr_html_() != recurrent_drift()._repr_html_()
-    assert " id=" not in recurrent_drift()._repr_html_()
-    assert repr(recurrent_drift()) == "<interactive figure: Recurrent drift>"
-
-
-def test_the_figure_is_small_and_asks_the_network_for_nothing():
-    figure = recurrent_drift()._repr_html_()
-    assert len(source("recurrent_drift.js").encode()) < 10 * 1024
-    assert len(figure.encode()) <= 25 * 1024
-    # the name of SVG's elements is spelled as an address, which nothing opens
-    assert [word for word in NETWORK if word in figure.replace("http://www.w3.org/2000/svg", "")] == []
 
 
 def test_w_is_orthogonal_and_the_initial_state_has_size_1():

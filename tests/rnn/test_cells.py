@@ -2,12 +2,14 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import loops
 import pytest
 import torch
+from networks import random_network
 from paths import WAYS, Way
 from torch import Tensor, nn
 from torch.testing import assert_close
@@ -22,14 +24,7 @@ EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 5, 6, 2
 
 
-def network(kind: str, dtype: torch.dtype = torch.float64, **options: Any) -> Any:
-    """A network whose every parameter is random, and gains about 1."""
-    torch.manual_seed(0)
-    module = getattr(lnlib, kind)(D, H, dtype=dtype, **options)
-    with torch.no_grad():
-        for name, value in module.named_parameters():
-            value.copy_(torch.randn_like(value) * 0.6 + name.startswith("gain"))
-    return module
+network = partial(random_network, (D, H))
 
 
 def draw(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -1,9 +1,11 @@
 """Inputs at the edges: zero states, no epsilon, NaN, views, integers; and nothing given is ever modified."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
+from networks import random_network
 from paths import WAYS, Way
 from torch import Tensor
 from torch.nn.utils.rnn import pack_sequence
@@ -22,13 +24,7 @@ EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 4, 5, 3
 
 
-def network(kind: str, dtype: torch.dtype = torch.float64, **options: Any) -> Any:
-    torch.manual_seed(0)
-    module = getattr(lnlib, kind)(D, H, dtype=dtype, **options)
-    with torch.no_grad():
-        for name, value in module.named_parameters():
-            value.copy_(0.6 * torch.randn_like(value) + name.startswith("gain"))
-    return module
+network = partial(random_network, (D, H))
 
 
 def draw(*shape: int, dtype: torch.dtype = torch.float64) -> Tensor:

@@ -2,11 +2,13 @@
 
 import copy
 import io
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import pytest
 import torch
+from networks import random_network
 from paths import WAYS, Way
 from torch import Tensor, nn
 from torch.nn.utils import parametrizations, prune
@@ -25,14 +27,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 D, H, T, N = 3, 4, 7, 3
 
 
-def network(kind: str, **options: Any) -> Any:
-    """A network with random parameters, which no default value can stand in for."""
-    torch.manual_seed(0)
-    module = getattr(lnlib, kind)(D, H, **({"dtype": torch.float64} | options))
-    with torch.no_grad():
-        for name, value in module.named_parameters():
-            value.copy_(0.6 * torch.randn_like(value) + name.startswith("gain"))
-    return module
+network = partial(random_network, (D, H))
 
 
 def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:

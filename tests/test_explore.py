@@ -1,0 +1,46 @@
+"""What every interactive figure keeps to: the same bytes each time, few, and nothing from elsewhere."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from explorable import NETWORK
+
+from lnlib import explore
+from lnlib.explore.element import source
+
+KB = 1024
+FIGURES: dict[str, tuple[Callable, str, int]] = {  # builder, title, most bytes of the element
+    "axis_flip": (explore.axis_flip, "The axis flip", 16 * KB),
+    "invariance_playground": (explore.invariance_playground, "The invariance playground", 18 * KB),
+    "recurrent_drift": (explore.recurrent_drift, "Recurrent drift", 25 * KB),  # carries a matrix and inputs
+}
+SVG = "http://www.w3.org/2000/svg"  # the name of SVG's elements is spelled as an address, which nothing opens
+each_figure = pytest.mark.parametrize("name", FIGURES)
+
+
+@each_figure
+def test_the_figure_is_the_same_each_time_and_carries_no_ids(name):
+    build, title, _ = FIGURES[name]
+    assert build()._repr_html_() == build()._repr_html_()
+    assert build(seed=1)._repr_html_() != build(seed=0)._repr_html_()
+    assert " id=" not in build()._repr_html_()
+    assert repr(build()) == f"<interactive figure: {title}>"
+
+
+@each_figure
+def test_the_figure_is_small_and_asks_the_network_for_nothing(name):
+    build, _, most = FIGURES[name]
+    figure = build()._repr_html_()
+    assert len(source(f"{name}.js").encode()) < 10 * KB
+    assert len(figure.encode()) <= most
+    assert [word for word in NETWORK if word in figure.replace(SVG, "")] == []
+
+
+def test_the_axis_flip_stays_small_with_the_largest_data_it_takes():
+    largest = explore.axis_flip(np.random.default_rng(0).normal(size=(12, 10)))
+    assert len(largest._repr_html_().encode()) <= 19 * KB
+
+
+def test_every_interactive_figure_is_held_to_this():
+    assert set(FIGURES) == {name for name in explore.__all__ if name.islower()}
