@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnlib.linear import linear
 from lnlib.normalize import (
     batch_norm,
     batch_norm_by,
@@ -169,7 +170,7 @@ class WeightNormLinear(nn.Module):
         return weight_norm(self.weight_v, self.weight_g.flatten())
 
     def forward(self, x: Float[Tensor, "*N D"]) -> Float[Tensor, "*N H"]:
-        return nn.functional.linear(x, self.weight, self.bias)
+        return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (

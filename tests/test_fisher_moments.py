@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lnlib import GLM
 from lnlib.fisher import assemble, fisher, moments
-from lnlib.fisher.moments import FEW_FEATURES, product, put_second_moments
+from lnlib.fisher.moments import FEW_FEATURES, put_second_moments
 
 
 def draw(N: int, H: int, D: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
@@ -67,30 +67,3 @@ def test_the_size_of_the_parts_does_not_change_the_matrix(norm, monkeypatch):
     monkeypatch.setattr(assemble, "CACHE_NUMBERS", 48)  # 3 cases
     monkeypatch.setattr(moments, "UNFOLD_NUMBERS", 42)  # 2 cases
     assert distance(fisher(glm, X), whole) < 1e-14  # the order of a sum over 30 cases
-
-
-@pytest.mark.parametrize("onednn", [False, True])
-@pytest.mark.parametrize("transposed", [False, True])
-def test_the_product_in_float32_is_right_with_onednn_and_without(onednn, transposed, monkeypatch):
-    A, B = draw(30, 1, 40, torch.float32)[1], draw(40, 1, 50, torch.float32)[1]
-    A = A.mT.contiguous().mT if transposed else A
-    if not onednn:
-        monkeypatch.setattr(moments, "_onednn", lambda: False)
-        assert torch.equal(product(A, B), A @ B)
-    # sums of 40 products of size 1 in float32: about 4e-7; a lower precision would show as 1e-3.
-    assert distance(product(A, B).double(), A.double() @ B.double()) < 2e-6
-
-
-def test_in_float64_the_product_is_torchs_own():
-    A, B = draw(30, 1, 40)[1], draw(40, 1, 50)[1]
-    assert torch.equal(product(A, B), A @ B)
-
-
-def test_the_product_takes_views_empty_matrices_and_gradients_in_float32():
-    wide = draw(30, 1, 80, torch.float32)[1]
-    A, B = wide[:, 1:41], draw(40, 1, 90, torch.float32)[1][:, ::2]
-    assert distance(product(A, B).double(), A.double() @ B.double()) < 2e-6  # as above
-    assert torch.equal(product(A[:, :0], B[:0]), torch.zeros(30, 45))
-    leaf = A.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(product(leaf, B).sum(), leaf)
-    assert distance(gradient, B.sum(1).expand(30, 40)) < 2e-6

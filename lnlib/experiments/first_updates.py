@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from lnlib import rnn
 from lnlib.data import Images
 from lnlib.data.images import Part
-from lnlib.training import generators, minibatches, torch_threads
+from lnlib.training import Minibatches, generators, torch_threads
 
 __all__ = [
     "GATES",
@@ -107,7 +107,7 @@ def learn(
     parameters = [*network.parameters(), *readout]
     optimizer = torch.optim.Adam(parameters, lr=rate)
     first, losses, moved = _gains(network), [], []
-    batches = minibatches(*train, batch, order)
+    batches = Minibatches(train, batch, order)
 
     def logits(x: Tensor) -> Tensor:
         return network(x.to(dtype).transpose(0, 1))[0][-1] @ readout[0].mT + readout[1]

@@ -23,7 +23,7 @@ from lnlib.fisher import FisherOperator
 from lnlib.fisher.linearization import linearize
 from lnlib.glm import GLM
 from lnlib.intervals import interval
-from lnlib.training import Row, generators, minibatches
+from lnlib.training import Minibatches, Row, generators
 
 __all__ = [
     "DAMPINGS",
@@ -142,7 +142,7 @@ def train(task: Task, method: Method, setting: Setting, seed: int, steps: int, e
     """
     weights, order = generators(seed)
     glm, adam, seconds, rows = start(task, weights), _Adam(), 0.0, []
-    batches = minibatches(task.x, task.y, BATCH, order)
+    batches = Minibatches((task.x, task.y), BATCH, order)
     for step in range(steps + 1):
         if step % every == 0:
             loss = float(cross_entropy(glm.natural(task.x), task.y))

@@ -4,191 +4,157 @@ r"""Permutation invariant MNIST: a 784-1000-1000-10 network with each normalizat
 batch sizes 128 and 4, layer norm on the two hidden layers only, batch norm on all three layers, its
 variance unbiased at the smaller batch size. What it does not say, ours: ReLU, He's initial weights, pixels
 scaled to [0, 1], Adam's default step size 0.001, which 5,000 cases are left out (the last), and, added to
-the paper's two, batch size 1.
+the paper's two norms, none, RMS, weight norm, layer norm on the logits too ("layer, logits too"), and batch
+size 1.
 
 Every normalization acts on the summed inputs, before the nonlinearity. A layer has one bias: the
 normalization's own, or the linear map's where there is none (RMS norm has none, and stays without).
-
-*Batch norm at batch size 1.* The unbiased variance of one case does not exist (0/0), so the biased one is
-taken, which is 0: the normalized value is exactly 0 whatever the input, a layer's output is its bias, the
-logits are the last bias, and no gradient reaches W or any gain. It does not diverge: it learns how frequent
-the classes are. At test time the running averages make it a random network.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise, product
 from typing import Literal, get_args
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Int64, UInt8
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib import modules
 from lnlib.data import Images, load
-from lnlib.training import Row, fit, generators, minibatches, sweep
+from lnlib.experiments.classifiers import BatchNorm, calibration_error, initialize, measures
+from lnlib.linear import Linear
+from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 
-__all__ = ["NORMS", "SCALES", "Norm", "Scale", "learning_curves", "measure", "network", "train"]
+__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Classification", "Norm", "Study", "network"]
 
-Norm = Literal["none", "batch", "layer", "rms"]
-NORMS: tuple[Norm, ...] = ("none", "batch", "layer")  # of the comparison; "rms" is there for the curious
+Norm = Literal["none", "batch", "layer", "rms", "weight", "layer, logits too"]
+NORMS: tuple[Norm, ...] = (
+    "none",
+    "batch",
+    "layer",
+)  # of the comparison
 
 
 @dataclass(frozen=True)
-class Scale:
-    """How large the experiment is.
+class Study:
+    """Runs that differ in norm and seed.
 
     Args:
-        data: name of the data set.
-        hidden: units of the two hidden layers.
-        seeds: how many runs of each setting.
-        updates: how many for each batch size.
-        points: rows of a run after its first.
-        test_cases: rows before the last are measured on about so many, evenly spread; the last on all.
-        processes: None for one a core.
+        norms: which.
+        batch_size: cases of an update.
+        epochs: passes over the training cases; need not be whole.
+        seeds: how many runs of each norm.
+        rows: of a run after its first.
+        rates: Adam's step sizes.
     """
 
-    data: str
-    hidden: tuple[int, int]
+    norms: Sequence[Norm]
+    batch_size: int
+    epochs: float
     seeds: int
-    updates: Mapping[int, int]
-    points: int
-    test_cases: int
-    processes: int | None
+    rows: int
+    rates: Sequence[float] = (1e-3,)
 
 
-_EPOCHS = 60  # at paper scale; the text gives no number
+DATA = {"smoke": "digits", "book": "mnist", "paper": "mnist"}
+HIDDEN = {"smoke": (64, 64), "book": (1000, 1000), "paper": (1000, 1000)}
+OTHERS: tuple[Norm, ...] = ("rms", "weight", "layer, logits too")
 
-SCALES: dict[str, Scale] = {
-    "smoke": Scale("digits", (64, 64), 2, {128: 120, 4: 300, 1: 300}, points=4, test_cases=1000, processes=1),
-    "book": Scale(
-        "mnist", (1000, 1000), 4, {128: 280, 4: 500, 1: 500}, points=8, test_cases=1000, processes=None
-    ),
-    "paper": Scale(
-        "mnist",
-        (1000, 1000),
-        5,
-        {128: _EPOCHS * 429, 4: _EPOCHS * 13_750},
-        points=_EPOCHS,
-        test_cases=10_000,
-        processes=1,
-    ),
+STUDIES: dict[str, list[Study]] = {
+    "smoke": [
+        Study(NORMS, 128, epochs=8, seeds=2, rows=4),
+        Study(NORMS, 4, epochs=0.5, seeds=2, rows=4),
+    ],
+    "book": [
+        Study(NORMS, 128, epochs=2, seeds=3, rows=8),
+        Study(NORMS, 4, epochs=0.1, seeds=3, rows=5),
+    ],
+    "paper": [  # the paper does not say how many epochs; its figure shows 60
+        Study(NORMS, 128, epochs=60, seeds=5, rows=60),
+        Study(NORMS, 4, epochs=2, seeds=3, rows=8),
+        Study(OTHERS, 128, epochs=15, seeds=5, rows=15),
+        Study(NORMS, 128, epochs=5, seeds=3, rows=5, rates=(1e-4, 1e-2)),
+        Study(NORMS, 1, epochs=0.25, seeds=3, rows=5),
+    ],
 }
 
 
-def learning_curves(
-    scale: str,
-    seed: int = 0,
-    *,
-    images: Images | None = None,
-    norms: Sequence[Norm] = NORMS,
-    batch_sizes: Sequence[int] | None = None,
-    device: str = "cpu",
-    processes: int | None = None,
-    progress: bool | None = None,
-) -> list[Row]:
-    """Train every normalization at every batch size with several seeds: the data of Figure 6.
+def _jobs(scale: str, seed: int) -> list[Job]:
+    found: list[Job] = []
+    for study in STUDIES[scale]:
+        for k, norm, rate in product(range(study.seeds), study.norms, study.rates):
+            job = {"norm": norm, "batch_size": study.batch_size, "rate": rate, "epochs": study.epochs}
+            found.append(job | {"rows": study.rows, "seed": seed + k})
+    return found
+
+
+def _task(job: Job, scale: str, machine: Machine) -> Task:
+    return Classification(load(DATA[scale]), HIDDEN[scale], machine, **job)
+
+
+class Classification(Task):
+    """One run on one set of pictures, their pixels in an order that the network cannot know.
 
     Args:
-        scale: a name of `SCALES`.
-        seed: the first seed; the others count up from it. Runs of one seed share their initial weights,
-            and those of one batch size their order of the data too.
-        images: default: the scale's data set.
-        norms: which normalizations.
-        batch_sizes: default: the scale's.
-        device: where to compute.
-        processes: default: the scale's.
-        progress: as in `lnlib.training.sweep`.
-
-    Returns:
-        Rows with norm, batch_size, seed, update, cases_seen, seconds, train_loss (as `lnlib.training.fit`
-        has them), test_nll (nats a case), test_error (a fraction), test_cases (how many those two are
-        measured on: about the scale's `test_cases` while training, all at the end); in the order of
-        `norms`, then by falling batch size, seed, update.
-
-    >>> rows = learning_curves("smoke", norms=["layer"], batch_sizes=[4])
-    >>> rows[-1]["update"], rows[-1]["test_error"] < 0.3
-    (300, True)
+        images: the cases.
+        hidden: units of the hidden layers.
+        machine: where to compute.
+        norm, batch_size, epochs, rows, rate, seed: as in `Study`.
+        updates: instead of `epochs`.
+        quick: measure all but the last row on about so many cases of a part, evenly spread; 0: on all.
     """
-    size = _scale(scale)
-    images = images or load(size.data)
-    sizes = tuple(size.updates) if batch_sizes is None else tuple(batch_sizes)
-    unknown = sorted(set(sizes) - set(size.updates))
-    if unknown:
-        raise ValueError(f"Scale {scale!r} has batch sizes {sorted(size.updates)}, not {unknown}.")
-    jobs = [
-        {"norm": norm, "batch_size": batch_size, "seed": seed + k, "scale": scale, "device": device}
-        for batch_size in sorted(sizes, reverse=True)  # the long runs first
-        for norm in norms
-        for k in range(size.seeds)
-    ]
-    arrays = (images.train_x, images.train_y, images.test_x, images.test_y)
-    runs = sweep(
-        train, jobs, common=(arrays, images.peak), processes=processes or size.processes, progress=progress
-    )
-    order = {norm: k for k, norm in enumerate(norms)}
-    return sorted(chain(*runs), key=lambda r: (order[r["norm"]], -r["batch_size"], r["seed"], r["update"]))
+
+    select = "valid_nll"
+
+    def __init__(
+        self,
+        images: Images,
+        hidden: Sequence[int],
+        machine: Machine,
+        *,
+        norm: Norm,
+        batch_size: int,
+        seed: int,
+        rows: int,
+        epochs: float = 0.0,
+        updates: int = 0,
+        rate: float = 1e-3,
+        quick: int = 0,
+    ) -> None:
+        weights, order = generators(seed)
+        units = (images.train_x[0].size, *hidden, int(images.train_y.max()) + 1)
+        unbiased = 1 < batch_size < 128
+        self.model = network(units, norm, weights, unbiased=unbiased).to(machine.device, machine.dtype)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.peak, self.dtype = images.peak, machine.dtype
+        parts: dict[str, Cases] = {part: _cases(images, part) for part in ("train", "valid", "test")}
+        self.batches = Minibatches(parts.pop("train"), batch_size, order)
+        self.updates = updates or max(1, round(epochs * (len(images.train_x) // batch_size)))
+        self.every = -(-self.updates // rows)
+        self.parts = self.last_parts = parts
+        if quick:
+            self.parts = {
+                part: tuple(a[:: max(1, len(a) // quick)] for a in cases) for part, cases in parts.items()
+            }
+
+    def logits(self, model: nn.Module, pixels: Tensor) -> Tensor:
+        return model(pixels.to(self.dtype).div_(self.peak))
+
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        return F.cross_entropy(self.logits(model, cases[0]), cases[1])
+
+    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
+        return measures(self.logits(model, cases[0]), cases[1])
+
+    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        return calibration_error(means)
 
 
-def train(
-    arrays: tuple[
-        UInt8[np.ndarray, "N h w"],
-        Int64[np.ndarray, " N"],
-        UInt8[np.ndarray, "M h w"],
-        Int64[np.ndarray, " M"],
-    ],
-    peak: int,
-    *,
-    norm: Norm,
-    batch_size: int,
-    seed: int,
-    scale: str,
-    device: str = "cpu",
-) -> list[Row]:
-    """One run of `learning_curves`: training and test arrays in, rows out."""
-    size = _scale(scale)
-    x, y, test_x, test_y = (torch.from_numpy(array) for array in arrays)
-    x, test_x = x.flatten(1), test_x.flatten(1)
-    weights, order = generators(seed)
-    units = (x.shape[1], *size.hidden, int(y.max()) + 1)
-    model = network(units, norm, weights, unbiased=1 < batch_size < 128).to(device)
-    batches = ((a.float() / peak, b) for a, b in minibatches(x, y, batch_size, order))
-    updates = size.updates[batch_size]
-    stride = max(1, len(test_x) // size.test_cases)
-    rows = fit(
-        model,
-        batches,
-        F.cross_entropy,
-        torch.optim.Adam(model.parameters(), fused=True),
-        updates=updates,
-        device=device,
-        every=-(-updates // size.points),
-        evaluate=lambda m: measure(m, test_x[::stride], test_y[::stride], peak, device),
-        progress=False,
-    )
-    if stride > 1:
-        model.eval()
-        rows[-1] |= measure(model, test_x, test_y, peak, device)
-    return [{"norm": norm, "batch_size": batch_size, "seed": seed} | row for row in rows]
-
-
-@torch.no_grad()
-def measure(
-    model: nn.Module,
-    x: UInt8[Tensor, "N D"],
-    y: Int64[Tensor, " N"],
-    peak: int,
-    device: str = "cpu",
-) -> dict[str, float]:
-    """Negative log-likelihood (nats a case) and error of a model, in the mode that it is in."""
-    nll, wrong = 0.0, 0
-    for a, b in zip(x.split(1000), y.to(device).split(1000), strict=True):
-        logits = model(a.to(device).float() / peak)
-        nll += float(F.cross_entropy(logits, b, reduction="sum"))
-        wrong += int((logits.argmax(1) != b).sum())
-    return {"test_nll": nll / len(x), "test_error": wrong / len(x), "test_cases": len(x)}
+def _cases(images: Images, part: str) -> Cases:
+    x, y = (torch.from_numpy(getattr(images, f"{part}_{axis}")) for axis in "xy")
+    return x.flatten(1), y
 
 
 def network(
@@ -198,7 +164,8 @@ def network(
 
     Args:
         units: of the inputs, of each hidden layer, and the classes.
-        norm: "batch" normalizes the logits too; "layer" and "rms" the hidden layers only.
+        norm: "batch" and "layer, logits too" normalize the logits as well; "weight" gives every layer's
+            weights a length of their own; the others stay with the hidden layers.
         generator: draws the weights (He: normal, variance 2 / inputs), the same for every `norm`.
         unbiased: of batch norm's variance.
 
@@ -218,46 +185,39 @@ def network(
     for level, (inputs, outputs) in enumerate(pairwise(units)):
         is_last = level == len(units) - 2
         normalization = _normalization(norm, outputs, is_last, unbiased)
-        layers.append(_linear(inputs, outputs, normalization is None, generator))
+        layers.append(_linear(inputs, outputs, norm, normalization is None, generator))
         layers += [] if normalization is None else [normalization]
         layers += [] if is_last else [nn.ReLU()]
     return nn.Sequential(*layers)
 
 
-class BatchNorm(modules.BatchNorm):
-    """`lnlib.modules.BatchNorm` that takes batches of one case too.
-
-    Such a batch moves the running averages towards that case and its biased variance, 0. (`momentum` is
-    0.1, as in torch; at batch size 4, 0.01 gives test errors within those of different seeds.)
-    """
-
-    @torch.no_grad()
-    def _track(self, a: Tensor, mean: Tensor, var: Tensor) -> None:
-        if len(a) > 1:
-            super()._track(a, mean, var)
-        else:
-            assert self.momentum is not None  # no cumulative averages here
-            mean.lerp_(a[0], self.momentum)
-            var.lerp_(torch.zeros_like(var), self.momentum)
-
-
 def _normalization(norm: Norm, units: int, is_last: bool, unbiased: bool) -> nn.Module | None:
     if norm == "batch":
         return BatchNorm(units, unbiased=unbiased)
-    if norm == "none" or is_last:
+    if norm == "layer, logits too":
+        return modules.LayerNorm(units)
+    if norm in ("none", "weight") or is_last:
         return None
     return modules.RMSNorm(units, eps=1e-5) if norm == "rms" else modules.LayerNorm(units)
 
 
-def _linear(inputs: int, outputs: int, bias: bool, generator: torch.Generator) -> nn.Linear:
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs, bias=bias)  # draws nothing from the global state
-    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu", generator=generator)
-    if bias:
-        nn.init.zeros_(layer.bias)
-    return layer
+def _linear(inputs: int, outputs: int, norm: Norm, bias: bool, generator: torch.Generator) -> nn.Module:
+    layer = nn.utils.skip_init(Linear, inputs, outputs, bias=bias)  # draws nothing from the global state
+    initialize(layer, generator)
+    if norm != "weight":
+        return layer
+    normalized = nn.utils.skip_init(modules.WeightNormLinear, inputs, outputs, bias=bias)
+    lengths = torch.linalg.vector_norm(layer.weight.detach(), dim=1, keepdim=True)
+    normalized.load_state_dict(
+        {"weight_v": layer.weight.detach(), "weight_g": lengths, "bias": layer.bias.detach()}
+    )
+    return normalized
 
 
-def _scale(name: str) -> Scale:
-    if name not in SCALES:
-        raise ValueError(f"The scales are {', '.join(SCALES)}, not {name!r}.")
-    return SCALES[name]
+EXPERIMENT = Experiment(
+    "permutation_mnist",
+    "6.6",
+    "permutation invariant MNIST: learning curves at batch sizes 128 and 4",
+    _jobs,
+    _task,
+)

@@ -21,7 +21,7 @@ from torch.nn.functional import cross_entropy, mse_loss
 from lnlib.data import Images
 from lnlib.experiments.variants import as_variant, settings
 from lnlib.rnn import LSTM
-from lnlib.training import Row, fit, generators, minibatches, sweep
+from lnlib.training import Minibatches, Row, fit, generators, sweep
 
 __all__ = [
     "BLIND",
@@ -146,7 +146,7 @@ def rows_run(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str
     reader = Reader(x.shape[2], size.units, 10, settings(variant), weights)
     fit(
         reader,
-        minibatches(x, y, size.batch, order),
+        Minibatches((x, y), size.batch, order),
         cross_entropy,
         torch.optim.Adam(reader.parameters(), lr=rate),
         updates=size.rows_updates,

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from lnlib.covariance import OutputCovariance
 from lnlib.fisher.linearization import Linearization
-from lnlib.fisher.moments import product, put_second_moments
+from lnlib.fisher.moments import put_second_moments
+from lnlib.matmul import product
 
 __all__ = ["CHUNK_NUMBERS", "assemble"]
 

@@ -25,8 +25,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.fisher.moments import product
 from lnlib.glm import GLM
+from lnlib.matmul import product
 from lnlib.standardize import inner_mean
 
 __all__ = ["Linearization", "linearize"]

@@ -10,7 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["product", "put_second_moments"]
+from lnlib.matmul import product
+
+__all__ = ["put_second_moments"]
 
 FEW_FEATURES = 200  # up to here the half-vectorized xx' pays: 128-wide panels waste more than it costs
 PANEL = 128  # columns a panel: wide enough for full speed, narrow enough to waste little on the diagonal
@@ -47,23 +49,6 @@ def put_second_moments(
             _put(F[i, :, j], block, add)
             if i != j:
                 _put(F[j, :, i], block, add)
-
-
-def product(A: Float[Tensor, "M K"], B: Float[Tensor, "K N"]) -> Float[Tensor, "M N"]:
-    """`A @ B`; in float32 on a CPU by oneDNN: 2 to 3 times faster than torch's MKL on AMD machines."""
-    single = A.dtype == torch.float32 and A.device.type == "cpu"
-    differentiable = A.requires_grad or B.requires_grad  # the operator has no derivative, nor empty products
-    if not single or differentiable or A.numel() == 0 or B.numel() == 0 or not _onednn():
-        return A @ B
-    weight = B.mT
-    if not (weight.is_contiguous() or B.is_contiguous()):  # a weight with gaps takes 1000 times as long
-        weight = weight.contiguous()
-    return torch.ops.mkldnn._linear_pointwise(A, weight, None, "none", [], "")
-
-
-def _onednn() -> bool:
-    """Whether this torch has the operator; it is not part of the documented interface."""
-    return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def _few(pairs: Float[Tensor, "N Q"], columns: Float[Tensor, "D N"]) -> Float[Tensor, "Q R"]:

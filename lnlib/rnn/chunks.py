@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lnlib.matmul import product
 from lnlib.rnn.cells import Cell, GRUCell
 from lnlib.rnn.kernels import gru, lstm
 from lnlib.rnn.kernels.matmul import pack, padded
@@ -28,7 +29,6 @@ TRAINING, INFERENCE = 2**21, 2**19
 CACHE = 2**21  # numbers in a matrix that each thread had better read alone: 8 MB
 
 FLOATS: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}  # whatever the user's defaults are
-ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 State = tuple[Tensor, ...]
 
@@ -125,7 +125,7 @@ class Layer:
         self, x: Tensor, chunk: Chunk, state: tuple[np.ndarray, ...], out: np.ndarray, save: bool
     ) -> Saved:
         """Take state through the steps of a chunk."""
-        a = _product(x[chunk.rows], self.p["weight_ih"])
+        a = product(x[chunk.rows], self.p["weight_ih"].mT)
         if "bias_inner" in self.p:
             a += self.p["bias_inner"]
         rows = len(a) if save else len(state[0])
@@ -172,12 +172,12 @@ class Layer:
         )
         d_a, d_r = torch.from_numpy(saved.x), torch.from_numpy(saved.h)
         # Transposed, since oneDNN wants one factor of the product laid out anew, and this one is the smaller.
-        to.weight_ih_t += _product(x[chunk.rows].mT.contiguous(), d_a.mT)
-        to.weight_hh_t += _product(torch.from_numpy(saved.before[0]).mT.contiguous(), d_r.mT)
+        to.weight_ih_t += product(x[chunk.rows].mT.contiguous(), d_a)
+        to.weight_hh_t += product(torch.from_numpy(saved.before[0]).mT.contiguous(), d_r)
         if "bias_inner" in self.p:
             to.bias_inner += d_a.sum(0)
         if d_x is not None:
-            d_x[chunk.rows] = _product(d_a, self.p["weight_ih"].mT)
+            d_x[chunk.rows] = product(d_a, self.p["weight_ih"])
 
 
 class Gradients:
@@ -210,10 +210,3 @@ class Gradients:
         else:
             found |= {"gain_cell": d[3], "bias_cell": d[4]}
         return [found[name] for name in names]
-
-
-def _product(a: Tensor, w: Tensor) -> Tensor:
-    """A W'. Through oneDNN: on AMD's processors twice as fast as MKL, which `torch.mm` calls."""
-    if a.numel() * len(w) < 2**15 or not ONEDNN:
-        return a @ w.mT
-    return torch.ops.mkldnn._linear_pointwise(a, w, None, "none", [], "")

@@ -1,0 +1,99 @@
+"""Seeds and mini-batches: nothing here draws from a global random state.
+
+Initial weights, the order of the data and the noise of a model come from generators of their own, so that
+two methods of one seed start from the same weights and see the same cases in the same order.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from lnlib.training.task import Cases
+
+__all__ = ["Minibatches", "generators", "noise_of"]
+
+
+def generators(seed: int, count: int = 2) -> tuple[torch.Generator, ...]:
+    """Independent CPU generators of one seed: for the initial weights, for the order of the data, and more.
+
+    >>> weights, order = generators(0)
+    >>> weights.initial_seed() != order.initial_seed()
+    True
+    """
+    draw = torch.Generator().manual_seed(seed)
+    seeds = torch.randint(2**62, (count,), generator=draw).tolist()
+    return tuple(torch.Generator().manual_seed(s) for s in seeds)
+
+
+def noise_of(seed: int, update: int, rank: int = 0) -> torch.Generator:
+    """The generator of a model's own draws at one update in one process: a function of the three numbers.
+
+    A run that resumes at an update therefore needs nothing from those before it.
+
+    >>> noise_of(0, 7).initial_seed() == noise_of(0, 7).initial_seed() != noise_of(0, 8).initial_seed()
+    True
+    """
+    (base,) = torch.randint(2**62, (1,), generator=torch.Generator().manual_seed(seed)).tolist()
+    mixed = (base + 0x9E3779B97F4A7C15 * (update + 1) + 0xBF58476D1CE4E5B9 * rank) % 2**63
+    return torch.Generator().manual_seed(mixed)
+
+
+class Minibatches(Iterator[Cases]):
+    """Batches without end: each epoch in a fresh random order, every batch of full size.
+
+    The cases that do not fill a last batch (88 of 55,000 at size 128) are left out of that epoch.
+
+    Args:
+        cases: tensors of equal length.
+        batch_size: cases of a batch, in all processes together.
+        generator: of the order; all processes must have the same.
+        rank, world: this process takes every `world`-th case of a batch, from the `rank`-th on.
+
+    Raises:
+        ValueError: a batch is empty or larger than the data, does not part evenly, or lengths differ.
+
+    >>> batches = Minibatches((torch.arange(5),), 2, torch.Generator().manual_seed(0))
+    >>> [next(batches)[0].tolist() for _ in range(3)]
+    [[4, 0], [1, 3], [3, 4]]
+    """
+
+    def __init__(
+        self, cases: Cases, batch_size: int, generator: torch.Generator, *, rank: int = 0, world: int = 1
+    ) -> None:
+        lengths = [len(x) for x in cases]
+        if not 1 <= batch_size <= lengths[0]:
+            raise ValueError(f"A batch holds 1 to {lengths[0]} of {lengths[0]} cases, not {batch_size}.")
+        if len(set(lengths)) > 1:
+            raise ValueError(f"Inputs and targets number {lengths}; they must pair up.")
+        if batch_size % world:
+            raise ValueError(
+                f"A batch of {batch_size} cases does not part evenly among {world} processes; "
+                f"take a multiple of {world}."
+            )
+        self.cases, self.batch_size, self.generator = cases, batch_size, generator
+        self.rank, self.world = rank, world
+        self._begin()
+
+    def _begin(self) -> None:
+        self._epoch_start = self.generator.get_state()
+        order = torch.randperm(len(self.cases[0]), generator=self.generator)
+        self._batches = order[: len(order) // self.batch_size * self.batch_size].split(self.batch_size)
+        self._position = 0
+
+    def __next__(self) -> Cases:
+        if self._position == len(self._batches):
+            self._begin()
+        chosen = self._batches[self._position][self.rank :: self.world]
+        self._position += 1
+        return tuple(x.index_select(0, chosen.to(x.device)) for x in self.cases)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the batches stand: the generator before this epoch, and how many of its batches are gone."""
+        return {"epoch_start": self._epoch_start, "position": self._position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self.generator.set_state(state["epoch_start"])
+        self._begin()
+        self._position = int(state["position"])

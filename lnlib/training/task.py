@@ -1,0 +1,117 @@
+"""What an experiment gives to the engine: tasks, each one run of a model; and the list of runs to make."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+__all__ = ["Cases", "Experiment", "Job", "Machine", "Row", "Task"]
+
+Row = dict[str, Any]
+Job = Mapping[str, Any]  # strings and numbers: what tells one run from another: method, batch_size, seed, ...
+Cases = tuple[Tensor, ...]  # one tensor for each input and target; axis 0 counts the cases
+
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where and in which numbers a run computes.
+
+    Args:
+        device: never guessed by the engine.
+        dtype: of parameters and inputs; float64 to check, float32 to train.
+        autocast: compute in bfloat16 or float16 what may be; parameters stay in `dtype`.
+    """
+
+    device: torch.device = CPU
+    dtype: torch.dtype = torch.float32
+    autocast: torch.dtype | None = None
+
+
+class Task(ABC):
+    """One run: a model, its optimizer, its data and its measures. The engine owns everything else.
+
+    A subclass sets the attributes and defines `loss` and `measure`.
+
+    Attributes:
+        model: on the machine's device, its initial weights drawn from a generator of the run's seed.
+        optimizer: over the model's parameters.
+        batches: yields `Cases` without end; `lnlib.training.Minibatches`, or anything with its
+            `state_dict` and `load_state_dict`, so that a resumed run sees the same cases.
+        updates: how many steps the run takes.
+        every: updates from one row to the next.
+        parts: the cases to measure at each row, by name: "valid", "test".
+        last_parts: the cases to measure at the last row and for the selected model; default: `parts`.
+        evaluation_batch: how many cases are measured at a time.
+        clip: largest 2-norm of the gradient of all parameters; None for no clipping.
+        select: the column, say "valid_nll", whose smallest value marks the model to keep.
+    """
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    batches: Iterator[Cases]
+    updates: int
+    every: int
+    parts: Mapping[str, Cases]
+    last_parts: Mapping[str, Cases] | None = None
+    evaluation_batch: int = 1000
+    clip: float | None = None
+    select: str | None = None
+
+    @abstractmethod
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        """The mean loss of a batch's cases.
+
+        Args:
+            model: to call; `self.model`, or what wraps it when several processes share a batch.
+            cases: on the machine's device.
+            noise: for whatever the model draws at random; new at each update, and different in each process.
+        """
+
+    @abstractmethod
+    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
+        """Measures of these cases, each summed over them: the engine divides by the number of all cases.
+
+        Columns are named `<part>_<measure>`. The model is in evaluation mode, gradients are off, and the
+        noise is the same at every row, so that curves do not jump because of it. A vector needs a `summary`.
+        """
+
+    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor | float]:
+        """Columns from the means over a part: what is a function of means but no mean itself."""
+        return means
+
+    def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, Tensor | float] | None:
+        """Measures that are no mean over cases (a rank, a correlation); None: `measure` says it all.
+
+        Called with all cases of the part, in every process.
+        """
+        return None
+
+    def overall(self, model: nn.Module) -> Mapping[str, float]:
+        """Measures that need no cases: a norm of the weights. Their columns have no prefix."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One of the paper's experiments, as `python -m lnlib run` finds it.
+
+    Args:
+        name: of its module in `lnlib.experiments`, and of its results.
+        section: of the paper, "6.6".
+        summary: a line for `--help`.
+        jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
+        task: of (job, scale, machine): one run. The data are loaded here, by `lnlib.data.load`.
+    """
+
+    name: str
+    section: str
+    summary: str
+    jobs: Callable[[str, int], list[Job]]
+    task: Callable[[Job, str, Machine], Task]
