@@ -65,6 +65,7 @@ def test_float64_autocast_functorch_and_compile_are_left_to_torch() -> None:
     torch.testing.assert_close(per_case, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.usefixtures("as_users_call")
 def test_a_wrong_width_is_torchs_own_error() -> None:
     with pytest.raises(RuntimeError, match="cannot be multiplied"):
         Linear(60, 50)(draw(64, 59))
