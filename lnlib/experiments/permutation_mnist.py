@@ -130,7 +130,8 @@ class Classification(Task):
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
         self.peak, self.dtype = images.peak, machine.dtype
         parts: dict[str, Cases] = {part: _cases(images, part) for part in ("train", "valid", "test")}
-        self.batches = Minibatches(parts.pop("train"), batch_size, order)
+        share = {"rank": machine.rank, "world": machine.world}
+        self.batches = Minibatches(parts.pop("train"), batch_size, order, **share)
         self.updates = updates or max(1, round(epochs * (len(images.train_x) // batch_size)))
         self.every = -(-self.updates // rows)
         self.parts = self.last_parts = parts

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +223,7 @@ def _run(options: argparse.Namespace) -> int:
         if device == "cuda" and group.world > 1:
             device = f"cuda:{group.local_rank}"
         machine = Machine(torch.device(device), TYPES[options.dtype], TYPES.get(options.autocast or ""))
+        machine = replace(machine, rank=group.rank, world=group.world)
         results = options.out or results_dir(scale)
         folder = (options.out or results_dir(scale).parent.parent / "runs" / scale) / experiment.name
         _prepare(folder, mine, options, group)

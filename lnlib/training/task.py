@@ -27,11 +27,14 @@ class Machine:
         device: never guessed by the engine.
         dtype: of parameters and inputs; float64 to check, float32 to train.
         autocast: compute in bfloat16 or float16 what may be; parameters stay in `dtype`.
+        rank, world: which process this is of those that train together; for `Minibatches`.
     """
 
     device: torch.device = CPU
     dtype: torch.dtype = torch.float32
     autocast: torch.dtype | None = None
+    rank: int = 0
+    world: int = 1
 
 
 class Task(ABC):
