@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-__all__ = ["cores", "sweep", "torch_threads", "wanted"]
+__all__ = ["cores", "memory_kept", "sweep", "torch_threads", "wanted"]
 
 _KEEP = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**32)}
 
@@ -98,7 +98,7 @@ def _in_parallel(
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(function, common, threads))
     try:
-        with _memory_kept():
+        with memory_kept():
             futures: list[Future[Any]] = [pool.submit(_job, dict(job)) for job in jobs]
         for future in as_completed(futures):
             future.result()
@@ -120,7 +120,7 @@ def _begin(function: Callable[..., Any], common: tuple[Any, ...], threads: int) 
 
 
 @contextlib.contextmanager
-def _memory_kept() -> Iterator[None]:
+def memory_kept() -> Iterator[None]:
     """Processes started inside keep freed memory; by default glibc gives gradients back at every update.
 
     The system then clears their pages anew: a sixth of the time of a step of 784-1000-1000-10.
