@@ -285,7 +285,7 @@ def test_the_cache_is_the_operating_systems_unless_set(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("wrong", ["mnsit", "MNIST", "", "fashion-mnist"])
 def test_an_unknown_name_is_answered_with_the_known_ones(wrong: str) -> None:
-    with pytest.raises(DataError, match=r"known names are mnist, fashion_mnist, digits"):
+    with pytest.raises(DataError, match=r"known names are mnist, fashion_mnist, binarized_mnist, digits"):
         data.load(wrong)
 
 
@@ -575,7 +575,8 @@ def test_the_listing_says_what_is_where(
     assert main(["data"]) == 0
     out, err = capsys.readouterr()
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert list(lines) == ["name", "mnist", "fashion_mnist", "digits", "tiny"]
+    assert list(lines) == ["name", *data.DATA_SETS]
+    assert list(data.DATA_SETS)[-1] == "tiny"
     assert "absent" in lines["mnist"]
     assert "11.6 MB" in lines["mnist"]
     assert "CC BY-SA 3.0" in lines["mnist"]

@@ -10,6 +10,7 @@ import warnings
 from typing import Any, Literal
 
 from . import files
+from .binarized import amat_images, binarized_digits
 from .images import Images, digits, idx_images, read_idx
 from .registry import DATA_SETS, DataError, DataSet, PublishedFile, data_set
 
@@ -35,7 +36,7 @@ class StandInWarning(UserWarning):
 
 
 def load(name: str, *, on_stand_in: Literal["warn", "error", "silent"] = "warn") -> Images:
-    """A data set by name: "mnist", "fashion_mnist" or "digits".
+    """A data set by name: "mnist", "fashion_mnist", "binarized_mnist", "digits" or "binarized_digits".
 
     Args:
         name: a name of `DATA_SETS`.
@@ -93,7 +94,10 @@ def _published(entry: DataSet, on_stand_in: str) -> Images:
     files.verify(entry, folder)
     listing = "".join(f"{file.sha256}  {file.name}\n" for file in entry.files)
     sha256 = hashlib.sha256(listing.encode()).hexdigest()
-    return idx_images(folder, _provenance(entry, entry.name, source) | {"sha256": sha256})
+    provenance = _provenance(entry, entry.name, source) | {"sha256": sha256}
+    if entry.files[0].name.endswith(".amat"):
+        return amat_images([files.place(folder, file) for file in entry.files], provenance)
+    return idx_images(folder, provenance)
 
 
 def _stand_in(entry: DataSet, on_stand_in: str, reason: str) -> Images:
@@ -114,7 +118,8 @@ def _stand_in(entry: DataSet, on_stand_in: str, reason: str) -> Images:
 
 
 def _embedded(entry: DataSet, requested: str) -> Images:
-    return digits(_provenance(entry, requested, "embedded"))
+    make = binarized_digits if entry.name == "binarized_digits" else digits
+    return make(_provenance(entry, requested, "embedded"))
 
 
 def _provenance(entry: DataSet, requested: str, source: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Where the published files are: `$LNLIB_DATA`, the cache, or a download; and whether they are intact.
 
+A file that is published plain may also stand compressed in its folder, as `<name>.gz`.
+
 Environment variables, read at each call:
 
 - `LNLIB_DATA`: a folder that holds `<data set>/<file as published>`; only ever read.
@@ -7,10 +9,12 @@ Environment variables, read at each call:
 - `LNLIB_OFFLINE=1`: never use the network.
 """
 
+import gzip
 import hashlib
 import os
 import sys
 import warnings
+import zlib
 from pathlib import Path
 
 from tqdm import TqdmWarning
@@ -21,7 +25,7 @@ with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would t
 
 from .registry import DataError, DataSet, PublishedFile
 
-__all__ = ["DownloadFailed", "cache_folder", "download", "is_offline", "locate", "verify"]
+__all__ = ["DownloadFailed", "cache_folder", "content", "download", "is_offline", "locate", "place", "verify"]
 
 _TIMEOUT_S = 10  # to connect, and between two pieces of a transfer
 _verified: set[tuple[str, int, int, str]] = set()
@@ -74,13 +78,14 @@ def verify(entry: DataSet, folder: Path) -> None:
     hashes for the first file that fails, and leaves the file as it is; also for one that cannot be read.
     """
     for file in entry.files:
-        path = folder / file.name
+        path = place(folder, file)
         try:
             status = path.stat()
             key = (str(path), status.st_size, status.st_mtime_ns, file.sha256)
             if key in _verified:
                 continue
-            found = _sha256(path)
+            packed = path.name != file.name
+            found = hashlib.sha256(content(path)).hexdigest() if packed else _sha256(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
         if found != file.sha256:
@@ -147,11 +152,28 @@ def _reason(error: OSError) -> str:
 
 def _missing(entry: DataSet, folder: Path) -> list[PublishedFile]:
     try:
-        return [file for file in entry.files if not (folder / file.name).is_file()]
+        return [file for file in entry.files if not place(folder, file).is_file()]
     except OSError as error:
         raise DataError(
             f"{folder} cannot be looked into ({error.strerror}); see to its permissions."
         ) from error
+
+
+def place(folder: Path, file: PublishedFile) -> Path:
+    """Where a folder holds a file: compressed if only that is there, else under its own name."""
+    plain, packed = folder / file.name, folder / f"{file.name}.gz"
+    return packed if packed.is_file() and not plain.is_file() else plain
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a file, uncompressed if its name ends in `.gz`.
+
+    Raises `DataError` for what is no whole gzip file.
+    """
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a whole gzip file ({error}); get it again.") from error
 
 
 def _sha256(path: Path) -> str:

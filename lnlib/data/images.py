@@ -1,9 +1,7 @@
 """Labelled grey-scale pictures: the IDX format, scikit-learn's digits, and the paper's split."""
 
-import gzip
 import hashlib
 import struct
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float32, Int64, UInt8
 
+from .files import content as read
 from .registry import DataError
 
 __all__ = ["Images", "Part", "digits", "idx_images", "read_idx"]
@@ -62,10 +61,7 @@ def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
     Raises `DataError` with what was expected and what was found when the file is not that, is cut short
     or goes on too long.
     """
-    try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file ({error}); get it again.") from error
+    content = read(path)
     if len(content) < 4 or content[:2] != b"\0\0":
         raise DataError(f"{path} is not an IDX file: it begins with {content[:4]!r}, not with two zeros.")
     kind, axes = content[2], content[3]

@@ -93,7 +93,44 @@ _DIGITS = DataSet(
     citation="Alpaydin, Kaynak: Optical Recognition of Handwritten Digits, UCI repository (1998)",
 )
 
-DATA_SETS: dict[str, DataSet] = {entry.name: entry for entry in (_MNIST, _FASHION_MNIST, _DIGITS)}
+_BINARIZED_MNIST = DataSet(
+    name="binarized_mnist",
+    title="Binarized MNIST: 70,000 handwritten digits, 28x28, each pixel drawn once as 0 or 1",
+    files=(
+        PublishedFile(
+            "binarized_mnist_train.amat",
+            "ad693b29f94c14277b095f5238ddefbbdaaae0939789dd2f4f0205278cee3e4d",
+            78_400_000,
+        ),
+        PublishedFile(
+            "binarized_mnist_valid.amat",
+            "1de3d397c40fe8eeb33dafd4099a1f665ec01e96d9be234aaeeac8a34930e2e2",
+            15_680_000,
+        ),
+        PublishedFile(
+            "binarized_mnist_test.amat",
+            "e6687bfea3f820c174f33b7865140b2a2dd2930ef786f35d45795fc193b5ab2c",
+            15_680_000,
+        ),
+    ),
+    mirrors=("http://www.cs.toronto.edu/~larocheh/public/datasets/binarized_mnist/",),
+    licence="CC BY-SA 3.0 (MNIST's; none stated)",
+    citation="Larochelle, Murray: The neural autoregressive distribution estimator, AISTATS (2011)",
+    stand_in="binarized_digits",
+)
+
+_BINARIZED_DIGITS = DataSet(
+    name="binarized_digits",
+    title="Binarized digits: the 1,797 digits of scikit-learn, 8x8, each pixel 0 or 1",
+    files=(),
+    mirrors=(),
+    licence="CC BY 4.0",
+    citation=_DIGITS.citation,
+)
+
+DATA_SETS: dict[str, DataSet] = {
+    entry.name: entry for entry in (_MNIST, _FASHION_MNIST, _BINARIZED_MNIST, _DIGITS, _BINARIZED_DIGITS)
+}
 
 
 def data_set(name: str) -> DataSet:
