@@ -1,0 +1,242 @@
+r"""DRAW: a recurrent autoencoder that reads a picture in glimpses and paints it stroke by stroke.
+
+Gregor, Danihelka, Graves, Rezende, Wierstra (2015). From $c_0 = 0$, $h_0 = 0$, at glimpses $t = 1, \dots, T$:
+
+$$\hat x_t = x - \sigma(c_{t-1}), \quad
+r_t = [\gamma F_Y x F_X^\top, \gamma F_Y \hat x_t F_X^\top], \quad
+h^e_t = \mathrm{LSTM}(h^e_{t-1}, [r_t, h^d_{t-1}]),$$
+
+$$z_t \sim \mathcal N(\mu_t, \sigma_t^2), \quad (\mu_t, \log\sigma_t) = W h^e_t + b, \quad
+h^d_t = \mathrm{LSTM}(h^d_{t-1}, z_t), \quad c_t = c_{t-1} + \tfrac1\gamma F_Y^\top w_t F_X.$$
+
+Where the filters $F$ look is said by $h^d$, for reading and for writing each; without a picture, $z_t$ comes
+from the prior $\mathcal N(0, I)$. The bound, in nats, is the Bernoulli log-loss of x under
+$\sigma(c_T)$ plus the divergences of all $z_t$ from the prior. The original learns the states before the
+first glimpse; here they are 0.
+
+With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell alone is normalized.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lnlib.linear import Linear, linear
+from lnlib.rnn.cells import LSTMCell, variant_of
+
+__all__ = ["Draw", "Glimpse", "filterbanks"]
+
+
+def filterbanks(
+    windows: Float[Tensor, "N W 5"], points: Sequence[int], side: int
+) -> tuple[Float[Tensor, "N P 2 A"], ...]:
+    r"""The Gaussian filters of several square windows, one row a point of the window's grid.
+
+    $F[i, a] = \exp\left(-\frac{(a-\mu_i)^2}{2\sigma^2}\right)/Z_i$ with
+    $\mu_i = g + (i - \frac P2 - \frac12)\,\delta$, where $a = 1, \dots, A$ counts pixels, $i = 1, \dots, P$
+    points, and $Z_i$ makes the row's sum 1; $g = \frac{A+1}2(\tilde g + 1)$,
+    $\delta = \frac{A-1}{P-1}\tilde\delta$.
+
+    *Source* Gregor and others (2015), their Eqs. (19)-(26). A softmax, so that a window far outside of the
+    picture has no $0/0$; for one point $\delta$ has no meaning and no effect.
+
+    Args:
+        windows: $(\tilde g_X, \tilde g_Y, \log\sigma^2, \log\tilde\delta, \log\gamma)$ of each.
+        points: P of each window.
+        side: A, of the picture.
+
+    Returns:
+        For each window its filters, $F_X$ and $F_Y$ on axis 2.
+
+    >>> (bank,) = filterbanks(torch.zeros(1, 1, 5), [2], side=28)
+    >>> bank.shape, bank[0, :, 0].argmax(-1).tolist()  # two points, at the picture's corners
+    (torch.Size([1, 2, 2, 28]), [0, 27])
+    """
+    offsets, owner = _grid(tuple(points), side, windows)
+    each = windows.index_select(1, owner)  # (N, all points, 5)
+    center = each[..., :2] * ((side + 1) / 2) + (side + 1) / 2
+    center = center + (each[..., 3].exp() * offsets).unsqueeze(-1)
+    pixels = torch.arange(1, side + 1, dtype=windows.dtype, device=windows.device)
+    squares = (pixels - center.unsqueeze(-1)).square()
+    logits = squares * each[..., 2].neg().exp().mul(-0.5)[..., None, None]
+    return logits.softmax(-1).split(list(points), 1)
+
+
+def _grid(points: tuple[int, ...], side: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Each point's distance from its window's center, for $\tilde\\delta = 1$, and its window's number."""
+    offsets = [(i - (P - 1) / 2) * (side - 1) / max(P - 1, 1) for P in points for i in range(P)]
+    owner = [w for w, P in enumerate(points) for _ in range(P)]
+    return torch.tensor(offsets, dtype=like.dtype, device=like.device), torch.tensor(
+        owner, device=like.device
+    )
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What one step leaves behind.
+
+    Attributes:
+        canvas: $c_t$, logits of the pixels.
+        read, write: the windows as `filterbanks` takes them; where this step looked, where it painted.
+        z: the code; `mean` and `log_std` are those of its posterior, 0 without a picture.
+    """
+
+    canvas: Float[Tensor, "N A A"]
+    read: Float[Tensor, "N 5"]
+    write: Float[Tensor, "N 5"]
+    z: Float[Tensor, "N Z"]
+    mean: Float[Tensor, "N Z"]
+    log_std: Float[Tensor, "N Z"]
+
+
+class Draw(nn.Module):
+    """The model.
+
+    Args:
+        side: of the pictures.
+        units: of each LSTM.
+        codes: numbers in z at each glimpse.
+        read, write: points on a side of the windows.
+        norm: of the LSTMs: "none", or "layer" as in Eqs. (29)-(31).
+        generator: draws the weights, the same for both norms: uniform within 1 / sqrt(inputs), in an LSTM
+            within 1 / sqrt(units), as torch does. Biases are 0, gains 1.
+
+    >>> model = Draw(8, units=16, codes=3, norm="layer", generator=torch.Generator())
+    >>> loss, divergence = model(torch.zeros(2, 8, 8), torch.zeros(4, 2, 3))  # four glimpses
+    >>> loss.shape, divergence.shape
+    (torch.Size([2]), torch.Size([2]))
+    """
+
+    def __init__(
+        self,
+        side: int,
+        *,
+        units: int,
+        codes: int,
+        norm: str,
+        generator: torch.Generator,
+        read: int = 2,
+        write: int = 5,
+    ) -> None:
+        super().__init__()
+        self.side, self.units, self.points = side, units, (read, write)
+        self.encoder = _Recurrent(2 * read**2 + units, units, norm)
+        self.decoder = _Recurrent(codes, units, norm)
+        self.posterior = nn.utils.skip_init(Linear, units, 2 * codes)
+        self.strokes = nn.utils.skip_init(Linear, units, 2 * 5 + write**2)
+        for name, parameter in self.named_parameters():
+            kind = name.rpartition(".")[2]
+            if kind.startswith("weight"):
+                nn.init.uniform_(parameter, -(units**-0.5), units**-0.5, generator=generator)
+            else:
+                nn.init.constant_(parameter, float(kind.startswith("gain")))
+
+    def forward(
+        self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]
+    ) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
+        r"""The two terms of the bound on $-\log p(x)$, in nats, from one draw of the codes.
+
+        Args:
+            x: pixels, 0 or 1.
+            noise: standard normal: $z_t = \mu_t + \sigma_t\,\epsilon_t$.
+
+        Returns:
+            $-\log p(x \mid z)$ summed over pixels, and
+            $\frac12\sum_t\sum(\mu_t^2 + \sigma_t^2 - \log\sigma_t^2 - 1)$.
+        """
+        steps = list(self.unroll(noise, x))
+        mean, log_std = (torch.stack([getattr(s, k) for s in steps]) for k in ("mean", "log_std"))
+        divergence = 0.5 * (mean.square() + (2 * log_std).exp() - 1) - log_std
+        return _log_loss(steps[-1].canvas, x), divergence.sum((0, 2))
+
+    def log_weights(self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]) -> Float[Tensor, " N"]:
+        r"""$\log\frac{p(x, z)}{q(z \mid x)}$ of one draw: the mean of its exponential is p(x).
+
+        Its mean over draws is the negative of the bound; the logarithm of the mean of the exponentials of K
+        draws lies between that and $\log p(x)$ (Burda, Grosse, Salakhutdinov, 2015).
+        """
+        steps = list(self.unroll(noise, x))
+        z, log_std = (torch.stack([getattr(s, k) for s in steps]) for k in ("z", "log_std"))
+        prior_over_posterior = 0.5 * (noise.square() - z.square()) + log_std
+        return prior_over_posterior.sum((0, 2)) - _log_loss(steps[-1].canvas, x)
+
+    def unroll(
+        self, noise: Float[Tensor, "T N Z"], x: Float[Tensor, "N A A"] | None = None
+    ) -> Iterator[Glimpse]:
+        """Glimpse after glimpse: of a picture, or, without one, of what the model makes up."""
+        cases = noise.shape[1]
+        canvas = noise.new_zeros(cases, self.side, self.side)
+        encoder: tuple[Tensor, ...] = (noise.new_zeros(cases, self.units), noise.new_zeros(cases, self.units))
+        decoder = encoder
+        encode, decode = self.encoder.cell(), self.decoder.cell()
+        windows, patch = self._strokes(decoder[0])
+        banks = filterbanks(windows, self.points, self.side)
+        for epsilon in noise.unbind():
+            mean = log_std = torch.zeros_like(epsilon)
+            z = epsilon
+            if x is not None:
+                seen = self._read(x, canvas, banks[0], windows[:, 0])
+                encoder = encode.step(encode.inputs(torch.cat([seen, decoder[0]], 1)), encoder)
+                mean, log_std = self.posterior(encoder[0]).chunk(2, 1)
+                z = mean + log_std.exp() * epsilon
+            looked = windows[:, 0]
+            decoder = decode.step(decode.inputs(z), decoder)
+            windows, patch = self._strokes(decoder[0])
+            banks = filterbanks(windows, self.points, self.side)
+            canvas = canvas + self._painted(patch, banks[1], windows[:, 1])
+            yield Glimpse(canvas, looked, windows[:, 1], z, mean, log_std)
+
+    def _strokes(self, h: Tensor) -> tuple[Float[Tensor, "N 2 5"], Float[Tensor, "N P P"]]:
+        """Where to read next and where to write now, and what to write: one product for all."""
+        windows, patch = self.strokes(h).split([10, self.points[1] ** 2], 1)
+        return windows.unflatten(1, (2, 5)), patch.unflatten(1, (self.points[1], -1))
+
+    def _read(
+        self, x: Tensor, canvas: Tensor, bank: Float[Tensor, "N P 2 A"], window: Float[Tensor, "N 5"]
+    ) -> Float[Tensor, "N R"]:
+        """The picture and what is wrong with the canvas, both through the window."""
+        across, down = bank[:, :, 0].mT, bank[:, :, 1]
+        pictures = torch.cat([x, x - canvas.sigmoid()], 2)  # side by side
+        rows = torch.bmm(down, pictures).view(len(x), -1, self.side)
+        seen = torch.bmm(rows, across).flatten(1)
+        return seen * window[:, 4:].exp()
+
+    def _painted(
+        self, patch: Tensor, bank: Float[Tensor, "N P 2 A"], window: Float[Tensor, "N 5"]
+    ) -> Float[Tensor, "N A A"]:
+        across, down = bank[:, :, 0], bank[:, :, 1].mT
+        patch = patch * window[:, 4:, None].neg().exp()
+        return torch.bmm(down, torch.bmm(patch, across))
+
+
+def _log_loss(canvas: Float[Tensor, "N A A"], x: Float[Tensor, "N A A"]) -> Float[Tensor, " N"]:
+    return F.binary_cross_entropy_with_logits(canvas, x, reduction="none").sum((1, 2))
+
+
+class _Recurrent(nn.Module):
+    """The parameters of an LSTM that runs step by step: one bias, as Eq. (29) has it."""
+
+    def __init__(self, inputs: int, units: int, norm: str) -> None:
+        super().__init__()
+        self.norm = norm
+        self.variant = variant_of("LSTM", "draw", norm)
+        self.weight_ih = nn.Parameter(torch.empty(4 * units, inputs))
+        self.weight_hh = nn.Parameter(torch.empty(4 * units, units))
+        self.bias_ih = nn.Parameter(torch.empty(4 * units))
+        if self.variant.cell != "raw":
+            self.gain_cell = nn.Parameter(torch.empty(units))
+            self.bias_cell = nn.Parameter(torch.empty(units))
+
+    def cell(self) -> LSTMCell:
+        return _Cell(dict(self.named_parameters()), self.variant, self.norm, eps=1e-5)
+
+
+class _Cell(LSTMCell):
+    """The same step, its products on oneDNN."""
+
+    def _side(self, side: str, inner: str, x: Tensor, t: int) -> Tensor:
+        return linear(x, self.p[f"weight_{side}"], self.bias(f"bias_{side}"))
