@@ -27,14 +27,20 @@ from lnlib.experiments.classifiers import BatchNorm, calibration_error, initiali
 from lnlib.linear import Linear
 from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 
-__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Classification", "Norm", "Study", "network"]
+__all__ = [
+    "EXPERIMENT",
+    "NORMS",
+    "PREVIEWS",
+    "STUDIES",
+    "Classification",
+    "Norm",
+    "Study",
+    "network",
+    "preview",
+]
 
 Norm = Literal["none", "batch", "layer", "rms", "weight", "layer, logits too"]
-NORMS: tuple[Norm, ...] = (
-    "none",
-    "batch",
-    "layer",
-)  # of the comparison
+NORMS: tuple[Norm, ...] = ("none", "batch", "layer")  # of the comparison
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,25 @@ STUDIES: dict[str, list[Study]] = {
     ],
 }
 
+PREVIEWS: dict[str, tuple[int, dict[int, int]]] = {  # seeds, and updates at each batch size
+    "smoke": (2, {128: 120, 4: 300, 1: 300}),
+    "book": (4, {128: 280, 4: 500, 1: 500}),
+    "paper": (10, {128: 280, 4: 500, 1: 500}),
+}
+
+
+def preview(scale: str, seed: int) -> list[Job]:
+    """The first updates at batch sizes 128, 4 and 1: jobs for `lnlib.training.runs.run`, a minute in all.
+
+    >>> len(preview("smoke", 0)), preview("smoke", 0)[0]["updates"]
+    (18, 120)
+    """
+    seeds, updates = PREVIEWS[scale]
+    return [
+        {"norm": norm, "batch_size": size, "updates": count, "rows": 8, "quick": 1000, "seed": seed + k}
+        for (size, count), norm, k in product(updates.items(), NORMS, range(seeds))
+    ]
+
 
 def _jobs(scale: str, seed: int) -> list[Job]:
     found: list[Job] = []
@@ -91,7 +116,9 @@ def _jobs(scale: str, seed: int) -> list[Job]:
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    return Classification(load(DATA[scale]), HIDDEN[scale], machine, **job)
+    # pages are made at book scale, and say which data they show
+    images = load(DATA[scale], on_stand_in="silent" if scale == "book" else "warn")
+    return Classification(images, HIDDEN[scale], machine, **job)
 
 
 class Classification(Task):
@@ -103,10 +130,9 @@ class Classification(Task):
         machine: where to compute.
         norm, batch_size, epochs, rows, rate, seed: as in `Study`.
         updates: instead of `epochs`.
-        quick: measure all but the last row on about so many cases of a part, evenly spread; 0: on all.
+        quick: measure all but the last row on about so many test cases, evenly spread, and select no
+            model; 0: on all validation and test cases.
     """
-
-    select = "valid_nll"
 
     def __init__(
         self,
@@ -134,11 +160,11 @@ class Classification(Task):
         self.batches = Minibatches(parts.pop("train"), batch_size, order, **share)
         self.updates = updates or max(1, round(epochs * (len(images.train_x) // batch_size)))
         self.every = -(-self.updates // rows)
-        self.parts = self.last_parts = parts
+        self.parts, self.select = parts, "valid_nll"
         if quick:
-            self.parts = {
-                part: tuple(a[:: max(1, len(a) // quick)] for a in cases) for part, cases in parts.items()
-            }
+            self.last_parts, self.select = {"test": parts["test"]}, None
+            stride = max(1, len(parts["test"][0]) // quick)
+            self.parts = {"test": tuple(a[::stride] for a in parts["test"])}
 
     def logits(self, model: nn.Module, pixels: Tensor) -> Tensor:
         return model(pixels.to(self.dtype).div_(self.peak))

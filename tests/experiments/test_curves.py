@@ -1,9 +1,13 @@
 """Learning curves are read as they were measured."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from lnlib.experiments import curves
+from lnlib.rows import write_csv
 
 ERRORS = {0: [0.9, 0.4, 0.2, 0.1, 0.1], 1: [0.8, 0.5, 0.4, 0.4, 0.1]}
 ROWS = [
@@ -15,7 +19,7 @@ ROWS = [
 
 def test_a_line_is_a_seed_and_a_column_a_measurement() -> None:
     np.testing.assert_array_equal(curves.seeds_of(ROWS, "layer", 4, "test_error"), list(ERRORS.values()))
-    with pytest.raises(ValueError, match="batch size 5"):
+    with pytest.raises(ValueError, match="'batch_size': 5"):
         curves.seeds_of(ROWS, "layer", 5, "test_error")
 
 
@@ -37,3 +41,28 @@ def test_a_goal_is_met_between_measurements_at_the_first_or_never() -> None:
     assert curves.updates_to(0.95, ERRORS[0], [0, 10, 20, 30, 40]) == 0
     with pytest.raises(ValueError, match=r"lowest value is 0\.1"):
         curves.updates_to(0.01, ERRORS[0], [0, 10, 20, 30, 40])
+
+
+def test_the_selected_model_and_other_settings_are_kept_apart() -> None:
+    rows = [{**row, "rate": rate, "selected": 0} for row in ROWS for rate in (0.1, 0.2)]
+    rows += [{**ROWS[0], "rate": 0.1, "selected": 1, "update": 20, "test_error": 0.05}]
+    found = curves.seeds_of(rows, "layer", 4, "test_error", rate=0.1)
+    np.testing.assert_array_equal(found, list(ERRORS.values()))
+    assert curves.seeds_of(rows, "layer", 4, "test_error", rate=0.1, selected=1).tolist() == [[0.05]]
+    with pytest.raises(ValueError, match=r"'rate': 0\.3"):
+        curves.seeds_of(rows, "layer", 4, "test_error", rate=0.3)
+
+
+def test_stored_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) -> None:
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    rows = [{"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None, "nll": float("nan")}]
+    write_csv(folder / "some.csv", rows)
+    (folder / "some.json").write_text(json.dumps({"commit": "abc"}))
+    (read,), facts = curves.stored("some", folder=tmp_path)
+    assert np.isnan(read.pop("nll"))
+    assert read == {"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None}
+    assert isinstance(read["seed"], int)
+    assert facts == {"commit": "abc"}
+    with pytest.raises(FileNotFoundError, match="other"):
+        curves.stored("other", folder=tmp_path)
