@@ -1,17 +1,22 @@
-"""Many runs: seeds times settings, in several local processes."""
+"""Many runs: seeds times settings, in several local processes that end together."""
 
 import contextlib
 import multiprocessing
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
-__all__ = ["cores", "memory_kept", "sweep", "torch_threads", "wanted"]
+from lnlib.training.errors import ProcessLost
+
+__all__ = ["bar_position", "cores", "sweep", "torch_threads", "wanted"]
 
 _KEEP = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**32)}
 
@@ -59,7 +64,9 @@ def sweep(
         The results in the order of the jobs.
 
     Raises:
-        What `function` raises; jobs that have not begun are dropped.
+        What `function` raises. Other jobs under way are sent SIGTERM then, as they are at Ctrl-C; those that
+        have not begun are dropped.
+        ProcessLost: a process was killed, perhaps for want of memory.
     """
     if processes is None:
         processes = max(1, cores() // threads)
@@ -96,31 +103,61 @@ def _in_parallel(
 ) -> list[Any]:
     # spawn: a forked child would inherit the parent's torch threads and locks, and hang on them
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(function, common, threads))
+    places, lock = context.SimpleQueue(), context.RLock()
+    for place in range(1, processes + 1):
+        places.put(place)
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        processes, context, initializer=_begin, initargs=(function, common, threads, places, lock)
+    )
     try:
-        with memory_kept():
+        with _memory_kept():
             futures: list[Future[Any]] = [pool.submit(_job, dict(job)) for job in jobs]
         for future in as_completed(futures):
             future.result()
             bar.update()
         return [future.result() for future in futures]
+    except BrokenProcessPool as error:
+        raise ProcessLost("A process of the sweep was killed, perhaps for want of memory.") from error
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-_mine: tuple[
-    Callable[..., Any], tuple[Any, ...]
-]  # of a worker process: the function and its common arguments
+# Of a worker process: the function and its common arguments, and the line of its bar.
+_mine: tuple[Callable[..., Any], tuple[Any, ...]]
+_place = 0
 
 
-def _begin(function: Callable[..., Any], common: tuple[Any, ...], threads: int) -> None:
-    global _mine
-    _mine = function, common
+def _begin(
+    function: Callable[..., Any], common: tuple[Any, ...], threads: int, places: Any, lock: Any
+) -> None:
+    global _mine, _place
+    _mine, _place = (function, common), places.get()
+    tqdm.set_lock(lock)
     torch.set_num_threads(threads)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent tells its workers to end
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed parent cannot tell: without this, its workers would go on alone, and hold their runs."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def bar_position() -> int:
+    """The line of this process's bar below those of the processes beside it."""
+    return _place
 
 
 @contextlib.contextmanager
-def memory_kept() -> Iterator[None]:
+def _memory_kept() -> Iterator[None]:
     """Processes started inside keep freed memory; by default glibc gives gradients back at every update.
 
     The system then clears their pages anew: a sixth of the time of a step of 784-1000-1000-10.
@@ -137,7 +174,10 @@ def memory_kept() -> Iterator[None]:
 
 def _job(job: Mapping[str, Any]) -> Any:
     function, common = _mine
-    return function(*common, **job)
+    try:
+        return function(*common, **job)
+    except KeyboardInterrupt:  # it was told to end: another job must not begin here
+        os._exit(128 + signal.SIGTERM)
 
 
 def wanted(progress: bool | None) -> bool:
