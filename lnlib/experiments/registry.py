@@ -8,6 +8,7 @@ __all__ = ["EXPERIMENTS", "find"]
 
 EXPERIMENTS = {
     "6.6": "permutation_mnist",
+    "6.7": "convnet",
 }
 
 
