@@ -1,0 +1,71 @@
+"""Speed of training the network of Section 6.6 against plain loops, and against what no loop can avoid.
+
+    python benchmarks/training.py             print the table (4 minutes on a quiet machine)
+    python benchmarks/training.py --record    and keep it in book/results/benchmarks/
+
+784-1000-1000-10 in float32 on MNIST, which is in memory, at the paper's two batch sizes. Evaluation is not
+counted. Ratios are medians over rounds in each of which every method runs in turn: `speed` is that of a
+DataLoader loop over torch's own layers, `over` the time over that of the floor, the matrix products on oneDNN
+and the optimizer's step. On one core.
+"""
+
+import argparse
+import os
+from collections.abc import Iterator
+from functools import partial
+from statistics import median
+
+import torch
+from rounds import Row, in_turn, ratio, record
+from training_peers import PEERS, Norm
+
+from lnlib import data
+from lnlib.provenance import provenance
+
+REFERENCE, FLOOR = "DataLoader", "floor, oneDNN"
+NORMS: tuple[Norm, ...] = ("none", "layer", "batch")
+UPDATES = {128: 20, 4: 60}  # batch size -> updates that are timed together
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each comparison (default 9)")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
+    rows = []
+    for row in measure(args.rounds):
+        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        print("{:>6}{:>8}  {:<29}{:>8}{:>9}{:>8}{:>8}".format(*cells), flush=True)
+        rows.append(row)
+    if args.record:
+        record("training", rows, provenance(rounds=args.rounds, threads=1))
+
+
+def measure(rounds: int) -> Iterator[Row]:
+    images = data.load("mnist")
+    for batch_size, number in UPDATES.items():
+        for norm in NORMS:
+            calls = {
+                method: partial(make(images, norm, batch_size), number) for method, make in PEERS.items()
+            }
+            taken = in_turn(calls, rounds)
+            for method, each in taken.items():
+                ms = median(each) / number
+                yield {
+                    "batch": batch_size,
+                    "norm": norm,
+                    "method": method,
+                    "ms": ms,
+                    "cases a second": 1e3 * batch_size / ms,
+                    "speed": ratio(taken[REFERENCE], each),
+                    "over": ratio(each, taken[FLOOR]),
+                }
+
+
+if __name__ == "__main__":
+    main()

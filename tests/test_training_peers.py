@@ -1,0 +1,92 @@
+"""The benchmark's peers make the update that lnlib makes, so that their times may be compared."""
+
+from collections.abc import Iterator
+from itertools import pairwise, repeat
+
+import pytest
+import torch
+import training_peers
+from torch import Tensor, nn
+from training_peers import PEERS, Batches, sequential
+
+from lnlib import data
+from lnlib.data import Images
+from lnlib.experiments.permutation_mnist import Classification, network
+from lnlib.training import Machine, train
+
+UNITS = (64, 30, 20, 10)
+# Relative to an array's largest value: float32 rounds by 6e-8, here in sums over 128 cases and three layers.
+CLOSE = 1e-5
+
+
+@pytest.fixture
+def images(monkeypatch: pytest.MonkeyPatch) -> Images:
+    monkeypatch.setattr(training_peers, "HIDDEN", UNITS[1:3])
+    return data.load("digits")
+
+
+def gradients(model: nn.Module) -> list[Tensor]:
+    found = [parameter.grad for parameter in model.parameters()]
+    return [gradient for gradient in found if gradient is not None]
+
+
+@pytest.mark.parametrize("norm", ["none", "layer", "batch"])
+def test_the_plain_networks_gradients_are_the_experiments(images: Images, norm: training_peers.Norm) -> None:
+    task = Classification(images, UNITS[1:3], Machine(), norm=norm, batch_size=128, seed=0, rows=1, updates=1)
+    theirs = sequential(UNITS, norm)
+    theirs.load_state_dict(task.model.state_dict())  # the same parameters under the same names
+    cases = next(task.batches)
+    task.batches = repeat(cases)
+    train(task)
+    optimizer = torch.optim.Adam(theirs.parameters())
+    training_peers.update(theirs, optimizer, (cases[0].float() / images.peak, cases[1]))
+    assert len(gradients(theirs)) == len(list(task.model.parameters()))
+    for a, b in zip(gradients(theirs), gradients(task.model), strict=True):
+        assert (a - b).abs().max() < CLOSE * b.abs().max()
+
+
+@pytest.mark.parametrize("batches", [training_peers.loaded, training_peers.indexed])
+def test_a_source_gives_every_case_once_an_epoch_and_goes_on(images: Images, batches) -> None:
+    source: Batches = batches(images, 7)
+    per_epoch = len(images.train_x) // 7
+    x, y = images.flat("train")
+    labels = {row.tobytes(): label for row, label in zip(x, y, strict=True)}
+    epoch = [next(source) for _ in range(per_epoch)]
+    assert all(labels[row.numpy().tobytes()] == int(k) for x, y in epoch for row, k in zip(x, y, strict=True))
+    seen = {row.numpy().tobytes() for x, _ in epoch for row in x}
+    assert len(seen) == 7 * per_epoch, "digits has no two equal training pictures"
+    assert next(source)[0].shape == (7, 64)
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_way_makes_so_many_updates(images: Images, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    step = torch.optim.Adam.step
+
+    def counted(self: torch.optim.Adam, *args: object) -> None:
+        steps.append(sum(p.grad is not None for group in self.param_groups for p in group["params"]))
+        step(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(torch.optim.Adam, "step", counted)
+    PEERS[name](images, "layer", 16)(3)
+    everything = len(list(network(UNITS, "layer", torch.Generator()).parameters()))
+    assert steps == [everything] * 3, "an update is one step of the optimizer, over all parameters"
+
+
+def products(norm: training_peers.Norm, images: Images) -> Iterator[tuple[int, ...]]:
+    shapes: list[tuple[int, ...]] = []
+
+    def multiply(a: Tensor, b: Tensor) -> Tensor:
+        shapes.append((*a.shape, b.shape[1]))
+        return a @ b
+
+    training_peers.floor(images, norm, 16, multiply=multiply)(1)
+    return iter(shapes)
+
+
+def test_the_floor_multiplies_once_forward_and_twice_back_but_for_the_pictures(images: Images) -> None:
+    found = sorted(products("layer", images))
+    forward = [(16, d, h) for d, h in pairwise(UNITS)]
+    to_weights = [(h, 16, d) for _, d, h in forward]
+    to_inputs = [(16, h, d) for _, d, h in forward[1:]]
+    assert found == sorted(forward + to_weights + to_inputs)
