@@ -1,6 +1,7 @@
 """`python -m lnlib <command>`: the library's command line.
 
-Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense.
+Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense;
+130: Ctrl-C ended it.
 """
 
 import argparse
@@ -9,13 +10,13 @@ from collections.abc import Callable, Sequence
 
 from lnlib import claims
 from lnlib.data import listing
-from lnlib.training import runs
+from lnlib.training import command
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "claims": (claims.main, "show the paper's claims with what was measured and the verdicts"),
     "data": (listing.main, "show where the data sets are, or download them"),
-    "run": (runs.main, "run one of the paper's experiments, or go on with it"),
+    "run": (command.main, "run one of the paper's experiments, or go on with it"),
 }
 
 

@@ -1,14 +1,32 @@
 """The training engine: one loop for every experiment, from a laptop to many machines.
 
-An experiment is a list of jobs and a way to make each a `Task` (`task`); the loop trains it (`loop`) with
-seeded batches (`batches`), checkpoints that survive (`checkpoint`), in one process or many (`distributed`),
-as one run or a sweep (`sweeps`); `runs` is the command line.
+From an experiment to its rows:
+
+- `task`: what an experiment gives: jobs, and for each a `Task`: model, optimizer, batches, measures.
+- `batches`: seeds, and mini-batches in a seeded order; nothing draws from a global random state.
+- `loop`: trains a task: updates, rows, checkpoints; `fit` does so for a model without an experiment.
+- `measure`, `record`: evaluates the parts of the data, and keeps the rows and the model that did best.
+- `checkpoint`, `files`, `signals`, `errors`: a run that is killed, finds its disk full or its files damaged
+  goes on from what is whole, or says what is wrong.
+- `distributed`: the processes that `torchrun` starts train one model together.
+- `runs`, `sweeps`: one run of an experiment, and many in local processes.
+- `gather`, `report`: rows and provenance in two files, and a table; `options`, `command`: the command line.
 """
 
 from lnlib.training.batches import Minibatches, generators, noise_of
-from lnlib.training.checkpoint import CheckpointError, DamagedCheckpoint, OutputError, RunFolder
+from lnlib.training.checkpoint import RunFolder
 from lnlib.training.distributed import ALONE, Group, join
-from lnlib.training.loop import NonFiniteLoss, Run, fit, train
+from lnlib.training.errors import (
+    CheckpointError,
+    DamagedCheckpoint,
+    NonFiniteLoss,
+    OutputError,
+    ProcessLost,
+    RunBusy,
+)
+from lnlib.training.fit import fit
+from lnlib.training.loop import train
+from lnlib.training.record import Run
 from lnlib.training.sweeps import cores, sweep, torch_threads
 from lnlib.training.task import Cases, Experiment, Job, Machine, Row, Task
 
@@ -24,8 +42,10 @@ __all__ = [
     "Minibatches",
     "NonFiniteLoss",
     "OutputError",
+    "ProcessLost",
     "Row",
     "Run",
+    "RunBusy",
     "RunFolder",
     "Task",
     "cores",

@@ -7,42 +7,30 @@ A file is a line that says what it is, the SHA-256 of the rest, and what `torch.
 import hashlib
 import io
 import json
-import os
-import pickle
-import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
+from lnlib.training.errors import CheckpointError, DamagedCheckpoint
+from lnlib.training.files import Lock, make_folder, write_whole
 from lnlib.training.task import Job, Row
 
-__all__ = ["CheckpointError", "DamagedCheckpoint", "OutputError", "RunFolder"]
+__all__ = ["RunFolder"]
 
 MAGIC = b"lnlib checkpoint 1\n"
 KEPT = 2  # the newest, and the one before it in case the newest is damaged
 
 
-class OutputError(OSError):
-    """A run's folder cannot be written. What it holds is as it was."""
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that belongs to another run, or none that can be read."""
-
-
-class DamagedCheckpoint(UserWarning):
-    """A checkpoint is not what was written; it was put aside and the one before it is used."""
-
-
 class RunFolder:
-    """Where one run keeps its checkpoints and rows.
+    """Where one run keeps its checkpoints and rows, and where one process at a time may write.
 
     `job.json` says which run it is; `<update>.checkpoint` are the newest two; `rows.jsonl` grows by a line a
-    row, to watch; `selected.pt` holds the weights of the selected model, `outcome.json` all that a finished
-    run says.
+    row, to watch, and is never read; `sessions.json` says how each session computed; `selected.pt` holds the
+    weights of the selected model, `outcome.json` all that a finished run says. Whatever turns out damaged is
+    renamed to `*.damaged`, with a `DamagedCheckpoint` warning that names it; what was before it is used.
 
     Args:
         path: created if it is not there.
@@ -50,102 +38,193 @@ class RunFolder:
 
     Raises:
         OutputError: the folder cannot be made or written.
+        RunBusy: another process is at work in it.
         CheckpointError: the folder holds another run.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name, RunFolder(Path(name) / "run", {"seed": 0}) as folder:
+    ...     for update in (10, 20, 30):
+    ...         folder.save(update, {"update": update})
+    ...     [file.name for file in folder.checkpoints()], folder.load()
+    (['000000030.checkpoint', '000000020.checkpoint'], {'update': 30})
     """
 
     def __init__(self, path: Path, job: Job) -> None:
-        self.path, self.job = path, dict(job)
-        known = path / "job.json"
-        if known.is_file() and (found := json.loads(known.read_text(encoding="utf-8"))) != self.job:
-            different = sorted(k for k in {*found, *self.job} if found.get(k) != self.job.get(k))
-            raise CheckpointError(
-                f"{path} holds another run: {', '.join(f'{k} = {found.get(k)!r}' for k in different)} there, "
-                f"{', '.join(f'{k} = {self.job.get(k)!r}' for k in different)} here; give another --out."
-            )
+        self.path, self.job = path, json.loads(json.dumps(dict(job)))
+        make_folder(path)
+        self._lock = Lock(path / "lock")
         try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _output_error(path, error) from error
-        self._write(known, (json.dumps(self.job, indent=1) + "\n").encode())
+            self._claim()
+        except BaseException:
+            self.close()
+            raise
+
+    def _claim(self) -> None:
+        known = self.path / "job.json"
+        try:
+            found = json.loads(known.read_bytes()) if known.is_file() else self.job
+        except ValueError as error:
+            _put_aside(known, f"{known} is damaged: {error}.")
+            found = self.job  # the checkpoints know the run too
+        if found != self.job:
+            raise CheckpointError(_difference(self.path, found, self.job))
+        write_whole(known, (json.dumps(self.job, indent=1) + "\n").encode())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let other processes have the folder."""
+        self._lock.release()
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints there are, the newest first."""
-        return sorted(self.path.glob("*.checkpoint"), reverse=True)
+        return _checkpoints(self.path)
 
     def save(self, update: int, state: Mapping[str, Any]) -> None:
         """Write a checkpoint, then forget all but the newest two.
 
         Raises `OutputError` if the disk is full or refuses; older checkpoints are then as they were.
         """
-        content = io.BytesIO()
-        torch.save(dict(state), content)
-        payload = content.getvalue()
+        payload = _bytes({**state, "job": self.job})
         digest = hashlib.sha256(payload).hexdigest().encode()
-        self._write(self.path / f"{update:09d}.checkpoint", MAGIC + digest + b"\n" + payload)
-        for old in self.checkpoints()[KEPT:]:
-            old.unlink()
+        write_whole(self.path / f"{update:09d}.checkpoint", MAGIC + digest + b"\n" + payload)
+        self._forget(KEPT)
 
     def load(self) -> dict[str, Any] | None:
-        """The newest checkpoint that is whole; None if the run has none.
+        """The newest checkpoint that is whole and this run's; None if the run has none.
 
-        A damaged one is renamed to `*.damaged`, with a `DamagedCheckpoint` warning that names it. Raises
-        `CheckpointError` if there are checkpoints and all are damaged.
+        Raises `CheckpointError` if there were checkpoints and all are damaged.
         """
-        found = self.checkpoints()
-        for file in found:
+        for file in self.checkpoints():
             try:
-                return _read(file)
+                return _read(file, self.job)
             except CheckpointError as error:
-                file.replace(file.with_suffix(".damaged"))
-                warnings.warn(f"{error} It is {file.stem}.damaged now.", DamagedCheckpoint, stacklevel=2)
-        if found:
+                _put_aside(file, str(error))
+        if any(self.path.glob("*.checkpoint.damaged")):
             raise CheckpointError(f"No checkpoint in {self.path} can be read; begin anew with --restart.")
         return None
 
     @staticmethod
+    def peek(path: Path) -> dict[str, Any] | None:
+        """The newest whole checkpoint of a run that may be under way; None if there is none. Only looks."""
+        for file in _checkpoints(path):
+            try:
+                return _read(file)
+            except CheckpointError:
+                continue
+        return None
+
+    @staticmethod
     def clear(path: Path) -> None:
-        """Begin anew: remove what a run leaves in its folder, and nothing else."""
-        for pattern in ("*.checkpoint", "*.damaged", "*.new", "*.json", "rows.jsonl", "selected.pt"):
-            for file in path.glob(pattern):
-                file.unlink()
+        """Begin anew: remove what a run leaves in its folder, and nothing else.
+
+        Raises `RunBusy` if a process is at work in it.
+        """
+        lock = Lock(path / "lock")
+        try:
+            for pattern in ("*.checkpoint", "*.damaged", "*.new", "*.json", "rows.jsonl", "selected.pt"):
+                for file in path.glob(pattern):
+                    file.unlink()
+        finally:
+            lock.release()
 
     @staticmethod
     def outcome_in(path: Path) -> dict[str, Any] | None:
-        """What a finished run left in its folder; None if it has not finished."""
+        """What a finished run left in its folder; None if it has not finished.
+
+        Raises `CheckpointError` if the file is damaged.
+        """
         file = path / "outcome.json"
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+        if not file.is_file():
+            return None
+        try:
+            found: dict[str, Any] = json.loads(file.read_bytes())
+            told = found.pop("sha256", None)
+            if told not in (None, _digest(found)):
+                raise ValueError(f"its SHA-256 is {_digest(found)}, and was {told}")
+            return {key: found[key] for key in ("rows", "facts", "failed")}
+        except (ValueError, KeyError, AttributeError) as error:
+            raise CheckpointError(f"{file} is damaged: {error}.") from error
+
+    def outcome(self) -> dict[str, Any] | None:
+        """What this run left if it has finished; a damaged file is put aside, and the run has not."""
+        try:
+            return self.outcome_in(self.path)
+        except CheckpointError as error:
+            _put_aside(self.path / "outcome.json", str(error))
+            return None
 
     def write_outcome(self, outcome: Mapping[str, Any]) -> None:
-        """Mark the run as finished, with its rows and provenance."""
-        self._write(self.path / "outcome.json", (json.dumps(outcome) + "\n").encode())
+        """Mark the run as finished, with its `rows`, `facts` and what `failed`; one checkpoint stays."""
+        content = json.loads(json.dumps(dict(outcome)))
+        content["sha256"] = _digest(content)
+        write_whole(self.path / "outcome.json", (json.dumps(content) + "\n").encode())
+        self._forget(1)
+
+    def begin(self, facts: Mapping[str, Any]) -> None:
+        """Note how this session computes: one entry of `sessions.json` for each time the run went on."""
+        sessions = [*self.sessions(self.path), dict(facts)]
+        write_whole(self.path / "sessions.json", (json.dumps(sessions, indent=1) + "\n").encode())
+
+    @staticmethod
+    def sessions(path: Path) -> list[dict[str, Any]]:
+        """What `begin` noted; nothing if that cannot be read, for no number depends on it."""
+        try:
+            return [dict(facts) for facts in json.loads((path / "sessions.json").read_bytes())]
+        except (OSError, ValueError, TypeError):
+            return []
 
     def write_rows(self, rows: Sequence[Row]) -> None:
         """Replace `rows.jsonl`."""
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        self._write(self.path / "rows.jsonl", lines.encode())
+        write_whole(self.path / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def write_selected(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Keep the weights of the selected model, for `torch.load(..., weights_only=True)`."""
-        content = io.BytesIO()
-        torch.save(dict(weights), content)
-        self._write(self.path / "selected.pt", content.getvalue())
+        write_whole(self.path / "selected.pt", _bytes(weights))
 
-    def _write(self, path: Path, content: bytes) -> None:
-        """All of it under that name, or nothing: written aside, flushed to the disk, renamed."""
-        aside = path.with_name(path.name + ".new")
-        try:
-            with aside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        except OSError as error:
-            aside.unlink(missing_ok=True)
-            raise _output_error(path, error) from error
+    def _forget(self, kept: int) -> None:
+        for old in self.checkpoints()[kept:]:
+            old.unlink(missing_ok=True)
 
 
-def _read(file: Path) -> dict[str, Any]:
-    content = file.read_bytes()
+def _checkpoints(path: Path) -> list[Path]:
+    return sorted(path.glob("*.checkpoint"), reverse=True)
+
+
+def _bytes(state: Mapping[str, Any]) -> bytes:
+    content = io.BytesIO()
+    torch.save(dict(state), content)
+    return content.getvalue()
+
+
+def _digest(outcome: Mapping[str, Any]) -> str:
+    """Of numbers and strings, whatever white space a file puts between them."""
+    return hashlib.sha256(json.dumps(outcome, sort_keys=True).encode()).hexdigest()
+
+
+def _put_aside(file: Path, why: str) -> None:
+    file.replace(file.with_name(file.name + ".damaged"))
+    warnings.warn(f"{why} It is {file.name}.damaged now.", DamagedCheckpoint, stacklevel=4)
+
+
+def _difference(path: Path, found: Any, job: Job) -> str:
+    there = found if isinstance(found, dict) else {}
+    keys = sorted(k for k in {*there, *job} if there.get(k) != job.get(k))
+    return (
+        f"{path} holds another run: {', '.join(f'{k} = {there.get(k)!r}' for k in keys)} there, "
+        f"{', '.join(f'{k} = {job.get(k)!r}' for k in keys)} here; give another --out."
+    )
+
+
+def _read(file: Path, job: Job | None = None) -> dict[str, Any]:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise CheckpointError(f"{file} cannot be read: {error.strerror}.") from error
     head, digest, payload = content[: len(MAGIC)], content[len(MAGIC) :][:64], content[len(MAGIC) + 65 :]
     if head != MAGIC:
         raise CheckpointError(f"{file} is damaged: it begins with {head[:20]!r}, not with {MAGIC!r}.")
@@ -155,17 +234,10 @@ def _read(file: Path) -> dict[str, Any]:
             f"{file} is damaged: its SHA-256 is {found}, and was {digest.decode('ascii', 'replace')}."
         )
     try:
-        return torch.load(io.BytesIO(payload), weights_only=True, map_location="cpu")
-    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise CheckpointError(f"{file} is damaged: {error}.") from error
-
-
-def _output_error(path: Path, error: OSError) -> OutputError:
-    place = path if path.is_dir() else path.parent
-    free = (
-        f"{shutil.disk_usage(place).free / 1e6:.0f} MB are free there" if place.is_dir() else "no such folder"
-    )
-    return OutputError(
-        f"{path} cannot be written: {error.strerror or error} ({free}). What was written before is "
-        f"whole; make room or give another --out, then go on with --resume."
-    )
+        state: dict[str, Any] = torch.load(io.BytesIO(payload), weights_only=True, map_location="cpu")
+    except Exception as error:  # torch.load documents none
+        raise CheckpointError(f"{file} cannot be read by torch {torch.__version__}: {error}.") from error
+    theirs = state.pop("job", job)
+    if job is not None and theirs != job:
+        raise CheckpointError(_difference(file, theirs, job))
+    return state

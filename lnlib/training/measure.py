@@ -15,6 +15,12 @@ def measures(task: Task, seed: int, machine: Machine, group: Group, *, last: boo
 
     The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row, and in
     one process or many.
+
+    Args:
+        task: its model is in evaluation mode.
+        seed: of the model's own noise.
+        machine, group: where, and with whom.
+        last: measure `task.last_parts`.
     """
     parts = task.last_parts if last and task.last_parts is not None else task.parts
     found = dict(task.overall(task.model))
@@ -37,6 +43,6 @@ def _means(task: Task, cases: Cases, seed: int, machine: Machine, group: Group) 
             here = tuple(x.to(machine.device, non_blocking=True) for x in chunk)
             found = task.measure(task.model, here, noise_of(seed, -1, index + 1))
             for name, value in found.items():
-                value = value.to(torch.float64) * mine
+                value = value.double() if mine else torch.zeros_like(value, dtype=torch.float64)
                 sums[name] = sums[name] + value if name in sums else value
     return {name: group.sum(value) / len(cases[0]) for name, value in sums.items()}

@@ -1,0 +1,171 @@
+"""`python -m lnlib run`: run an experiment, go on with it, or gather what its runs have recorded."""
+
+import argparse
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from lnlib.data.registry import DataError
+from lnlib.experiments.registry import find
+from lnlib.rows import book_dir, results_dir
+from lnlib.training import options
+from lnlib.training.checkpoint import RunFolder
+from lnlib.training.distributed import Group, join
+from lnlib.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy
+from lnlib.training.files import make_folder
+from lnlib.training.gather import collect, gather
+from lnlib.training.options import UsageError
+from lnlib.training.report import differing, summary
+from lnlib.training.runs import Outcome, Plan, jobs_of, label, run, run_one
+from lnlib.training.signals import sigterm_interrupts
+from lnlib.training.sweeps import torch_threads
+from lnlib.training.task import Experiment, Job, Machine
+
+__all__ = ["main"]
+
+INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status."""
+    asked = options.parser().parse_args(argv)
+    # torchrun ends its processes by SIGTERM: at once, for they may be waiting for each other
+    alone = "WORLD_SIZE" not in os.environ
+    try:
+        with sigterm_interrupts() if alone else contextlib.nullcontext():
+            return _run(asked, argv)
+    except UsageError as error:
+        return _say(error, 2)
+    except (OutputError, CheckpointError, RunBusy, ProcessLost, DataError) as error:
+        return _say(error, 1)
+    except KeyboardInterrupt as stop:
+        return _say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with --resume.", INTERRUPTED)
+
+
+def _say(message: object, status: int) -> int:
+    who = f"[process {os.environ['RANK']}] " if "WORLD_SIZE" in os.environ else ""
+    print(f"{who}{message}", file=sys.stderr)
+    return status
+
+
+def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
+    try:
+        experiment = find(asked.experiment)
+    except ValueError as error:
+        raise UsageError(error) from None
+    every = jobs_of(experiment, asked.scale, asked.seed)
+    jobs = options.chosen(every, asked.only, asked.job)
+    if asked.list:
+        return _list(jobs, argv)
+    if asked.record and book_dir() is None:
+        raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
+    if asked.resume and asked.restart:
+        raise UsageError("--resume goes on with runs, --restart begins them anew; give one.")
+    results = asked.out or results_dir(asked.scale)
+    folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
+    if asked.gather:
+        return _report(experiment, every, [], folder, results, asked)
+    machine = options.machine(asked)
+    with join(machine.device) as group:
+        if group.world > 1 and machine.device.type == "cuda":
+            machine = replace(machine, device=torch.device("cuda", group.local_rank))
+        machine = replace(machine, rank=group.rank, world=group.world)
+        if group.first:
+            _prepare(folder, jobs, asked)
+        group.wait()
+        made = _train(experiment, jobs, machine, folder, asked, group, differing(every))
+        if not group.first:
+            return 0
+    if (
+        asked.job is not None
+    ):  # the other runs of an array go on beside this one: a command of its own gathers
+        return _failures(made)
+    return _report(experiment, every, made, folder, results, asked)
+
+
+def _list(jobs: Sequence[Job], argv: Sequence[str]) -> int:
+    """Commands that together do what this one would have done; the last gathers."""
+    command = ["python", "-m", "lnlib", "run", *(word for word in argv if word not in ("--list", "--resume"))]
+    for k, job in enumerate(jobs):
+        print(f"{shlex.join([*command, '--job', str(k), '--resume'])}  # {label(job)}")
+    print(f"{shlex.join([*command, '--gather'])}  # when all are done")
+    return 0
+
+
+def _prepare(folder: Path, jobs: Sequence[Job], asked: argparse.Namespace) -> None:
+    """See that the folder can be written, and refuse to mix new runs with old ones unasked."""
+    begun = [folder / label(job) for job in jobs if (folder / label(job) / "job.json").is_file()]
+    if begun and not (asked.resume or asked.restart):
+        raise UsageError(
+            f"{len(begun)} of these runs have begun, {begun[0]} for one. Go on with --resume, begin anew "
+            f"with --restart, or give another --out."
+        )
+    make_folder(folder)
+    if asked.restart:
+        for path in begun:
+            RunFolder.clear(path)
+
+
+def _train(
+    experiment: Experiment,
+    jobs: Sequence[Job],
+    machine: Machine,
+    folder: Path,
+    asked: argparse.Namespace,
+    group: Group,
+    names: Sequence[str],
+) -> list[Outcome]:
+    if group.world > 1:
+        plan = Plan(experiment, asked.scale, machine, folder, asked.every, lines=group.first, names=names)
+        with torch_threads(asked.threads):
+            return [run_one(plan, job=job, group=group) for job in jobs]
+    return run(
+        experiment,
+        asked.scale,
+        asked.seed,
+        jobs=jobs,
+        machine=machine,
+        folder=folder,
+        processes=asked.processes or (1 if machine.device.type == "cuda" else None),
+        threads=asked.threads,
+        every_seconds=asked.every,
+        verbose=True,
+    )
+
+
+def _report(
+    experiment: Experiment,
+    jobs: Sequence[Job],
+    made: Sequence[Outcome],
+    folder: Path,
+    results: Path,
+    asked: argparse.Namespace,
+) -> int:
+    """Gather what is finished of all runs, also earlier ones; say what is missing or failed."""
+    outcomes, unreadable = collect(folder, jobs, partial=asked.partial)
+    for message in unreadable:
+        _say(message, 1)
+    if not outcomes:
+        print(f"None of {len(jobs)} runs has finished.")
+        return max(_failures(made), int(bool(unreadable)))
+    book = book_dir() if asked.record else None
+    places = [results, *([book / "results" / asked.scale] if book else [])]
+    paths = [str(gather(experiment, outcomes, asked.scale, place)) for place in places]
+    if table := summary([row for o in outcomes if not o.failed for row in o.rows], list(jobs[0])):
+        print(f"The selected models: means over seeds ± half their 95 % intervals\n\n{table}\n")
+    whole = [o for o in outcomes if not o.failed and "unfinished" not in o.facts]
+    print(f"{len(whole)} of {len(jobs)} runs are done; the rows of {len(outcomes)} are in {', '.join(paths)}")
+    return max(_failures(made), int(bool(unreadable)))
+
+
+def _failures(made: Sequence[Outcome]) -> int:
+    failed = [outcome for outcome in made if outcome.failed]
+    for outcome in failed:
+        _say(f"{label(outcome.job)}: {outcome.failed}", 1)
+    return int(bool(failed))

@@ -1,0 +1,73 @@
+"""The rows of an experiment's runs in one file, and how they came about in another."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lnlib.training.checkpoint import RunFolder
+from lnlib.training.errors import CheckpointError
+from lnlib.training.files import make_folder, write_whole
+from lnlib.training.runs import Outcome, label, unfinished
+from lnlib.training.task import Experiment, Job, Row
+
+__all__ = ["collect", "gather"]
+
+
+def collect(folder: Path, jobs: Sequence[Job], *, partial: bool = False) -> tuple[list[Outcome], list[str]]:
+    """The outcomes that these jobs left in the folder of their runs, and what could not be read.
+
+    With `partial`, also those of runs that have not finished: see `lnlib.training.runs.unfinished`.
+    """
+    outcomes, unreadable = [], []
+    for job in jobs:
+        path = folder / label(job)
+        try:
+            kept = RunFolder.outcome_in(path)
+        except CheckpointError as error:
+            unreadable.append(f"{error} Go on with --resume: it is made anew.")
+            kept = None
+        if kept:
+            outcomes.append(Outcome(job, kept["rows"], kept["facts"], kept["failed"]))
+        elif partial and (found := unfinished(path, job)):
+            outcomes.append(found)
+    return outcomes, unreadable
+
+
+def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, folder: Path) -> Path:
+    """Write `<experiment>.csv`, the rows of all runs, and `<experiment>.json`, how they came about.
+
+    Facts that all runs share stand once, the others under `runs`, in the order of the outcomes. A column
+    that some rows lack is empty there.
+
+    Raises:
+        ValueError: no rows.
+        OutputError: the folder cannot be written; what was there is as it was.
+    """
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    if not rows:
+        raise ValueError(f"No run of {experiment.name} has any rows; run some first.")
+    make_folder(folder)
+    path = folder / f"{experiment.name}.csv"
+    write_whole(path, _csv(rows))
+    facts = json.dumps(_facts(outcomes, scale), indent=1, sort_keys=True) + "\n"
+    write_whole(path.with_suffix(".json"), facts.encode())
+    return path
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
+    runs = [{**o.facts, "failed": o.failed} for o in outcomes]
+    common = {k: v for k, v in runs[0].items() if all(k in r and r[k] == v for r in runs)}
+    own = [{k: v for k, v in r.items() if k not in common} for r in runs]
+    return common | {"scale": scale, "runs": own, "seconds": round(sum(r["seconds"] for r in runs), 1)}

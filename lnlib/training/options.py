@@ -1,0 +1,110 @@
+"""The options of `python -m lnlib run`, and what they choose."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from lnlib.experiments.registry import EXPERIMENTS
+from lnlib.rows import SCALES
+from lnlib.training.task import Job, Machine
+
+__all__ = ["UsageError", "chosen", "machine", "parser"]
+
+TYPES = {
+    "float32": torch.float32,
+    "float64": torch.float64,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+
+NOTES = """
+Ctrl-C or SIGTERM writes a checkpoint of every run under way, then ends; killed, a run loses what came
+after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted run, bit for bit.
+Under torchrun the processes train one model together, run after run.
+
+exit status: 0 done; 1 a run failed, and stderr says why; 2 there is no such thing; 130 interrupted
+"""
+
+
+class UsageError(ValueError):
+    """The command line asks for something that there is not."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    sections = "\n".join(f"  {section}  {name}" for section, name in EXPERIMENTS.items())
+    found = argparse.ArgumentParser(
+        prog="python -m lnlib run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Run one of the paper's experiments: several seeds of several methods, side by side.",
+        epilog=f"experiments:\n{sections}\n{NOTES}",
+    )
+    found.add_argument("experiment", help="section or name: 6.6 or permutation_mnist")
+    add = found.add_argument_group("which runs").add_argument
+    add("--scale", choices=SCALES, default="book", help="smoke: seconds; book: minutes; paper: its own sizes")
+    add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
+    add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
+    add("--job", type=int, metavar="K", help="only the K-th of these runs, from 0: for a scheduler's array")
+    add("--list", action="store_true", help="print a command for each run, and run none")
+    add = found.add_argument_group("where the results go").add_argument
+    add("--out", type=Path, metavar="DIR", help="checkpoints, rows and provenance (default: in _build)")
+    add("--resume", action="store_true", help="go on with runs that have begun")
+    add("--restart", action="store_true", help="begin anew runs that have begun")
+    add("--gather", action="store_true", help="run nothing; gather the rows of the finished runs")
+    add("--partial", action="store_true", help="gather also the rows of runs that have not finished")
+    add("--record", action="store_true", help="keep rows and provenance in book/results/, to be committed")
+    add("--every", type=float, default=60.0, metavar="SECONDS", help="from checkpoint to checkpoint (60)")
+    add = found.add_argument_group("on which machine").add_argument
+    add("--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto: CUDA if there is one")
+    add("--dtype", choices=["float32", "float64"], default="float32")
+    add("--autocast", choices=["bfloat16", "float16"], help="compute in it what may be; float32 only")
+    add("--processes", type=int, metavar="N", help="runs at a time (default: one a core; one on a GPU)")
+    add("--threads", type=int, default=1, metavar="N", help="threads of a run (default 1)")
+    return found
+
+
+def machine(options: argparse.Namespace) -> Machine:
+    """Where to compute and in which numbers; raises `UsageError` if that cannot be."""
+    name = options.device
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UsageError(f"--device {name}: {error}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(f"--device {name}: torch finds no CUDA here; give --device cpu.")
+    if options.autocast and options.dtype != "float32":
+        raise UsageError("--autocast computes in fewer bits than float32; it goes with --dtype float32.")
+    if options.threads < 1 or (options.processes or 1) < 1:
+        raise UsageError("--threads and --processes count from 1.")
+    return Machine(device, TYPES[options.dtype], TYPES.get(options.autocast or ""))
+
+
+def chosen(jobs: Sequence[Job], only: Sequence[str], index: int | None = None) -> list[Job]:
+    """The jobs that have all these settings; of them, if an index is given, that one.
+
+    Raises `UsageError` if there is none.
+
+    >>> chosen([{"norm": "layer", "seed": 0}, {"norm": "batch", "seed": 0}], ["norm=batch"])
+    [{'norm': 'batch', 'seed': 0}]
+    """
+    left = list(jobs)
+    for condition in only:
+        key, equals, value = condition.partition("=")
+        known = sorted({str(job[key]) for job in jobs if key in job})
+        if not equals or value not in known:
+            raise UsageError(
+                f"--only {condition!r} is met by no run; write KEY=VALUE with KEY one of {list(jobs[0])}"
+                + (f" and VALUE one of {known}." if known else ".")
+            )
+        left = [job for job in left if str(job[key]) == value]
+    if not left:
+        raise UsageError(f"No run has all of {list(only)}.")
+    if index is None:
+        return left
+    if not 0 <= index < len(left):
+        raise UsageError(f"--job is {index}, and there are {len(left)} runs, from 0; see --list.")
+    return [left[index]]
