@@ -22,6 +22,8 @@ __all__ = [
     "Claim",
     "Evidence",
     "Ledger",
+    "Table",
+    "criterion",
     "judge",
     "load_claims",
     "load_evidence",
@@ -104,14 +106,19 @@ def load_claims(path: Path | None = None) -> list[Claim]:
         for verdict in (claim.verdict, claim.otherwise):
             if verdict not in VERDICTS:
                 raise ValueError(f"{label} has verdict {verdict!r}; use one of {VERDICTS}")
-        _criterion(claim)
+        criterion(claim)
         if claim.id in claims:
             raise ValueError(f"{label} appears twice; ids must be unique")
         claims[claim.id] = claim
     return list(claims.values())
 
 
-def _criterion(claim: Claim) -> tuple[str, float]:
+def criterion(claim: Claim) -> tuple[str, float]:
+    """A claim's comparison and the number that it compares with.
+
+    >>> criterion(Claim("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "holds"))
+    ('<=', 1e-12)
+    """
     number = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
     match = re.fullmatch(rf"(<=|>=|<|>|==)\s*({number})", claim.expect.strip())
     if match is None:
@@ -128,7 +135,7 @@ def judge(claim: Claim, value: float, low: float | None = None, high: float | No
     >>> judge(claim, 1e-16), judge(claim, 0.0, -1.0, 1.0)
     ('holds', 'not reproduced')
     """
-    operator, bound = _criterion(claim)
+    operator, bound = criterion(claim)
     meets = {
         "<=": lambda x: x <= bound,
         ">=": lambda x: x >= bound,

@@ -1,4 +1,4 @@
-"""What an executed notebook depends on: its own code, the lnlib files it reaches, versions, scale and data.
+"""What an executed notebook depends on: its code, the lnlib files it reaches, versions, scale, data, rows.
 
 The key changes exactly when one of these does, so a page is never stale and never executed for nothing.
 """
@@ -38,9 +38,16 @@ def notebook_key(path: Path, scale: str) -> str:
         "versions": {name: metadata.version(name) for name in VERSIONS},
         "files": {str(f.relative_to(ROOT)): _sha256(f) for f in sorted(files_reached(notebook))},
         "claims": [repr(c) for c in load_claims(BOOK / "claims.toml") if c.page == path.stem],
+        "stored": {str(f.relative_to(BOOK)): _sha256(f) for f in stored(notebook, path.stem)},
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:
+    """The files of `book/` that its metadata say it reads, but for the page's own rows, which it makes."""
+    patterns = notebook.metadata.get("lnlib", {}).get("stored", [])
+    return sorted(f for pattern in patterns for f in BOOK.glob(pattern) if f.stem != page)
 
 
 def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:

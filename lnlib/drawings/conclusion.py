@@ -1,0 +1,90 @@
+"""The conclusion's pictures: every claim as a mark in the row of its section, and how close verdicts were."""
+
+from collections.abc import Container, Mapping, Sequence
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from lnlib import plots
+from lnlib.results import VERDICTS
+
+__all__ = ["margins", "verdicts"]
+
+# Verdicts are told apart by color and by shape; a filled mark is mathematics, an empty one an experiment.
+MARKS = dict(
+    zip(
+        VERDICTS,
+        [
+            (plots.COLORS["layer"], "o"),
+            (plots.COLORS["weight"], "s"),
+            (plots.COLORS["batch"], "D"),
+            (plots.COLORS["rms"], "^"),
+            (plots.INK, "X"),
+            (plots.COLORS["none"], "_"),
+        ],
+        strict=True,
+    )
+)
+ACROSS = 24  # marks in a line; a section with more takes several
+SIZE = 6.5
+
+
+def verdicts(
+    sections: Mapping[str, Sequence[tuple[str, bool]]], unrun: Container[str] = frozenset()
+) -> Figure:
+    """A row a section, a mark a claim: verdict and whether it is mathematics; in the order of `VERDICTS`.
+
+    Sections in `unrun` say that their experiment has not been run.
+    """
+    lines = {name: max(1, -(-len(claims) // ACROSS)) for name, claims in sections.items()}
+    fig, ax = plots.subplots(figsize=(7.0, 0.6 + 0.26 * sum(lines.values())))
+    places, y = [], 0
+    for name, claims in sections.items():
+        places.append(y)
+        marks = sorted(claims, key=lambda claim: (VERDICTS.index(claim[0]), not claim[1]))
+        for k, (verdict, exact) in enumerate(marks):
+            color, shape = MARKS[verdict]
+            face = color if exact else "none"
+            ax.plot(k % ACROSS, y + k // ACROSS, shape, ms=SIZE, mec=color, mfc=face, mew=1.4)
+        if name in unrun:
+            place = (len(marks) - 0.2 if marks else -0.4, y)
+            ax.annotate("experiment not run", place, va="center", style="italic", fontsize=10)
+        y += lines[name]
+    ax.set(xlim=(-0.7, ACROSS - 0.3), ylim=(y - 0.4, -0.6))
+    ax.set_yticks(places, list(sections))
+    ax.set_xticks([])
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    used = {verdict for claims in sections.values() for verdict, _ in claims}
+    fig.legend(handles=_legend(used), loc="outside upper left", ncols=3, handletextpad=0.2)
+    return fig
+
+
+def _legend(used: Container[str]) -> list[Line2D]:
+    def mark(color: str, shape: str, face: str, label: str) -> Line2D:
+        return Line2D([], [], ls="", marker=shape, ms=SIZE, mec=color, mfc=face, mew=1.4, label=label)
+
+    kinds = [mark(color, shape, color, name) for name, (color, shape) in MARKS.items() if name in used]
+    ink = plots.INK
+    return [*kinds, mark(ink, "o", ink, "filled: mathematics"), mark(ink, "o", "none", "empty: experiment")]
+
+
+def margins(names: Sequence[str], values: Sequence[float], verdict: Sequence[str]) -> Figure:
+    """How far measurements are from their bounds, in half widths of their intervals, closest on top."""
+    fig, ax = plots.subplots(figsize=(6.6, 0.9 + 0.24 * len(names)))
+    for row, (value, name) in enumerate(zip(values, verdict, strict=True)):
+        color, shape = MARKS[name]
+        ax.hlines(row, 0, value, color=color, lw=1.4)
+        ax.plot(value, row, shape, ms=SIZE, mec=color, mfc="none", mew=1.4)
+    ax.axvline(1, color=plots.INK, lw=1, ls=":")
+    ax.annotate("undecided", (1, -0.9), (-4, 0), textcoords="offset points", ha="right", va="center")
+    ax.annotate("decided", (1, -0.9), (4, 0), textcoords="offset points", va="center")
+    ax.set(xlim=(0, None), ylim=(len(names) - 0.4, -1.5))
+    ax.set_xlabel("distance from the bound, in half widths of the interval")
+    ax.set_yticks(range(len(names)), list(names))
+    ax.tick_params(axis="y", length=0)
+    ax.grid(visible=False, axis="y")
+    fig.legend(handles=_legend(set(verdict))[:-2], loc="outside upper left", ncols=3, handletextpad=0.2)
+    return fig
