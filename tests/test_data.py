@@ -285,7 +285,9 @@ def test_the_cache_is_the_operating_systems_unless_set(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("wrong", ["mnsit", "MNIST", "", "fashion-mnist"])
 def test_an_unknown_name_is_answered_with_the_known_ones(wrong: str) -> None:
-    with pytest.raises(DataError, match=r"known names are mnist, fashion_mnist, binarized_mnist, digits"):
+    with pytest.raises(
+        DataError, match=r"known names are mnist, fashion_mnist, binarized_mnist, cifar10, digits"
+    ):
         data.load(wrong)
 
 

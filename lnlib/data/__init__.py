@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from . import files
 from .binarized import amat_images, binarized_digits
+from .cifar import cifar_images
 from .images import Images, digits, idx_images, read_idx
 from .registry import DATA_SETS, DataError, DataSet, PublishedFile, data_set
 
@@ -36,7 +37,8 @@ class StandInWarning(UserWarning):
 
 
 def load(name: str, *, on_stand_in: Literal["warn", "error", "silent"] = "warn") -> Images:
-    """A data set by name: "mnist", "fashion_mnist", "binarized_mnist", "digits" or "binarized_digits".
+    """A data set by name: "mnist", "fashion_mnist", "binarized_mnist", "cifar10", "digits" or
+    "binarized_digits".
 
     Args:
         name: a name of `DATA_SETS`.
@@ -97,6 +99,8 @@ def _published(entry: DataSet, on_stand_in: str) -> Images:
     provenance = _provenance(entry, entry.name, source) | {"sha256": sha256}
     if entry.files[0].name.endswith(".amat"):
         return amat_images([files.place(folder, file) for file in entry.files], provenance)
+    if entry.files[0].name.endswith(".tar.gz"):
+        return cifar_images(files.place(folder, entry.files[0]), provenance)
     return idx_images(folder, provenance)
 
 

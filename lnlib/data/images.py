@@ -1,4 +1,4 @@
-"""Labelled grey-scale pictures: the IDX format, scikit-learn's digits, and the paper's split."""
+"""Labelled pictures: the IDX format, scikit-learn's digits, and the paper's split."""
 
 import hashlib
 import struct
@@ -12,7 +12,7 @@ from jaxtyping import Float32, Int64, UInt8
 from .files import content as read
 from .registry import DataError
 
-__all__ = ["Images", "Part", "digits", "idx_images", "read_idx"]
+__all__ = ["Images", "Part", "digits", "idx_images", "read_idx", "split"]
 
 Part = Literal["train", "valid", "test"]
 
@@ -27,14 +27,15 @@ class Images:
 
     *Source* Section 6.6 trains on 55,000 of MNIST's 60,000 published training cases and does not say
     which. Ours: `valid` is the last twelfth of the published training order (5,000 of 60,000), `train` the
-    rest. Pixels are integers 0..`peak` as published; `flat` scales them.
+    rest. Pixels are integers 0..`peak` as published, color pictures with an axis of three channels before the
+    rows; `flat` scales them.
     """
 
-    train_x: UInt8[np.ndarray, "N h w"]
+    train_x: UInt8[np.ndarray, "N *channels h w"]
     train_y: Int64[np.ndarray, " N"]
-    valid_x: UInt8[np.ndarray, "V h w"]
+    valid_x: UInt8[np.ndarray, "V *channels h w"]
     valid_y: Int64[np.ndarray, " V"]
-    test_x: UInt8[np.ndarray, "M h w"]
+    test_x: UInt8[np.ndarray, "M *channels h w"]
     test_y: Int64[np.ndarray, " M"]
     peak: int
     provenance: dict[str, Any]
@@ -84,7 +85,7 @@ def idx_images(folder: Path, provenance: dict[str, Any]) -> Images:
     for x, y, part in ((train_x, train_y, "train"), (test_x, test_y, "t10k")):
         if x.ndim != 3 or y.shape != x.shape[:1]:
             raise DataError(f"{folder}: {part} images {x.shape} and labels {y.shape} do not belong together.")
-    return _split(train_x, train_y, test_x, test_y, 255, provenance)
+    return split(train_x, train_y, test_x, test_y, 255, provenance)
 
 
 def digits(provenance: dict[str, Any] | None = None) -> Images:
@@ -105,17 +106,18 @@ def digits(provenance: dict[str, Any] | None = None) -> Images:
         )
     cut = len(x) - _DIGITS_TEST
     described = {"name": "digits", "sha256": found} if provenance is None else provenance | {"sha256": found}
-    return _split(x[:cut], y[:cut], x[cut:], y[cut:], 16, described)
+    return split(x[:cut], y[:cut], x[cut:], y[cut:], 16, described)
 
 
-def _split(
-    train_x: UInt8[np.ndarray, "N h w"],
+def split(
+    train_x: UInt8[np.ndarray, "N *channels h w"],
     train_y: np.ndarray,
-    test_x: UInt8[np.ndarray, "M h w"],
+    test_x: UInt8[np.ndarray, "M *channels h w"],
     test_y: np.ndarray,
     peak: int,
     provenance: dict[str, Any],
 ) -> Images:
+    """The published training and test cases in three parts, as `Images` says."""
     cut = len(train_x) - len(train_x) // 12
     train_y, test_y = train_y.astype(np.int64), test_y.astype(np.int64)
     cases = {"cases": len(train_x) + len(test_x)}

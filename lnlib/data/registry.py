@@ -128,8 +128,24 @@ _BINARIZED_DIGITS = DataSet(
     citation=_DIGITS.citation,
 )
 
+_CIFAR10 = DataSet(
+    name="cifar10",
+    title="CIFAR-10: 60,000 color pictures of ten kinds of things, 32x32 (binary version)",
+    files=(
+        PublishedFile(
+            "cifar-10-binary.tar.gz",
+            "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+            170_052_171,
+        ),
+    ),
+    mirrors=("https://www.cs.toronto.edu/~kriz/",),
+    licence="none stated",
+    citation="Krizhevsky: Learning multiple layers of features from tiny images, technical report (2009)",
+)
+
 DATA_SETS: dict[str, DataSet] = {
-    entry.name: entry for entry in (_MNIST, _FASHION_MNIST, _BINARIZED_MNIST, _DIGITS, _BINARIZED_DIGITS)
+    entry.name: entry
+    for entry in (_MNIST, _FASHION_MNIST, _BINARIZED_MNIST, _CIFAR10, _DIGITS, _BINARIZED_DIGITS)
 }
 
 
