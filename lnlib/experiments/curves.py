@@ -5,9 +5,10 @@ jobs' settings; or those that such a run has stored (`stored`).
 """
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -16,7 +17,20 @@ from lnlib.intervals import interval
 from lnlib.rows import book_dir, read_rows
 from lnlib.training import Row
 
-__all__ = ["band", "late_error", "seeds_of", "stored", "updates_to"]
+__all__ = [
+    "Mean",
+    "band",
+    "each",
+    "late_error",
+    "mean_of",
+    "near",
+    "over",
+    "reached",
+    "runs_of",
+    "seeds_of",
+    "stored",
+    "updates_to",
+]
 
 
 def stored(experiment: str, *, folder: Path | None = None) -> tuple[list[Row], dict[str, Any]]:
@@ -43,38 +57,97 @@ def _number(text: str) -> Any:
     return text or None
 
 
+def runs_of(
+    rows: Sequence[Row], norm: str, batch_size: int, *, selected: int = 0, **also: Any
+) -> dict[int, list[Row]]:
+    """The rows of each seed's run with these settings; none where there is no such run.
+
+    Args:
+        rows: of many runs.
+        norm, batch_size, also: settings of the runs.
+        selected: 1 for the model that the validation cases chose, one row a run.
+    """
+    wanted = {"norm": norm, "batch_size": batch_size, **also}
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        if all(row[k] == v for k, v in wanted.items()) and row.get("selected", 0) == selected:
+            found.setdefault(row["seed"], []).append(row)
+    return dict(sorted(found.items()))
+
+
 def seeds_of(
-    rows: Sequence[Row], norm: str, batch_size: int, key: str, *, selected: int = 0, **also: Any
+    rows: Sequence[Row], norm: str, batch_size: int, key: str, **also: Any
 ) -> Float[np.ndarray, "seeds times"]:
     """One column of the rows of a method: a line a seed, a column a measurement, the first before training.
 
-    Args:
-        rows: of runs of equal length.
-        norm, batch_size, also: settings of the runs.
-        key: the column.
-        selected: 1 for the model that the validation cases chose, one column.
-
-    Raises ValueError if there is no such run.
+    `also` as in `runs_of`; runs are of equal length. Raises ValueError if there is none.
     """
-    wanted = {"norm": norm, "batch_size": batch_size, **also}
-    chosen = [r for r in rows if all(r[k] == v for k, v in wanted.items())]
-    if not chosen:
-        known = sorted({tuple(r[k] for k in wanted) for r in rows})
+    runs = runs_of(rows, norm, batch_size, **also)
+    if not runs:
+        wanted = {"norm": norm, "batch_size": batch_size, **also}
+        known = sorted({tuple(r.get(k, 0) for k in wanted) for r in rows})
         raise ValueError(f"no run with {wanted}; there are {known}")
-    chosen = [r for r in chosen if r.get("selected", 0) == selected]
-    seeds = sorted({r["seed"] for r in chosen})
-    return np.array([[r[key] for r in chosen if r["seed"] == seed] for seed in seeds], dtype=float)
+    return np.array([[row[key] for row in run] for run in runs.values()], dtype=float)
+
+
+def each(
+    rows: Sequence[Row], measure: Callable[[list[Row]], float], norm: str, batch_size: int, **also: Any
+) -> dict[int, float]:
+    """A number made of each run's rows, by seed; settings as in `runs_of`."""
+    return {seed: measure(run) for seed, run in runs_of(rows, norm, batch_size, **also).items()}
+
+
+def over(above: Mapping[int, float], below: Mapping[int, float]) -> dict[int, float]:
+    """Quotients of two methods' numbers, for the seeds that both have: runs of one seed begin alike.
+
+    >>> over({0: 3.0, 1: 4.0}, {1: 2.0, 2: 5.0})
+    {1: 2.0}
+    """
+    return {seed: above[seed] / below[seed] for seed in above if seed in below}
+
+
+class Mean(NamedTuple):
+    """A mean over seeds with its 95 % interval, as `Ledger.measure` takes it; NaN where seeds lack."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+def mean_of(values: Mapping[int, float], *, geometric: bool = False) -> Mean:
+    """The mean over seeds, of logarithms if `geometric`, as is right for quotients.
+
+    NaN for fewer than two seeds, or if one of the numbers is not finite.
+
+    >>> mean_of({0: 1.0, 1: 4.0}, geometric=True).value
+    2.0
+    """
+    given = np.array(list(values.values()))
+    if len(given) < 2 or not np.isfinite(given).all():
+        return Mean(math.nan, None, None, 1)
+    value, low, high = np.exp(interval(np.log(given))) if geometric else interval(given)
+    return Mean(float(value), float(low), float(high), len(given))
 
 
 def band(
-    rows: Sequence[Row], norm: str, batch_size: int, key: str, factor: float = 1.0, **also: Any
+    rows: Sequence[Row],
+    norm: str,
+    batch_size: int,
+    key: str,
+    factor: float = 1.0,
+    *,
+    geometric: bool = False,
+    **also: Any,
 ) -> dict[str, np.ndarray]:
     """A curve to draw: `update`, and `mean`, `low`, `high` of `factor` times the key over seeds (95 %).
 
-    The measurement before training is left out; `also` as in `seeds_of`.
+    The measurement before training is left out; `geometric` as in `mean_of`, `also` as in `runs_of`.
     """
     values = factor * seeds_of(rows, norm, batch_size, key, **also)[:, 1:]
-    mean, low, high = np.array([interval(column) for column in values.T]).T
+    values = np.log(np.maximum(values, 1e-12)) if geometric else values
+    drawn = np.array([interval(column) for column in values.T]).T
+    mean, low, high = np.exp(drawn) if geometric else drawn
     updates = seeds_of(rows, norm, batch_size, "update", **also)[0, 1:]
     return {"update": updates, "mean": mean, "low": low, "high": high}
 
@@ -103,3 +176,31 @@ def updates_to(goal: float, errors: Sequence[float], updates: Sequence[float]) -
         return float(updates[0])
     part = (errors[k - 1] - goal) / (errors[k - 1] - errors[k])
     return float(updates[k - 1] + part * (updates[k] - updates[k - 1]))
+
+
+def near(cases: float, key: str, factor: float = 1.0) -> Callable[[list[Row]], float]:
+    """For `each`: a column of the row nearest to so many cases seen, times a factor."""
+
+    def measure(run: list[Row]) -> float:
+        row = min(run, key=lambda row: abs(row["cases_seen"] - cases))
+        return factor * float(row[key])
+
+    return measure
+
+
+def reached(goal: float, key: str = "train_loss") -> Callable[[list[Row]], float]:
+    """For `each`: the updates that a run takes until a column falls to a goal; infinite if it never does.
+
+    A `train_loss`, a mean over the updates since the row before, counts for the middle of them.
+    """
+
+    def measure(run: list[Row]) -> float:
+        later = [row for row in run if row[key] is not None]
+        updates = [float(row["update"]) for row in later]
+        if key == "train_loss":
+            before = [row["update"] for row in run[: len(run) - 1]]
+            updates = [(one + other) / 2 for one, other in zip(before, updates, strict=True)]
+        values = [row[key] for row in later]
+        return updates_to(goal, values, updates) if min(values) <= goal else math.inf
+
+    return measure

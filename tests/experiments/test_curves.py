@@ -66,3 +66,42 @@ def test_stored_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) 
     assert facts == {"commit": "abc"}
     with pytest.raises(FileNotFoundError, match="other"):
         curves.stored("other", folder=tmp_path)
+
+
+def test_numbers_of_runs_are_compared_between_runs_of_one_seed() -> None:
+    rows = [{**row, "cases_seen": 4 * 10 * (k % 5)} for k, row in enumerate(ROWS)]
+    rows += [{**row, "norm": "batch"} for row in rows if row["seed"] == 1]
+    last = curves.near(1e9, "test_error")
+    both, one = curves.each(rows, last, "layer", 4), curves.each(rows, last, "batch", 4)
+    assert both == {0: 0.1, 1: 0.1}
+    assert curves.over(one, both) == {1: 1.0}
+    assert curves.each(rows, last, "weight", 4) == {}
+    assert curves.near(75, "test_error", 100)(curves.runs_of(rows, "batch", 4)[1]) == pytest.approx(40)
+
+
+def test_means_over_seeds_have_their_interval_and_a_lack_of_seeds_is_no_number() -> None:
+    arithmetic, geometric = (curves.mean_of({0: 1.0, 1: 2.0, 2: 4.0}, geometric=g) for g in (False, True))
+    assert arithmetic.value == pytest.approx(7 / 3)
+    assert geometric.value == pytest.approx(2.0)
+    for found in (arithmetic, geometric):
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low < found.value < found.high
+        assert found.n == 3
+    for lacking in ({}, {0: 1.0}, {0: 1.0, 1: float("inf")}):
+        assert np.isnan(curves.mean_of(lacking).value)
+        assert curves.mean_of(lacking)[1:] == (None, None, 1)
+
+
+def test_a_training_loss_is_that_of_the_middle_of_its_updates() -> None:
+    losses = [None, 0.8, 0.4, 0.2]
+    run = [{"update": 10 * k, "train_loss": loss, "nll": 1.0 - k / 10} for k, loss in enumerate(losses)]
+    assert curves.reached(0.6)(run) == pytest.approx(10)  # 0.8 stands at 5, 0.4 at 15
+    assert curves.reached(0.1)(run) == float("inf")
+    assert curves.reached(0.85, "nll")(run) == pytest.approx(15)
+
+
+def test_a_geometric_band_holds_the_mean_of_the_logarithms() -> None:
+    band = curves.band(ROWS, "layer", 4, "test_error", geometric=True)
+    np.testing.assert_allclose(band["mean"], np.sqrt([0.2, 0.08, 0.04, 0.01]), rtol=1e-14)
+    assert (band["low"] > 0).all()

@@ -1,0 +1,146 @@
+"""Section 6.6's pictures: learning curves, who is first, batches and rates, and how sure the networks are."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from lnlib import plots
+from lnlib.experiments.curves import Mean
+
+__all__ = ["LABELS", "confidence", "first_epoch", "learning", "settings", "speed"]
+
+LABELS = {
+    "none": "no norm",
+    "batch": "batch norm",
+    "layer": "layer norm",
+    "rms": "RMS norm",
+    "weight": "weight norm",
+    "batch, hidden only": "batch norm, not on logits",
+    "layer, logits too": "layer norm, logits too",
+}
+Curve = Mapping[str, Sequence[float]]  # mean, low, high, and where: passes or updates
+PERCENT = [1, 2, 3, 5, 10, 20, 50, 100]
+
+
+def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
+    """Training loss above, test error below, against passes through the data: a column a batch size.
+
+    Args:
+        panels: by batch size, column ("train_loss", "test_error" in per cent) and norm.
+    """
+    fig, axes = plots.subplots(2, len(panels), figsize=(7.4, 5.6), squeeze=False, sharey="row")
+    for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
+        for ax, key in ((above, "train_loss"), (below, "test_error")):
+            for norm, curve in columns[key].items():
+                _band(ax, norm, curve, "passes")
+            ax.set(yscale="log", xlim=(0, None))
+        above.set(title=f"batch of {batch_size}")
+        below.set(xlabel="passes through the data")
+        _in_percent(below)
+    axes[0, 0].set_ylabel("training NLL (nats)")
+    axes[1, 0].set_ylabel("test error (%)")
+    axes[1, 0].legend(loc="upper right")
+    return fig
+
+
+def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Sequence[float]]) -> Figure:
+    """Training loss in the first pass, and below which line normalized logits cannot bring it."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.8))
+    ax.fill_between(*floor, 1e-3, color=plots.COLORS["none"], alpha=0.25, linewidth=0)
+    for norm, curve in curves.items():
+        _band(ax, norm, curve, "update")
+    ax.set(xlabel="updates", ylabel="training NLL (nats)", yscale="log", ylim=(0.06, 2))
+    ax.set_yticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+    ax.yaxis.set_minor_locator(NullLocator())
+    place = int(0.3 * len(floor[0]))
+    ax.annotate("out of reach of normalized logits", (floor[0][place], 0.07))
+    ax.legend(loc="upper right")
+    return fig
+
+
+def speed(panels: Mapping[str, tuple[Sequence[float], Sequence[Mean]]]) -> Figure:
+    """Batch norm's updates to each goal for one of layer norm's; at 1 they tie. A panel a kind of goal."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.2), squeeze=False, sharey=True)
+    for ax, (title, (goals, means)) in zip(axes[0], panels.items(), strict=True):
+        ax.axhline(1, color=plots.INK, linewidth=0.8)
+        values = np.array([(m.value, m.low or np.nan, m.high or np.nan) for m in means], dtype=float).reshape(
+            -1, 3
+        )
+        errors = np.abs(values[:, 1:] - values[:, :1]).T
+        ax.errorbar(goals, values[:, 0], errors, color=plots.INK, marker="o", markersize=4, capsize=3)
+        ax.set(xlabel=title, xscale="log", yscale="log")
+        ax.set_xticks(goals, [f"{goal:g}" for goal in goals])
+        ax.invert_xaxis()
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_minor_locator(NullLocator())
+    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10]
+    axes[0, 0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes[0, 0].set_ylim(0.08, 5)
+    axes[0, 0].set_ylabel("batch norm's updates\nfor one of layer norm's")
+    axes[0, 0].annotate("layer norm is first", (0.04, 0.95), xycoords="axes fraction", va="top")
+    axes[0, 0].annotate("batch norm is first", (0.04, 0.05), xycoords="axes fraction", va="bottom")
+    return fig
+
+
+def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
+    """Test errors in per cent by a setting of the runs, each norm a line: a panel a setting.
+
+    Args:
+        panels: by the setting's name, the norm, and the setting's value.
+    """
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), squeeze=False, sharey=True)
+    for ax, (title, norms) in zip(axes[0], panels.items(), strict=True):
+        for shift, (norm, by_value) in enumerate(norms.items()):
+            where = np.array(list(by_value)) * 1.06 ** (shift - 1)  # side by side
+            mean, errors = _with_ends(list(by_value.values()))
+            errors[0] = np.minimum(errors[0], 0.9 * mean)  # a log axis has no zero
+            ax.errorbar(
+                where, mean, errors, color=plots.COLORS[norm], ls=plots.LINES[norm], marker="o", markersize=4,
+                capsize=3, label=LABELS[norm],
+            )  # fmt: skip
+        values = sorted({value for by_value in norms.values() for value in by_value})
+        ax.set(xlabel=title, xscale="log", yscale="log")
+        ax.set_xticks(values, [f"{value:g}" for value in values])
+        ax.xaxis.set_minor_locator(NullLocator())
+        _in_percent(ax)
+    axes[0, 0].set_ylabel("test error (%)")
+    axes[0, -1].legend(loc="upper left")
+    return fig
+
+
+def confidence(sure: Mapping[str, Curve], nll: Mapping[str, Curve]) -> Figure:
+    """Confidence less accuracy in points, and test loss, against passes through the data."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.4, 3.8))
+    for ax, curves in ((left, sure), (right, nll)):
+        for norm, curve in curves.items():
+            _band(ax, norm, curve, "passes")
+        ax.set(xlabel="passes through the data", xlim=(0, None))
+    left.axhline(0, color=plots.INK, linewidth=0.8)
+    left.set(ylabel="confidence less accuracy (points)")
+    right.set(ylabel="test NLL (nats)", ylim=(0, None))
+    right.legend(loc="upper right")
+    return fig
+
+
+def _band(ax: Axes, norm: str, curve: Curve, where: str) -> None:
+    base = norm.split(",")[0]
+    look: dict[str, Any] = {"color": plots.COLORS[base], "linestyle": plots.LINES[base]}
+    if base != norm:
+        look |= {"linestyle": (0, (1, 1)), "linewidth": 2.4}
+    ax.plot(curve[where], curve["mean"], label=LABELS[norm], **look)
+    ax.fill_between(curve[where], curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
+
+
+def _with_ends(means: Sequence[Mean]) -> tuple[np.ndarray, np.ndarray]:
+    """Values, and how far below and above them their intervals reach; NaN where there is none."""
+    found = np.array([m[:3] for m in means], dtype=float).reshape(-1, 3)
+    return found[:, 0], np.abs(found[:, 1:] - found[:, :1]).T
+
+
+def _in_percent(ax: Axes) -> None:
+    ax.set_yticks(PERCENT, [str(tick) for tick in PERCENT])
+    ax.yaxis.set_minor_locator(NullLocator())
