@@ -32,35 +32,44 @@ class Study:
     """Runs that differ in norm and seed; the fields are columns of the rows.
 
     Args:
-        glimpses, units, codes, write: of the model; it reads 2 x 2 points.
+        glimpses, units, codes, read, write: of the model.
         updates: of 128 cases.
         rows: of a run after its first.
         quick: measure all but the last row on so many cases of a part; 0: on all.
+        seeds: runs of each norm.
     """
 
     glimpses: int
     units: int
     codes: int
+    read: int
     write: int
     updates: int
     rows: int
     quick: int
+    seeds: int = 3
 
 
 BATCH = 128
 EPOCH = 50_000 // BATCH
 DATA = {"smoke": "binarized_digits", "book": "binarized_mnist", "paper": "binarized_mnist"}
-SEEDS = {"smoke": 2, "book": 3, "paper": 1}
 STUDIES = {
-    "smoke": Study(glimpses=4, units=32, codes=8, write=3, updates=120, rows=6, quick=100),
-    "book": Study(glimpses=8, units=96, codes=16, write=5, updates=600, rows=12, quick=500),
-    "paper": Study(glimpses=64, units=256, codes=100, write=5, updates=200 * EPOCH, rows=200, quick=0),
+    "smoke": [Study(4, units=32, codes=8, read=3, write=3, updates=120, rows=6, quick=100, seeds=2)],
+    "book": [Study(8, units=64, codes=16, read=5, write=5, updates=1000, rows=10, quick=250)],
+    "paper": [
+        Study(64, units=256, codes=100, read=2, write=5, updates=200 * EPOCH, rows=200, quick=0),
+        Study(16, units=256, codes=100, read=4, write=5, updates=3 * EPOCH, rows=15, quick=500, seeds=2),
+    ],
 }
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
-    settings = asdict(STUDIES[scale])
-    return [{"norm": n, **settings, "seed": seed + k} for k, n in product(range(SEEDS[scale]), NORMS)]
+    found: list[Job] = []
+    for study in STUDIES[scale]:
+        settings = {name: value for name, value in asdict(study).items() if name != "seeds"}
+        for k, norm in product(range(study.seeds), NORMS):
+            found.append({"norm": norm, **settings, "seed": seed + k})
+    return found
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
@@ -74,7 +83,7 @@ class Drawing(Task):
         images: the cases; pixels 0 or 1.
         machine: where to compute.
         norm, seed: "none" or "layer"; of weights, order and noise.
-        glimpses, units, codes, write, updates, rows, quick: as in `Study`.
+        The others are as in `Study`.
     """
 
     select = "valid_bound"
@@ -91,6 +100,7 @@ class Drawing(Task):
         glimpses: int,
         units: int,
         codes: int,
+        read: int,
         write: int,
         updates: int,
         rows: int,
@@ -100,7 +110,7 @@ class Drawing(Task):
             raise ValueError(f"The pixels must be 0 or 1, and go up to {images.peak}; load a binarized set.")
         weights, order = generators(seed)
         side = images.train_x.shape[1]
-        model = Draw(side, units=units, codes=codes, norm=norm, write=write, generator=weights)
+        model = Draw(side, units=units, codes=codes, norm=norm, read=read, write=write, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), fused=True)
         self.glimpses, self.codes, self.machine = glimpses, codes, machine

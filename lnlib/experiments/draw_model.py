@@ -19,6 +19,7 @@ With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 
 import torch
 import torch.nn.functional as F
@@ -134,6 +135,10 @@ class Draw(nn.Module):
                 nn.init.uniform_(parameter, -(units**-0.5), units**-0.5, generator=generator)
             else:
                 nn.init.constant_(parameter, float(kind.startswith("gain")))
+        with torch.no_grad():
+            self.strokes.bias[:10] = torch.cat(
+                [_tiling(P, side, paints) for P, paints in ((read, 0), (write, 1))]
+            )
 
     def forward(
         self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]
@@ -215,6 +220,16 @@ class Draw(nn.Module):
 
 def _log_loss(canvas: Float[Tensor, "N A A"], x: Float[Tensor, "N A A"]) -> Float[Tensor, " N"]:
     return F.binary_cross_entropy_with_logits(canvas, x, reduction="none").sum((1, 2))
+
+
+def _tiling(points: int, side: int, paints: bool) -> Float[Tensor, " 5"]:
+    """A window whose points are the centers of the P x P tiles of the picture, each blurred over its tile.
+
+    Where it paints, a patch of ones raises the whole picture by about 1.
+    """
+    apart = (side - 1) / points
+    shrink, density = max(points - 1, 1) / points, (side / points) ** 2
+    return torch.tensor([0.0, 0.0, 2 * log(apart / 2), log(shrink), -log(density) if paints else 0.0])
 
 
 class _Recurrent(nn.Module):

@@ -7,6 +7,7 @@ from lnlib.training.task import Experiment
 __all__ = ["EXPERIMENTS", "find"]
 
 EXPERIMENTS = {
+    "6.4": "draw",
     "6.6": "permutation_mnist",
     "6.7": "convnet",
 }
