@@ -1,0 +1,211 @@
+"""Synchronized batch norm in two and three real processes, against batch norm in one with all cases."""
+
+import copy
+import doctest
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+import lnlib.sync_batch_norm
+from lnlib import BatchNorm
+from lnlib.experiments.parallel import Processes
+from lnlib.sync_batch_norm import SyncBatchNorm, standardize_together
+from lnlib.training import Group
+
+# Sums over all cases in another order: a few roundings of float64, in numbers of size 1 to 100.
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Processes]:
+    with Processes(3, seconds=60) as processes:
+        yield processes
+
+
+def share(group: Group, shares: list[int]) -> slice:
+    return slice(sum(shares[: group.rank]), sum(shares[: group.rank + 1]))
+
+
+def learn(group: Group, x: np.ndarray, shares: list[int], settings: dict[str, Any]) -> list[np.ndarray]:
+    """Two passes: output, gradients of the input, gain and bias, running statistics; a share of the cases."""
+    mine = torch.from_numpy(x[share(group, shares)]).requires_grad_()
+    dtype = mine.dtype
+    kind = SyncBatchNorm if group.world > 1 else BatchNorm
+    bn = kind(x.shape[1], dtype=dtype, **settings)
+    with torch.no_grad():
+        for k, p in enumerate(bn.parameters()):
+            p.copy_(torch.linspace(0.5, 1.5, p.numel()) - k)
+    bn(mine.detach() + 1)
+    y = bn(mine)
+    (y.sin() * torch.arange(1, x.shape[1] + 1).view(-1, *[1] * (x.ndim - 2))).sum().backward()
+    assert mine.grad is not None
+    found = [y.detach(), mine.grad, *(group.sum(p.grad) for p in bn.parameters() if p.grad is not None)]
+    return [t.numpy() for t in (*found, *bn.buffers())]
+
+
+def against_one(
+    processes: Processes, x: np.ndarray, shares: list[int], precise: dict[str, float] = EXACT, **settings: Any
+) -> None:
+    whole = learn(Group(), x.astype(np.float64), [len(x)], settings)
+    parts = processes.call(learn, x, shares, settings)
+    for k, expected in enumerate(whole):
+        found = np.concatenate([p[k] for p in parts]) if k < 2 else parts[0][k]
+        np.testing.assert_allclose(found, expected, **precise)
+        if k >= 2:  # parameters and statistics are the same everywhere
+            assert all(np.array_equal(p[k], found) for p in parts)
+
+
+def cases(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape)
+
+
+@pytest.mark.parametrize("shares", [[4, 4, 4], [1, 2, 9], [5, 0, 7], [0, 0, 12]])
+def test_any_shares_give_what_one_process_gives(three: Processes, shares: list[int]) -> None:
+    against_one(three, cases(12, 5), shares)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"unbiased": True},
+        {"affine": False},
+        {"track_running_stats": False},
+        {"momentum": None},
+        {"eps": 0.0},
+        {"eps": 0.3, "momentum": 0.4},
+    ],
+)
+def test_every_setting_is_that_of_batch_norm(three: Processes, settings: dict[str, Any]) -> None:
+    against_one(three, cases(9, 4), [2, 3, 4], **settings)
+
+
+def test_positions_in_space_are_cases(three: Processes) -> None:
+    against_one(three, cases(6, 3, 4, 5), [1, 2, 3])
+
+
+def test_means_far_from_zero_cost_no_accuracy_in_float32(three: Processes) -> None:
+    x = (1e6 + 10 * cases(60, 5)).astype(np.float32)
+    x[:20] += 100  # the processes' own means differ, too
+    # outputs of size 3 with roundings of 6e-8; the running averages of size 1e6 in float32 have 0.06
+    against_one(three, x, [20, 20, 20], {"rtol": 1e-6, "atol": 1e-4})
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e30])
+def test_float32_of_any_size_is_standardized(three: Processes, size: float) -> None:
+    x = (size * cases(12, 5)).astype(np.float32)
+    parts = three.call(standardized, x, [4, 4, 4])
+    exact = x / size
+    exact = (exact - exact.mean(0)) / exact.std(0)
+    np.testing.assert_allclose(np.concatenate(parts), exact, atol=1e-5)  # 100 roundings
+
+
+def standardized(group: Group, x: np.ndarray, shares: list[int]) -> np.ndarray:
+    return standardize_together(torch.from_numpy(x[share(group, shares)]), eps=0.0).numpy()
+
+
+def test_equal_values_become_zero_and_nan_stays_in_its_unit(three: Processes) -> None:
+    x = cases(12, 3)
+    x[:, 0], x[2, 1] = 0.1, np.nan
+    y = np.concatenate(three.call(standardized, x, [3, 4, 5]))
+    assert (y[:, 0] == 0).all()
+    assert np.isnan(y[:, 1]).all()
+    assert np.isfinite(y[:, 2]).all()
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e170])
+def test_squares_beyond_the_range_of_float64_are_never_silent_zeros(three: Processes, size: float) -> None:
+    y = np.concatenate(three.call(standardized, size * cases(12, 3), [4, 4, 4]))
+    assert not np.isfinite(y).any()
+
+
+def test_half_precision_is_computed_in_float32(three: Processes) -> None:
+    for y in three.call(in_bfloat16, cases(12, 3)):
+        assert y == "torch.bfloat16"
+
+
+def in_bfloat16(group: Group, x: np.ndarray) -> str:
+    a = torch.from_numpy(x[share(group, [4, 4, 4])]).bfloat16()
+    out = SyncBatchNorm(3)(a)
+    together = [torch.empty_like(out.detach()) for _ in range(3)]
+    torch.distributed.all_gather(together, out.detach())
+    exact = lnlib.batch_norm(torch.from_numpy(x).bfloat16())
+    assert_close(torch.cat(together), exact, rtol=0, atol=2**-6)  # a rounding of bfloat16 at 2
+    return str(out.dtype)
+
+
+def test_the_input_is_not_modified(three: Processes) -> None:
+    assert all(three.call(untouched, cases(12, 3)))
+
+
+def untouched(group: Group, x: np.ndarray) -> bool:
+    a = torch.from_numpy(x[share(group, [4, 4, 4])])
+    before = a.clone()
+    SyncBatchNorm(3, dtype=torch.float64)(a)
+    return torch.equal(a, before)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"), [((1, 3), "needs 2 cases"), ((6, 2), "axis 1 holds the 3 units, and the shape")]
+)
+def test_what_cannot_be_normalized_is_refused_in_every_process(
+    three: Processes, shape: tuple[int, int], message: str
+) -> None:
+    assert all(message in said for said in three.call(refused, cases(*shape)))
+
+
+def refused(group: Group, x: np.ndarray) -> str:
+    with pytest.raises(ValueError, match="SyncBatchNorm") as error:
+        SyncBatchNorm(3, dtype=torch.float64)(torch.from_numpy(x[group.rank :: 3]))
+    return str(error.value)
+
+
+def test_evaluation_talks_to_nobody(three: Processes) -> None:
+    one, *_ = three.call(evaluated, cases(12, 3))
+    bn = BatchNorm(3, dtype=torch.float64).eval()
+    assert_close(torch.from_numpy(one), bn(torch.from_numpy(cases(12, 3)))[:4])
+
+
+def evaluated(group: Group, x: np.ndarray) -> np.ndarray:
+    bn = SyncBatchNorm(3, dtype=torch.float64).eval()
+    # the others do nothing: a collective would never end
+    return bn(torch.from_numpy(x[:4])).detach().numpy() if group.rank == 0 else x
+
+
+def test_in_one_process_it_is_batch_norm() -> None:
+    x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    ours, theirs = SyncBatchNorm(4), BatchNorm(4)
+    assert torch.equal(ours(x), theirs(x))
+    assert all(map(torch.equal, ours.buffers(), theirs.buffers()))
+
+
+def test_converting_keeps_parameters_statistics_settings_and_mode() -> None:
+    model = nn.Sequential(nn.BatchNorm2d(3, 0.1, None), nn.Sequential(BatchNorm(2, unbiased=True), nn.ReLU()))
+    model.eval()
+    before = copy.deepcopy(model.state_dict())
+    parameters = list(model.parameters())
+    made = SyncBatchNorm.convert(model)
+    norms = [m for m in made.modules() if isinstance(m, SyncBatchNorm)]
+    assert [(m.eps, m.momentum, m.unbiased, m.training) for m in norms] == [
+        (0.1, None, False, False),
+        (1e-5, 0.1, True, False),
+    ]
+    assert all(a is b for a, b in zip(parameters, made.parameters(), strict=True))
+    assert_close(dict(made.state_dict()), dict(before))
+    assert SyncBatchNorm.convert(made) is made
+    assert [m for m in made.modules() if isinstance(m, SyncBatchNorm)] == norms
+
+
+def test_without_the_backward_exchange_the_gradient_would_be_another(three: Processes) -> None:
+    """A negative control: the sums that travel backward are no small matter."""
+    x = cases(12, 5)
+    own = learn(Group(), x[:4], [4], {})[1]
+    assert np.abs(three.call(learn, x, [4, 4, 4], {})[0][1] - own).max() > 0.1
+
+
+def test_the_examples_run() -> None:
+    assert doctest.testmod(lnlib.sync_batch_norm).failed == 0
