@@ -1,0 +1,124 @@
+"""The pictures of distributed training: what a cut goes through, what parting does, what messages cost."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullLocator
+
+from lnlib import plots
+
+__all__ = ["cuts", "messages", "parted"]
+
+INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+SYNC = plots.COLORS["rms"]
+SIDE = 6  # cases and units of the schematic batch
+
+
+def cuts() -> Figure:
+    """One batch as a table of cases by units, cut between two processes both ways; one set of each norm."""
+    fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.2))
+    for ax, part in zip(axes, ("cases", "units"), strict=True):
+        by_case = part == "cases"
+        for case in range(SIDE):
+            for unit in range(SIDE):
+                shade = 0.4 if (case if by_case else unit) >= SIDE // 2 else 0.15
+                ax.add_patch(Rectangle((unit, case), 0.86, 0.86, color=NONE, alpha=shade, lw=0))
+        cut, ends = SIDE / 2 - 0.07, (-0.35, SIDE + 0.2)
+        ax.plot(*(ends, (cut, cut)) if by_case else ((cut, cut), ends), color=INK, lw=1.6, ls=(0, (4, 3)))
+        _frame(ax, (1, 0), (0.86, SIDE - 0.14), BATCH)
+        _frame(ax, (0, 4), (SIDE - 0.14, 0.86), LAYER)
+        ax.text(1.43, -0.2, "batch norm", color=BATCH, ha="center", weight="bold")
+        ax.text(SIDE + 0.05, 4.43, "layer\nnorm", color=LAYER, va="center", weight="bold")
+        crossing, color = ((1.43, cut), BATCH) if by_case else ((cut, 4.43), LAYER)
+        ax.plot(*crossing, "o", color=color, ms=11, zorder=4)
+        ax.annotate("message", crossing, (9, 5), textcoords="offset points", color=color, weight="bold")
+        for k, place in enumerate((SIDE / 4, 3 * SIDE / 4)):
+            x, y = (-0.5, place) if by_case else (place, SIDE + 0.6)
+            ax.text(x, y, f"process {k}", rotation=90 if by_case else 0, ha="center", va="center")
+        ax.text(SIDE / 2, -1.2, f"{part} parted", ha="center")
+        ax.set(xlim=(-1, SIDE + 1.3), ylim=(SIDE + 1, -1.7))
+        ax.set_aspect("equal")
+        ax.axis("off")
+    return fig
+
+
+def _frame(ax: Axes, corner: tuple[float, float], size: tuple[float, float], color: str) -> None:
+    (x, y), (width, height) = corner, size
+    ax.add_patch(
+        Rectangle((x - 0.05, y - 0.05), width + 0.1, height + 0.1, fill=False, ec=color, lw=2.6, zorder=3)
+    )
+
+
+def parted(
+    sizes: Sequence[int], angles: Mapping[str, Mapping[str, Float[np.ndarray, "sizes draws"]]], total: int
+) -> Figure:
+    """Degrees between the updates of a whole batch and a parted one, or other cases; a panel a split."""
+    fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.3), sharey=True)
+    looks = {"other cases": (NONE, ":", ""), "batch": (BATCH, "--", "o"), "layer": (LAYER, "-", "s")}
+    titles = {"two": "2 processes", "many": f"{total} cases, more processes"}
+    for ax, (panel, lines) in zip(axes, angles.items(), strict=True):
+        for name, values in lines.items():
+            color, line, mark = looks[name]
+            if mark:
+                ax.plot(sizes, values, mark, color=color, ms=3, alpha=0.3, mew=0)
+            ax.plot(sizes, np.median(values, 1), color=color, ls=line, marker=mark or None, ms=5)
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(sizes, sizes)
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set(title=titles[panel], xlabel="cases in a process", ylim=(-4, 100), yticks=range(0, 91, 30))
+    axes[0].set_ylabel("angle between updates")
+    axes[0].yaxis.set_major_formatter("{x:.0f}°")
+    middle = {name: np.median(values, 1) for name, values in angles["two"].items()}
+    where = len(sizes) // 2
+    axes[0].text(sizes[where], middle["other cases"][where] + 6, "other cases", color=NONE)
+    axes[0].text(sizes[1], middle["batch"][2] - 14, "batch norm,\nparted", color=BATCH, va="top")
+    axes[0].text(sizes[0], 4, "layer norm, parted", color=LAYER)
+    return fig
+
+
+def messages(
+    sizes: Sequence[int],
+    seconds: Float[np.ndarray, "sizes rounds"],
+    marked: Mapping[str, int],
+    depths: Sequence[int],
+    steps: Mapping[str, Float[np.ndarray, "depths rounds"]],
+) -> Figure:
+    """Time of an all-reduce against its bytes, two messages marked; time of a step against the layers."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(5.8, 3.3))
+    middle = 1e3 * np.median(seconds, 1)
+    bytes_ = 4 * np.array(sizes)
+    left.loglog(bytes_, middle, color=INK, marker="o", ms=4)
+    for (name, size), color in zip(marked.items(), (SYNC, NONE), strict=True):
+        left.axvline(size, color=color, lw=1.4, ls="--")
+        left.annotate(
+            name,
+            (size, middle.max() * 1.6),
+            (-4, 0),
+            textcoords="offset points",
+            color=color,
+            rotation=90,
+            ha="right",
+            va="top",
+        )
+    left.set(xlabel="bytes of a message", title="time of one all-reduce (ms)")
+    left.set_ylim(middle.min() / 2, middle.max() * 2)
+    looks = {
+        "layer": (LAYER, "-", "layer"),
+        "batch": (BATCH, "--", "batch"),
+        "sync": (SYNC, "-.", "batch, sync"),
+    }
+    for norm, values in steps.items():
+        color, line, name = looks[norm]
+        height = 1e3 * np.median(values, 1)
+        right.plot(depths, height, color=color, ls=line, marker="o", ms=4)
+        right.annotate(
+            name, (depths[-1], height[-1]), (6, 0), textcoords="offset points", color=color, va="center"
+        )
+    right.set(xlabel="normalized layers", title="time of a step (ms)", xticks=depths)
+    right.set_xlim(0, depths[-1] * 1.45)
+    right.set_ylim(0, None)
+    return fig
