@@ -58,7 +58,7 @@ STUDIES = {
     "book": [Study(8, units=64, codes=16, read=5, write=5, updates=1000, rows=10, quick=250)],
     "paper": [
         Study(64, units=256, codes=100, read=2, write=5, updates=200 * EPOCH, rows=200, quick=0),
-        Study(16, units=256, codes=100, read=4, write=5, updates=3 * EPOCH, rows=15, quick=500, seeds=2),
+        Study(16, units=256, codes=100, read=4, write=5, updates=2 * EPOCH, rows=13, quick=500, seeds=2),
     ],
 }
 

@@ -103,8 +103,10 @@ class Draw(nn.Module):
         codes: numbers in z at each glimpse.
         read, write: points on a side of the windows.
         norm: of the LSTMs: "none", or "layer" as in Eqs. (29)-(31).
-        generator: draws the weights, the same for both norms: uniform within 1 / sqrt(inputs), in an LSTM
-            within 1 / sqrt(units), as torch does. Biases are 0, gains 1.
+        generator: draws the weights, the same for both norms: uniform within 1 / sqrt(units), as torch does.
+            Gains are 1, biases 0, but those of the windows, which begin as tilings of the picture.
+
+    Raises `ValueError` for another norm.
 
     >>> model = Draw(8, units=16, codes=3, norm="layer", generator=torch.Generator())
     >>> loss, divergence = model(torch.zeros(2, 8, 8), torch.zeros(4, 2, 3))  # four glimpses
@@ -123,6 +125,8 @@ class Draw(nn.Module):
         read: int = 2,
         write: int = 5,
     ) -> None:
+        if norm not in ("none", "layer"):
+            raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
         super().__init__()
         self.side, self.units, self.points = side, units, (read, write)
         self.encoder = _Recurrent(2 * read**2 + units, units, norm)
@@ -136,9 +140,8 @@ class Draw(nn.Module):
             else:
                 nn.init.constant_(parameter, float(kind.startswith("gain")))
         with torch.no_grad():
-            self.strokes.bias[:10] = torch.cat(
-                [_tiling(P, side, paints) for P, paints in ((read, 0), (write, 1))]
-            )
+            self.strokes.bias[:5] = _tiling(read, side, paints=False)
+            self.strokes.bias[5:10] = _tiling(write, side, paints=True)
 
     def forward(
         self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]
