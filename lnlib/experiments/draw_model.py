@@ -187,7 +187,7 @@ class Draw(nn.Module):
             mean = log_std = torch.zeros_like(epsilon)
             z = epsilon
             if x is not None:
-                seen = self._read(x, canvas, banks[0], windows[:, 0])
+                seen = self.read(x, canvas, banks[0], windows[:, 0])
                 encoder = encode.step(encode.inputs(torch.cat([seen, decoder[0]], 1)), encoder)
                 mean, log_std = self.posterior(encoder[0]).chunk(2, 1)
                 z = mean + log_std.exp() * epsilon
@@ -195,7 +195,7 @@ class Draw(nn.Module):
             decoder = decode.step(decode.inputs(z), decoder)
             windows, patch = self._strokes(decoder[0])
             banks = filterbanks(windows, self.points, self.side)
-            canvas = canvas + self._painted(patch, banks[1], windows[:, 1])
+            canvas = canvas + self.painted(patch, banks[1], windows[:, 1])
             yield Glimpse(canvas, looked, windows[:, 1], z, mean, log_std)
 
     def _strokes(self, h: Tensor) -> tuple[Float[Tensor, "N 2 5"], Float[Tensor, "N P P"]]:
@@ -203,22 +203,26 @@ class Draw(nn.Module):
         windows, patch = self.strokes(h).split([10, self.points[1] ** 2], 1)
         return windows.unflatten(1, (2, 5)), patch.unflatten(1, (self.points[1], -1))
 
-    def _read(
-        self, x: Tensor, canvas: Tensor, bank: Float[Tensor, "N P 2 A"], window: Float[Tensor, "N 5"]
+    @staticmethod
+    def read(
+        x: Float[Tensor, "N A A"],
+        canvas: Float[Tensor, "N A A"],
+        bank: Float[Tensor, "N P 2 A"],
+        window: Float[Tensor, "N 5"],
     ) -> Float[Tensor, "N R"]:
         """The picture and what is wrong with the canvas, both through the window."""
         across, down = bank[:, :, 0].mT, bank[:, :, 1]
         pictures = torch.cat([x, x - canvas.sigmoid()], 2)  # side by side
-        rows = torch.bmm(down, pictures).view(len(x), -1, self.side)
-        seen = torch.bmm(rows, across).flatten(1)
-        return seen * window[:, 4:].exp()
+        rows = torch.bmm(down, pictures).view(len(x), -1, x.shape[1])
+        return torch.bmm(rows, across).flatten(1) * window[:, 4:].exp()
 
-    def _painted(
-        self, patch: Tensor, bank: Float[Tensor, "N P 2 A"], window: Float[Tensor, "N 5"]
+    @staticmethod
+    def painted(
+        patch: Float[Tensor, "N P P"], bank: Float[Tensor, "N P 2 A"], window: Float[Tensor, "N 5"]
     ) -> Float[Tensor, "N A A"]:
+        """What a patch of the window adds to the canvas."""
         across, down = bank[:, :, 0], bank[:, :, 1].mT
-        patch = patch * window[:, 4:, None].neg().exp()
-        return torch.bmm(down, torch.bmm(patch, across))
+        return torch.bmm(down, torch.bmm(patch, across)) * window[:, 4:, None].neg().exp()
 
 
 def _log_loss(canvas: Float[Tensor, "N A A"], x: Float[Tensor, "N A A"]) -> Float[Tensor, " N"]:

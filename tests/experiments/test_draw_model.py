@@ -104,7 +104,7 @@ def test_a_new_model_tiles_the_picture() -> None:
         assert centers.flip(0).allclose(27 - centers, atol=1e-4)
         density = bank[0, :, 0].sum(0) * 28 / P
         assert 0.6 < density.min() < density.max() < 1.5  # no pixel is left out, none is looked at twice
-    painted = model._painted(torch.ones(1, 5, 5), filterbanks(windows, model.points, 28)[1], windows[:, 1])
+    painted = model.painted(torch.ones(1, 5, 5), filterbanks(windows, model.points, 28)[1], windows[:, 1])
     assert painted.mean() == pytest.approx(1, abs=1e-4)  # each row of a filter sums to one
     assert painted.std() < 0.3
 

@@ -1,0 +1,102 @@
+"""Section 6.4's pictures: the windows, the bound against updates, digits as they form, published bounds."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from lnlib import plots
+
+__all__ = ["bounds", "published", "strip", "windows"]
+
+WINDOW = plots.COLORS["batch"]
+LABELS = {"none": "no norm", "layer": "layer norm"}
+Curve = Mapping[str, np.ndarray]  # update, mean, low, high
+
+
+def windows(
+    picture: Float[np.ndarray, "A A"],
+    seen: Mapping[str, tuple[Float[np.ndarray, " 3"], Float[np.ndarray, "P P"]]],
+    painted: Float[np.ndarray, "A A"],
+) -> Figure:
+    """A picture with windows on it, what each reads, and what one of them paints.
+
+    Args:
+        picture: pixels from 0 to 1.
+        seen: by title, a window (left, top, width) and what is read through it.
+        painted: the canvas after the last of these was painted back where it was read.
+    """
+    fig, axes = plots.subplots(1, 2 + len(seen), figsize=(7.4, 2.1))
+    _show(axes[0], picture, "the picture")
+    for k, (ax, (title, (place, patch))) in enumerate(zip(axes[1:], seen.items(), strict=False)):
+        _outline(axes[0], place, linestyle=("-", "--", ":")[k], linewidth=1.8)
+        _show(ax, patch, title)
+        _outline(ax, np.array([0.0, 0.0, len(patch)]), linestyle=("-", "--", ":")[k], linewidth=3)
+    _show(axes[-1], painted, "painted back")
+    return fig
+
+
+def bounds(panels: Mapping[str, Mapping[str, Curve]], goals: Mapping[str, float]) -> Figure:
+    """The test bound against updates, log scale: a panel a size, a band a norm.
+
+    Args:
+        panels: curves by title and norm; without `low` and `high`, a line for each run in `runs`.
+        goals: by title, the bound that the race is to.
+    """
+    fig, axes = plots.subplots(1, len(panels), figsize=(3.9 * len(panels), 3.2), squeeze=False)
+    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
+        for norm, curve in curves.items():
+            color, line = plots.COLORS[norm], plots.LINES[norm]
+            ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
+            ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
+        ax.axhline(goals[title], color=plots.INK, linewidth=0.8)
+        ax.set(title=title, xlabel="updates")
+    axes[0][0].set_ylabel("test bound (nats)")
+    axes[0][0].legend(loc="upper right")
+    return fig
+
+
+def strip(
+    pictures: Float[np.ndarray, "T N A A"], places: Float[np.ndarray, "T N 3"], steps: Sequence[int]
+) -> Figure:
+    """Pictures as they form, a row a picture, a column a glimpse, each with its window."""
+    rows = pictures.shape[1]
+    fig, axes = plots.subplots(rows, len(steps), figsize=(7.4, 7.4 / len(steps) * rows + 0.3), squeeze=False)
+    for n, t in np.ndindex(rows, len(steps)):
+        ax, step = axes[n][t], steps[t]
+        _show(ax, pictures[step, n], f"{step + 1}" if n == 0 else "")
+        _outline(ax, places[step, n], linewidth=1.2)
+    return fig
+
+
+def published(points: Mapping[str, float], pair: Sequence[str]) -> Figure:
+    """Test bounds on one line, the two of a comparison joined by a bar."""
+    fig, ax = plots.subplots(figsize=(7.0, 0.42 * len(points) + 0.7))
+    ordered = sorted(points, key=lambda name: -points[name])
+    for y, name in enumerate(ordered):
+        mine = name in pair
+        ax.plot(points[name], y, "o", ms=9, color=plots.COLORS["layer" if mine else "none"])
+        ax.annotate(f"{points[name]:g}", (points[name], y), (10, 0), textcoords="offset points", va="center")
+    low, high = sorted(points[name] for name in pair)
+    ax.axvspan(low, high, color=plots.COLORS["layer"], alpha=0.25, linewidth=0)
+    ax.set_yticks(range(len(ordered)), ordered)
+    ax.set(xlabel="test bound (nats)", ylim=(-0.6, len(ordered) - 0.4))
+    ax.margins(x=0.12)
+    return fig
+
+
+def _show(ax: Axes, picture: Float[np.ndarray, "h w"], title: str) -> None:
+    """Ink on paper: 1 is dark."""
+    h, w = picture.shape
+    ax.imshow(picture, cmap="Greys", vmin=0, vmax=1, extent=(0, w, h, 0), interpolation="nearest")
+    ax.set(xticks=[], yticks=[], title=title)
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(True)
+
+
+def _outline(ax: Axes, place: Float[np.ndarray, " 3"], **line: object) -> None:
+    left, top, width = place
+    ax.add_patch(Rectangle((left, top), width, width, fill=False, edgecolor=WINDOW, **line))  # type: ignore[arg-type]
