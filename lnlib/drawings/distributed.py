@@ -7,7 +7,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from lnlib import plots
 
@@ -27,7 +27,7 @@ def cuts() -> Figure:
             for unit in range(SIDE):
                 shade = 0.4 if (case if by_case else unit) >= SIDE // 2 else 0.15
                 ax.add_patch(Rectangle((unit, case), 0.86, 0.86, color=NONE, alpha=shade, lw=0))
-        cut, ends = SIDE / 2 - 0.07, (-0.35, SIDE + 0.2)
+        cut, ends = SIDE / 2 - 0.07, (-0.35 if by_case else -0.05, SIDE + 0.2)
         ax.plot(*(ends, (cut, cut)) if by_case else ((cut, cut), ends), color=INK, lw=1.6, ls=(0, (4, 3)))
         _frame(ax, (1, 0), (0.86, SIDE - 0.14), BATCH)
         _frame(ax, (0, 4), (SIDE - 0.14, 0.86), LAYER)
@@ -35,7 +35,14 @@ def cuts() -> Figure:
         ax.text(SIDE + 0.05, 4.43, "layer\nnorm", color=LAYER, va="center", weight="bold")
         crossing, color = ((1.43, cut), BATCH) if by_case else ((cut, 4.43), LAYER)
         ax.plot(*crossing, "o", color=color, ms=11, zorder=4)
-        ax.annotate("message", crossing, (9, 5), textcoords="offset points", color=color, weight="bold")
+        ax.annotate(
+            "message",
+            crossing,
+            (9, 5 if by_case else 17),
+            textcoords="offset points",
+            color=color,
+            weight="bold",
+        )
         for k, place in enumerate((SIDE / 4, 3 * SIDE / 4)):
             x, y = (-0.5, place) if by_case else (place, SIDE + 0.6)
             ax.text(x, y, f"process {k}", rotation=90 if by_case else 0, ha="center", va="center")
@@ -75,7 +82,7 @@ def parted(
     middle = {name: np.median(values, 1) for name, values in angles["two"].items()}
     where = len(sizes) // 2
     axes[0].text(sizes[where], middle["other cases"][where] + 6, "other cases", color=NONE)
-    axes[0].text(sizes[1], middle["batch"][2] - 14, "batch norm,\nparted", color=BATCH, va="top")
+    axes[0].text(sizes[0], middle["batch"][2] - 14, "batch norm,\nparted", color=BATCH, va="top")
     axes[0].text(sizes[0], 4, "layer norm, parted", color=LAYER)
     return fig
 
@@ -94,18 +101,13 @@ def messages(
     left.loglog(bytes_, middle, color=INK, marker="o", ms=4)
     for (name, size), color in zip(marked.items(), (SYNC, NONE), strict=True):
         left.axvline(size, color=color, lw=1.4, ls="--")
-        left.annotate(
-            name,
-            (size, middle.max() * 1.6),
-            (-4, 0),
-            textcoords="offset points",
-            color=color,
-            rotation=90,
-            ha="right",
-            va="top",
-        )
+        place = (size, 2 * middle.max())
+        left.annotate(name, place, (-4, 0), textcoords="offset points", color=color, ha="right")
     left.set(xlabel="bytes of a message", title="time of one all-reduce (ms)")
-    left.set_ylim(middle.min() / 2, middle.max() * 2)
+    left.set_ylim(middle.min() / 2, middle.max() * 3)
+    left.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    left.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    left.yaxis.set_minor_locator(NullLocator())
     looks = {
         "layer": (LAYER, "-", "layer"),
         "batch": (BATCH, "--", "batch"),

@@ -146,17 +146,18 @@ def collectives_of_a_step(
 def step_seconds(
     group: Group, norms: Sequence[str], depths: Sequence[int], units: int, cases: int, rounds: int
 ) -> Float[np.ndarray, "norms depths rounds"]:
-    """Time of a step (forward, backward, gradients averaged), the norms and depths in turn in each round."""
-    models = {(n, d): group.wrap(tower(d, n, units)) for n in norms for d in depths}
+    """Time of a step (forward, backward, gradients averaged); in each round all depths and norms in turn."""
+    models = [[group.wrap(tower(d, n, units)) for n in norms] for d in depths]
     x = torch.randn(cases, units, generator=noise_of(0, 0, group.rank))
     found = np.zeros((len(norms), len(depths), rounds))
     for r in range(-2, rounds):  # two to warm up
-        for k, model in enumerate(models.values()):
-            group.wait()
-            start = perf_counter()
-            model(x).square().mean().backward()
-            if r >= 0:
-                found[*divmod(k, len(depths)), r] = perf_counter() - start
+        for depth, of_depth in enumerate(models):
+            for norm, model in enumerate(of_depth):
+                group.wait()
+                start = perf_counter()
+                model(x).square().mean().backward()
+                if r >= 0:
+                    found[norm, depth, r] = perf_counter() - start
     return found
 
 
