@@ -27,59 +27,62 @@ __all__ = ["EXPERIMENT", "LAYERS", "NORMS", "STUDIES", "Classification", "Pictur
 
 Pictures = Literal["centered", "rolled"]
 NORMS: tuple[Norm, ...] = ("none", "batch", "layer", "position", "group", "instance")
-BATCH, WATCHED = 64, 250  # cases of an update, and of the statistics of layers
+RATE, BATCH = 1e-3, 64  # of Adam
+WATCHED = 250  # test cases behind the statistics of layers
 
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm, padding, pictures, step size and seed.
+    """Runs that differ in norm and seed.
 
     Args:
         norms: which.
+        data: the set; a study of one that is not there and has no stand-in is left out.
         epochs: passes over the training cases; need not be whole.
-        seeds: how many runs of each kind.
+        seeds: how many runs of each norm.
         rows: of a run after its first.
         padding: what lies around a picture, and around each layer's input.
         pictures: as published, "centered"; or each "rolled" around by an offset of its own (`rolled`).
-        rates: Adam's step sizes.
-        groups: how many, for "group".
-        data: the set; a study of one that is not there and has no stand-in is left out.
     """
 
     norms: Sequence[Norm]
+    data: str
     epochs: float
     seeds: int
     rows: int
-    padding: Sequence[Padding] = ("zeros",)
-    pictures: Sequence[Pictures] = ("centered",)
-    rates: Sequence[float] = (1e-3,)
-    groups: Sequence[int] = (4,)
-    data: str = "fashion_mnist"
+    padding: Padding = "zeros"
+    pictures: Pictures = "centered"
 
 
 LAYERS = {  # channels and strides
     "smoke": ((8, 8, 16), (1, 1, 2)),
-    "book": ((16, 16, 32, 32), (1, 2, 1, 2)),
-    "paper": ((16, 16, 32, 32), (1, 2, 1, 2)),
+    "book": ((8, 16, 16, 32), (1, 2, 1, 2)),
+    "paper": ((32, 32, 64, 64), (1, 2, 1, 2)),
 }
-
 PAIR: tuple[Norm, ...] = ("layer", "batch")
-APART: tuple[Norm, ...] = ("layer, border apart", "batch, border apart", "layer, unit gains")
+APART: tuple[Norm, ...] = ("layer, border apart", "batch, border apart")
+
+
+def _studies(data: str, epochs: float, seeds: int, rows: int) -> list[Study]:
+    """All norms; then what the boundary does to two: a border apart, pictures and worlds without one."""
+    size = (data, epochs, seeds, rows)
+    return [
+        Study(NORMS, *size),
+        Study(APART, *size),
+        Study(PAIR, *size, pictures="rolled"),
+        Study(PAIR, *size, padding="circular", pictures="rolled"),
+    ]
+
 
 STUDIES: dict[str, list[Study]] = {
-    "smoke": [
-        Study(NORMS, epochs=3, seeds=2, rows=3, data="digits"),
-        Study(APART, epochs=3, seeds=2, rows=3, data="digits"),
-    ],
-    "book": [Study(NORMS, epochs=0.2, seeds=3, rows=4)],
-    "paper": [  # half a pass: what two cores do in a quarter of an hour
-        Study(NORMS, epochs=0.5, seeds=5, rows=4),
-        Study(APART, epochs=0.5, seeds=5, rows=4),
-        Study(PAIR, epochs=0.5, seeds=5, rows=4, padding=("circular",), pictures=("centered", "rolled")),
-        Study(PAIR, epochs=0.5, seeds=5, rows=4, pictures=("rolled",)),
-        Study(NORMS, epochs=20, seeds=5, rows=20, data="cifar10"),
+    "smoke": _studies("digits", epochs=1, seeds=2, rows=2),
+    "book": _studies("fashion_mnist", epochs=0.18, seeds=5, rows=3),
+    "paper": [
+        *_studies("fashion_mnist", epochs=10, seeds=5, rows=20),
+        Study(NORMS, "cifar10", epochs=20, seeds=5, rows=20),
     ],
 }
+LAST = {"smoke": 0, "book": 2000, "paper": 0}  # test cases of the last row; 0: all
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
@@ -87,20 +90,15 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     for study in STUDIES[scale]:
         if study.data == "cifar10" and find(study.data) == "absent":
             continue
-        kinds = product(
-            range(study.seeds), study.padding, study.pictures, study.rates, study.groups, study.norms
-        )
-        for k, padding, pictures, rate, groups, norm in kinds:
-            job: dict[str, str | float] = {"norm": norm, "padding": padding, "pictures": pictures}
-            job |= {"rate": rate, "groups": groups, "data": study.data, "epochs": study.epochs}
-            job["rows"] = study.rows
-            found.append(job | {"seed": seed + k})
+        for k, norm in product(range(study.seeds), study.norms):
+            job = {"norm": norm, "padding": study.padding, "pictures": study.pictures, "data": study.data}
+            found.append({**job, "epochs": study.epochs, "rows": study.rows, "seed": seed + k})
     return sorted(found, key=lambda job: int(job["seed"]))
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     settings = dict(job)
-    return Classification(load(settings.pop("data")), *LAYERS[scale], machine, **settings)
+    return Classification(load(settings.pop("data")), *LAYERS[scale], machine, last=LAST[scale], **settings)
 
 
 class Classification(Task):
@@ -110,9 +108,9 @@ class Classification(Task):
         images: the cases.
         channels, strides: of the layers.
         machine: where to compute.
-        norm, padding, pictures, rate, groups, epochs, rows, seed: as in `Study`.
+        norm, padding, pictures, epochs, rows, seed: as in `Study`.
         updates: instead of `epochs`.
-        quick: measure all but the last row on so many cases of a part, evenly spread; 0: on all.
+        quick, last: how many test cases to measure, evenly spread, at each row and at the last; 0: all.
     """
 
     def __init__(
@@ -129,24 +127,21 @@ class Classification(Task):
         updates: int = 0,
         padding: Padding = "zeros",
         pictures: Pictures = "centered",
-        rate: float = 1e-3,
-        groups: int = 4,
         quick: int = 1000,
+        last: int = 0,
     ) -> None:
         weights, order, offsets = generators(seed, 3)
         self.peak, self.dtype, self.device = images.peak, machine.dtype, machine.device
-        parts = {part: _cases(images, part, pictures, offsets) for part in ("train", "test")}
-        x, y = parts.pop("train")
-        model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, norm, weights, padding, groups)
+        x, y = _cases(images, "train", pictures, offsets)
+        test = _cases(images, "test", pictures, offsets)
+        model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, norm, weights, padding)
         self.model: nn.Module = model.to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE, fused=True)
         self.batches = Minibatches((x, y), BATCH, order, rank=machine.rank, world=machine.world)
         self.updates = updates or max(1, round(epochs * (len(x) // BATCH)))
         self.every = -(-self.updates // rows)
-        self.parts = self.last_parts = parts
-        if quick:
-            self.parts = {k: tuple(a[:: max(1, len(a) // quick)] for a in v) for k, v in parts.items()}
-        self.watched = parts["test"][0][:: max(1, len(parts["test"][0]) // WATCHED)]
+        self.parts, self.last_parts = {"test": _some(test, quick)}, {"test": _some(test, last)}
+        self.watched = _some(test, WATCHED)[0]
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
         return F.cross_entropy(model(self.scaled(cases[0])), cases[1])
@@ -181,6 +176,11 @@ def _cases(images: Images, part: str, pictures: Pictures, generator: torch.Gener
     return (x if pictures == "centered" else rolled(x, generator)), y
 
 
+def _some(cases: Cases, number: int) -> Cases:
+    step = len(cases[0]) // number if 0 < number < len(cases[0]) else 1
+    return tuple(a[::step][: number or None] for a in cases)
+
+
 def rolled(
     pixels: UInt8[Tensor, "N *channels h w"], generator: torch.Generator
 ) -> UInt8[Tensor, "N *channels h w"]:
@@ -190,11 +190,11 @@ def rolled(
     """
     n, (h, w) = len(pixels), pixels.shape[-2:]
     down, right = (torch.randint(size, (n, 1), generator=generator) for size in (h, w))
-    rows, columns_ = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
+    rows, across = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
     flat = pixels.reshape(n, -1, h, w)
     each = torch.arange(n)[:, None, None, None]
     moved = flat[
-        each, torch.arange(flat.shape[1])[:, None, None], rows[:, None, :, None], columns_[:, None, None]
+        each, torch.arange(flat.shape[1])[:, None, None], rows[:, None, :, None], across[:, None, None]
     ]
     return moved.reshape(pixels.shape)
 

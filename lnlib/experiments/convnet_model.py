@@ -3,13 +3,13 @@ r"""A ConvNet with a normalization in every layer.
 In a layer of C channels and h x w positions, one mean and one standard deviation are shared by
 
 - "batch": a channel, over cases and positions;
-- "layer": a case, over channels and positions, Eq. (3); "layer, unit gains" has a gain a unit, as Eq. (5);
+- "layer": a case, over channels and positions, Eq. (3);
 - "position": a case and position, over channels (ConvNeXt's layer norm);
-- "group": a case and a group of channels; "instance": a case and a channel;
+- "group": a case and one of four groups of channels; "instance": a case and a channel;
 - "layer, border apart" and "batch, border apart": as above, but units whose receptive field reaches over the
   edge of the picture do not share theirs with the others.
 
-Gains and biases are one a channel but for "layer, unit gains".
+Gains and biases are one a channel, where Eq. (5) has one a unit.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,9 +35,9 @@ Norm = Literal[
     "instance",
     "layer, border apart",
     "batch, border apart",
-    "layer, unit gains",
 ]
-Padding = Literal["zeros", "reflect", "circular"]
+Padding = Literal["zeros", "circular"]
+GROUPS = 4
 
 
 class ConvNet(nn.Module):
@@ -49,7 +49,7 @@ class ConvNet(nn.Module):
         channels, strides: of the layers.
         norm: see above.
         generator: draws the weights (He: normal, variance 2 / inputs), the same for every `norm`.
-        padding, groups: as in `Study`.
+        padding: what lies around the input of each layer.
 
     Raises `ValueError` for another `norm`.
     """
@@ -63,7 +63,6 @@ class ConvNet(nn.Module):
         norm: Norm,
         generator: torch.Generator,
         padding: Padding = "zeros",
-        groups: int = 4,
     ) -> None:
         super().__init__()
         if norm not in get_args(Norm):
@@ -76,7 +75,7 @@ class ConvNet(nn.Module):
             conv = nn.utils.skip_init(nn.Conv2d, inputs, outputs, 3, stride, 1, **options)
             initialize(conv, generator)
             self.convolutions.append(conv)
-            self.norms.append(_normalization(norm, outputs, groups, over))
+            self.norms.append(_normalization(norm, outputs, over))
             inputs = outputs
         self.head = nn.utils.skip_init(Linear, inputs * self.over[-1].numel(), classes)
         initialize(self.head, generator)
@@ -95,7 +94,7 @@ class ConvNet(nn.Module):
         return self.head(self.layers(x)[-1][1].relu().flatten(1))
 
 
-def _normalization(norm: Norm, channels: int, groups: int, over: Bool[Tensor, "h w"]) -> nn.Module:
+def _normalization(norm: Norm, channels: int, over: Bool[Tensor, "h w"]) -> nn.Module:
     if norm == "none":
         return nn.Identity()
     if norm == "batch":
@@ -104,13 +103,11 @@ def _normalization(norm: Norm, channels: int, groups: int, over: Bool[Tensor, "h
         return PositionNorm(channels)
     if norm == "instance":
         return modules.InstanceNorm(channels, affine=True)
-    if norm == "layer, unit gains":
-        return modules.LayerNorm((channels, *over.shape))
     if norm == "layer, border apart":
         return BorderApart(channels, over, lambda: modules.GroupNorm(1, channels, affine=False))
     if norm == "batch, border apart":
         return BorderApart(channels, over, lambda: modules.BatchNorm(channels, affine=False))
-    return modules.GroupNorm(1 if norm == "layer" else groups, channels)
+    return modules.GroupNorm(1 if norm == "layer" else GROUPS, channels)
 
 
 class PositionNorm(modules.LayerNorm):

@@ -1,0 +1,168 @@
+"""Section 6.7's pictures: learning curves, layers position by position, and what sets the norms apart."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from lnlib import plots
+
+__all__ = ["LABELS", "by_layer", "curves", "dots", "flat", "layer_maps", "parts", "spoken"]
+
+LABELS = {
+    "none": "no norm",
+    "batch": "batch norm",
+    "layer": "layer norm",
+    "position": "layer norm, each position",
+    "group": "group norm",
+    "instance": "instance norm",
+    "layer, border apart": "layer norm, border apart",
+    "batch, border apart": "batch norm, border apart",
+}
+_LIKE = {"position": "layer", "group": "weight", "instance": "rms"}
+_LINES = {"position": (0, (1, 1))}
+
+Mean = tuple[float, float, float]  # value, low, high
+
+
+def _color(norm: str) -> str:
+    kind = norm.partition(",")[0]
+    return plots.COLORS[_LIKE.get(kind, kind)]
+
+
+def curves(
+    panels: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], banded: Sequence[str]
+) -> Figure:
+    """A panel a measure, a line a norm over updates; 95 % bands for the norms in `banded`."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.6))
+    for ax, (title, lines) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        for norm, c in lines.items():
+            style = _LINES.get(norm, plots.LINES[_LIKE.get(norm, norm)])
+            ax.plot(c["update"], c["mean"], color=_color(norm), linestyle=style, label=LABELS[norm])
+            if norm in banded:
+                ax.fill_between(c["update"], c["low"], c["high"], color=_color(norm), alpha=0.2, linewidth=0)
+        ax.set(title=title, xlabel="updates")
+        ax.margins(x=0.03)
+    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    return fig
+
+
+def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "h w"]]], label: str) -> Figure:
+    """A row of pictures a network, a picture a layer: one number at each position, from 0 to 1."""
+    layers = max(len(row) for row in rows.values())
+    fig, axes = plots.subplots(len(rows), layers, figsize=(7.2, 1.75 * len(rows) + 0.4), squeeze=False)
+    image = None
+    for line, (name, row) in zip(axes, rows.items(), strict=True):
+        for k, (ax, values) in enumerate(zip(line, row, strict=True)):
+            image = ax.imshow(values, cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+            ax.set(xticks=[], yticks=[])
+            ax.grid(visible=False)
+            for spine in ax.spines.values():
+                spine.set_visible(False)
+            if line is axes[0]:
+                ax.set_title(f"layer {k + 1}")
+        line[0].set_ylabel(name)
+    assert image is not None
+    fig.colorbar(image, ax=axes, label=label, shrink=0.8, pad=0.02)
+    return fig
+
+
+def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:
+    """Border over center in each layer: a panel a setting, dots with 95 % intervals, a line at equality."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), sharey=True)
+    styles = [
+        ("o", ":", plots.COLORS["none"]),
+        ("s", "--", plots.COLORS["batch"]),
+        ("^", "-", plots.COLORS["layer"]),
+    ]
+    styles = styles if len(next(iter(panels.values()))) == 3 else [("o", "-", plots.INK), styles[0]]
+    for ax, (title, series) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        ax.axhline(1, color=plots.INK, linewidth=0.8)
+        for k, (name, means) in enumerate(series.items()):
+            mark, line, color = styles[k]
+            x = np.arange(1, len(means) + 1) + 0.12 * (k - (len(series) - 1) / 2)
+            value, low, high = np.array(means).T
+            ax.errorbar(
+                x, value, [value - low, high - value], color=color, marker=mark, ls=line, ms=5, label=name
+            )
+        ax.set(title=title, xlabel="layer", xticks=range(1, len(means) + 1))
+    np.atleast_1d(axes)[0].set_ylabel(label)
+    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    return fig
+
+
+def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
+    """A panel a measure, a line a method: mean and 95 % interval over seeds, and a line at 0."""
+    names = list(next(iter(panels.values())))
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 0.45 * len(names) + 1.2), sharey=True)
+    for ax, (title, means) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        ax.axvline(0, color=plots.INK, linewidth=0.8)
+        _dots(ax, means)
+        ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
+    first = np.atleast_1d(axes)[0]
+    first.set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
+    return fig
+
+
+def _dots(ax: Axes, means: Mapping[str, Mean]) -> None:
+    for k, (name, (value, low, high)) in enumerate(means.items()):
+        color = _color(name) if name in LABELS else plots.INK
+        ax.errorbar(value, k, xerr=[[value - low], [high - value]], color=color, marker="o", ms=6, capsize=3)
+
+
+def parts(
+    shares: Mapping[str, Sequence[Mean]], colors: Sequence[str] = ("rms", "layer"), ylabel: str = ""
+) -> Figure:
+    """Bars in pairs, a pair a layer: the shares of a variance, in percent, log scale, 95 % intervals."""
+    fig, ax = plots.subplots(figsize=(6.4, 3.2))
+    width = 0.8 / len(shares)
+    for k, ((name, means), color) in enumerate(zip(shares.items(), colors, strict=True)):
+        value, low, high = 100 * np.array(means).T
+        x = np.arange(1, len(value) + 1) + width * (k - (len(shares) - 1) / 2)
+        ax.bar(x, value, 0.9 * width, color=plots.COLORS[color], label=name)
+        error = [value - np.maximum(low, 1e-3), high - value]
+        ax.errorbar(x, value, np.maximum(error, 0), color=plots.INK, ls="none", capsize=2, lw=1)
+    ax.set(xlabel="layer", ylabel=ylabel, yscale="log", xticks=range(1, len(value) + 1))
+    ax.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
+    ax.minorticks_off()
+    ax.legend(loc="upper right", ncols=2)
+    return fig
+
+
+def flat(means: Any, *names: str) -> list[dict[str, Any]]:
+    """A figure's rows: nested mappings of means, the keys of each level under its name; lists go by layer.
+
+    >>> flat({"a": {"b": [(1.0, 0.5, 1.5)]}}, "norm", "kind")
+    [{'norm': 'a', 'kind': 'b', 'layer': 1, 'mean': 1.0, 'low': 0.5, 'high': 1.5}]
+    """
+    return list(_rows(means, names))
+
+
+def _rows(means: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    if isinstance(means, Mapping):
+        for key, inner in means.items():
+            yield from ({names[0]: key} | row for row in _rows(inner, names[1:]))
+    elif isinstance(means, list):
+        for layer, mean in enumerate(means, 1):
+            yield from ({"layer": layer} | row for row in _rows(mean, names))
+    else:
+        yield dict(zip(("mean", "low", "high"), means, strict=True))
+
+
+def spoken(means: Mapping[str, Any], form: str = ".2f") -> str:
+    """Means in words, for captions: a name and its number, or its numbers by layer.
+
+    >>> spoken({"batch": (0.25, 0.2, 0.3), "layer": [(1.0, 0.9, 1.1), (2.0, 1.8, 2.2)]}, ".1f")
+    'batch norm 0.2, layer norm 1.0 / 2.0'
+    """
+    told = []
+    for name, found in means.items():
+        values = [m[0] for m in found] if isinstance(found, list) else [found[0]]
+        told.append(f"{LABELS.get(name, name)} {' / '.join(format(v, form) for v in values)}")
+    return ", ".join(told)
