@@ -32,11 +32,13 @@ EXPERIMENTS = tuple(section for section in SECTIONS if section.startswith("6."))
 
 
 def section_of(claim: Claim) -> str | None:
-    """The section of the paper, a key of `SECTIONS`, to which a claim belongs; None for a claim of ours.
+    """The section of the paper, a key of `SECTIONS`, that makes a claim; None for a claim of ours.
 
     >>> section_of(Claim("x", "5.2.2", "...", "...", "page", "size", "< 1", "holds"))
     '5.2'
     """
+    if "(ours)" in claim.source or claim.source.startswith("ours"):
+        return None
     inside = [s for s in SECTIONS if claim.section == s or claim.section.startswith(f"{s}.")]
     return max(inside, key=len, default=None)
 

@@ -105,6 +105,25 @@ def test_a_notebook_depends_on_the_lnlib_files_it_reaches_and_no_others(tmp_path
     assert {"lnlib/explore/axis_flip.py", "lnlib/explore/axis_flip.js"} <= figure
 
 
+def test_a_notebook_depends_on_the_stored_rows_it_names_but_not_on_its_own(tmp_path, monkeypatch):
+    from digest import notebook_key, stored
+
+    monkeypatch.setattr("digest.BOOK", tmp_path)
+    (tmp_path / "claims.toml").write_text("claim = []")
+    for name in ("other", "toy"):
+        (tmp_path / f"{name}.csv").write_text("value\n1\n")
+    path = toy(tmp_path, "1")
+    notebook = read(path)
+    notebook.metadata["lnlib"] = {"stored": ["*.csv"]}
+    nbformat.write(notebook, path)
+    assert stored(notebook, "toy") == [tmp_path / "other.csv"]
+    before = notebook_key(path, "smoke")
+    (tmp_path / "toy.csv").write_text("value\n2\n")
+    assert notebook_key(path, "smoke") == before, "what a page records must not run it anew"
+    (tmp_path / "other.csv").write_text("value\n2\n")
+    assert notebook_key(path, "smoke") != before
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_is_committed_without_outputs_and_with_unique_cell_ids(path):
     notebook = read(path)

@@ -1,4 +1,4 @@
-"""The conclusion's pictures: every claim as a mark in the row of its section, and how close verdicts were."""
+"""The conclusion's picture: every claim as a mark in the row of its section."""
 
 from collections.abc import Container, Mapping, Sequence
 
@@ -8,9 +8,9 @@ from matplotlib.lines import Line2D
 from lnlib import plots
 from lnlib.results import VERDICTS
 
-__all__ = ["margins", "verdicts"]
+__all__ = ["verdicts"]
 
-# Verdicts are told apart by color and by shape; a filled mark is mathematics, an empty one an experiment.
+# Verdicts are told apart by color and by shape; a filled mark is exact, an empty one measured.
 MARKS = dict(
     zip(
         VERDICTS,
@@ -25,14 +25,14 @@ MARKS = dict(
         strict=True,
     )
 )
-ACROSS = 24  # marks in a line; a section with more takes several
-SIZE = 6.5
+ACROSS = 32  # marks in a line; a section with more takes several
+SIZE = 6.0
 
 
 def verdicts(
     sections: Mapping[str, Sequence[tuple[str, bool]]], unrun: Container[str] = frozenset()
 ) -> Figure:
-    """A row a section, a mark a claim: verdict and whether it is mathematics; in the order of `VERDICTS`.
+    """A row a section, a mark a claim: verdict and whether it is exact; in the order of `VERDICTS`.
 
     Sections in `unrun` say that their experiment has not been run.
     """
@@ -68,23 +68,4 @@ def _legend(used: Container[str]) -> list[Line2D]:
 
     kinds = [mark(color, shape, color, name) for name, (color, shape) in MARKS.items() if name in used]
     ink = plots.INK
-    return [*kinds, mark(ink, "o", ink, "filled: mathematics"), mark(ink, "o", "none", "empty: experiment")]
-
-
-def margins(names: Sequence[str], values: Sequence[float], verdict: Sequence[str]) -> Figure:
-    """How far measurements are from their bounds, in half widths of their intervals, closest on top."""
-    fig, ax = plots.subplots(figsize=(6.6, 0.9 + 0.24 * len(names)))
-    for row, (value, name) in enumerate(zip(values, verdict, strict=True)):
-        color, shape = MARKS[name]
-        ax.hlines(row, 0, value, color=color, lw=1.4)
-        ax.plot(value, row, shape, ms=SIZE, mec=color, mfc="none", mew=1.4)
-    ax.axvline(1, color=plots.INK, lw=1, ls=":")
-    ax.annotate("undecided", (1, -0.9), (-4, 0), textcoords="offset points", ha="right", va="center")
-    ax.annotate("decided", (1, -0.9), (4, 0), textcoords="offset points", va="center")
-    ax.set(xlim=(0, None), ylim=(len(names) - 0.4, -1.5))
-    ax.set_xlabel("distance from the bound, in half widths of the interval")
-    ax.set_yticks(range(len(names)), list(names))
-    ax.tick_params(axis="y", length=0)
-    ax.grid(visible=False, axis="y")
-    fig.legend(handles=_legend(set(verdict))[:-2], loc="outside upper left", ncols=3, handletextpad=0.2)
-    return fig
+    return [*kinds, mark(ink, "o", ink, "filled: exact"), mark(ink, "o", "none", "empty: measured")]

@@ -1,0 +1,34 @@
+"""The conclusion's drawing has a mark for every claim."""
+
+import matplotlib.colors as colors
+
+from lnlib import plots
+from lnlib.drawings.conclusion import ACROSS, MARKS, verdicts
+from lnlib.results import VERDICTS
+
+
+def test_every_claim_is_a_mark_in_the_row_of_its_section_in_the_order_of_verdicts() -> None:
+    claims = [("misprint", False), ("holds", True), ("holds", False)]
+    fig = verdicts({"first": claims, "second": [], "third": [("not reproduced", True)]}, {"second"})
+    ax = fig.axes[0]
+    marks = [(line.get_xdata()[0], line.get_ydata()[0], line.get_marker()) for line in ax.lines]
+    assert marks == [(0, 0, "o"), (1, 0, "o"), (2, 0, "D"), (0, 2, "X")]
+    filled = [line.get_markerfacecolor() != "none" for line in ax.lines]
+    assert filled == [True, False, False, True], "an exact claim is filled"
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["first", "second", "third"]
+    assert [(note.get_text(), note.xy[1]) for note in ax.texts] == [("experiment not run", 1)]
+    assert "not reproduced" in [text.get_text() for text in fig.legends[0].get_texts()]
+    assert plots._svg(fig, "verdicts")
+
+
+def test_a_long_section_takes_several_lines_and_pushes_the_next_one_down() -> None:
+    fig = verdicts({"long": [("holds", True)] * (ACROSS + 1), "next": [("holds", True)]})
+    lines = fig.axes[0].lines
+    assert [line.get_ydata()[0] for line in lines] == [0] * ACROSS + [1, 2]
+    assert lines[ACROSS].get_xdata()[0] == 0
+
+
+def test_verdicts_differ_in_shape_and_in_color() -> None:
+    assert list(MARKS) == list(VERDICTS)
+    assert len({shape for _, shape in MARKS.values()}) == len(VERDICTS)
+    assert len({colors.to_hex(color) for color, _ in MARKS.values()}) == len(VERDICTS)
