@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 from lnlib import plots
 from lnlib.experiments.curves import Mean
 
-__all__ = ["LABELS", "confidence", "first_epoch", "learning", "settings", "speed"]
+__all__ = ["LABELS", "confidence", "first_epoch", "learning", "listed", "settings", "speed"]
 
 LABELS = {
     "none": "no norm",
@@ -26,6 +26,15 @@ Curve = Mapping[str, Sequence[float]]  # mean, low, high, and where: passes or u
 PERCENT = [1, 2, 3, 5, 10, 20, 50, 100]
 
 
+def listed(values: Mapping[str, float], form: str) -> str:
+    """Numbers of several norms in words.
+
+    >>> listed({"none": 1.25, "batch": 2.0}, ".1f")
+    'no norm 1.2, batch norm 2.0'
+    """
+    return ", ".join(f"{LABELS[norm]} {value:{form}}" for norm, value in values.items())
+
+
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
     """Training loss above, test error below, against passes through the data: a column a batch size.
 
@@ -38,6 +47,8 @@ def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
             for norm, curve in columns[key].items():
                 _band(ax, norm, curve, "passes")
             ax.set(yscale="log", xlim=(0, None))
+            drawn = [curve["mean"] for by_column in panels.values() for curve in by_column[key].values()]
+            _around(np.concatenate(drawn), ax)
         above.set(title=f"batch of {batch_size}")
         below.set(xlabel="passes through the data")
         _in_percent(below)
@@ -53,8 +64,10 @@ def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Seque
     ax.fill_between(*floor, 1e-3, color=plots.COLORS["none"], alpha=0.25, linewidth=0)
     for norm, curve in curves.items():
         _band(ax, norm, curve, "update")
-    ax.set(xlabel="updates", ylabel="training NLL (nats)", yscale="log", ylim=(0.06, 2))
-    ax.set_yticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+    highest = max(max(curve["mean"]) for curve in curves.values())
+    ax.set(xlabel="updates", ylabel="training NLL (nats)", yscale="log", ylim=(0.06, 1.3 * highest))
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2) if tick < 1.3 * highest]
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.yaxis.set_minor_locator(NullLocator())
     place = int(0.3 * len(floor[0]))
     ax.annotate("out of reach of normalized logits", (floor[0][place], 0.07))
@@ -103,12 +116,13 @@ def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure
                 capsize=3, label=LABELS[norm],
             )  # fmt: skip
         values = sorted({value for by_value in norms.values() for value in by_value})
-        ax.set(xlabel=title, xscale="log", yscale="log")
+        ax.set(xlabel=title, xscale="log", yscale="log", xlim=(values[0] / 1.5, 1.5 * values[-1]))
         ax.set_xticks(values, [f"{value:g}" for value in values])
         ax.xaxis.set_minor_locator(NullLocator())
-        _in_percent(ax)
+    _around([m.value for norms in panels.values() for v in norms.values() for m in v.values()], axes[0, 0])
+    _in_percent(axes[0, 0])
     axes[0, 0].set_ylabel("test error (%)")
-    axes[0, -1].legend(loc="upper left")
+    axes[0, 0].legend(loc="upper right")
     return fig
 
 
@@ -121,7 +135,8 @@ def confidence(sure: Mapping[str, Curve], nll: Mapping[str, Curve]) -> Figure:
         ax.set(xlabel="passes through the data", xlim=(0, None))
     left.axhline(0, color=plots.INK, linewidth=0.8)
     left.set(ylabel="confidence less accuracy (points)")
-    right.set(ylabel="test NLL (nats)", ylim=(0, None))
+    highest = max(max(curve["mean"]) for curve in nll.values())
+    right.set(ylabel="test NLL (nats)", ylim=(0, 1.2 * highest))
     right.legend(loc="upper right")
     return fig
 
@@ -135,6 +150,11 @@ def _band(ax: Axes, norm: str, curve: Curve, where: str) -> None:
     ax.fill_between(curve[where], curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
 
 
+def _around(means: Sequence[float] | np.ndarray, ax: Axes) -> None:
+    """Show the means, on a log axis; few seeds have intervals that would leave no room for them."""
+    ax.set_ylim(np.nanmin(means) / 1.5, 1.5 * np.nanmax(means))
+
+
 def _with_ends(means: Sequence[Mean]) -> tuple[np.ndarray, np.ndarray]:
     """Values, and how far below and above them their intervals reach; NaN where there is none."""
     found = np.array([m[:3] for m in means], dtype=float).reshape(-1, 3)
@@ -142,5 +162,7 @@ def _with_ends(means: Sequence[Mean]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _in_percent(ax: Axes) -> None:
-    ax.set_yticks(PERCENT, [str(tick) for tick in PERCENT])
+    low, high = ax.get_ylim()
+    ticks = [tick for tick in PERCENT if low < tick < high]
+    ax.set_yticks(ticks, [str(tick) for tick in ticks])
     ax.yaxis.set_minor_locator(NullLocator())

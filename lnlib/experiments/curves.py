@@ -21,6 +21,8 @@ __all__ = [
     "Mean",
     "band",
     "each",
+    "flat",
+    "late",
     "late_error",
     "mean_of",
     "near",
@@ -80,14 +82,17 @@ def seeds_of(
 ) -> Float[np.ndarray, "seeds times"]:
     """One column of the rows of a method: a line a seed, a column a measurement, the first before training.
 
-    `also` as in `runs_of`; runs are of equal length. Raises ValueError if there is none.
+    `also` as in `runs_of`. A run that ended before the longest is left out. Raises ValueError if there is
+    none.
     """
     runs = runs_of(rows, norm, batch_size, **also)
     if not runs:
         wanted = {"norm": norm, "batch_size": batch_size, **also}
         known = sorted({tuple(r.get(k, 0) for k in wanted) for r in rows})
         raise ValueError(f"no run with {wanted}; there are {known}")
-    return np.array([[row[key] for row in run] for run in runs.values()], dtype=float)
+    longest = max(map(len, runs.values()))
+    whole = [run for run in runs.values() if len(run) == longest]
+    return np.array([[row[key] for row in run] for run in whole], dtype=float)
 
 
 def each(
@@ -152,6 +157,18 @@ def band(
     return {"update": updates, "mean": mean, "low": low, "high": high}
 
 
+def flat(nested: Mapping[Any, Any], *names: str) -> list[Row]:
+    """Curves in dictionaries as rows: a name for each level above the curves.
+
+    >>> flat({"layer": {"update": [1, 2], "mean": [0.5, 0.4]}}, "norm")[1]
+    {'norm': 'layer', 'update': 2, 'mean': 0.4}
+    """
+    if not names:
+        return [dict(zip(nested, values, strict=True)) for values in zip(*nested.values(), strict=True)]
+    first, *rest = names
+    return [{first: key} | row for key, inner in nested.items() for row in flat(inner, *rest)]
+
+
 def late_error(rows: Sequence[Row], norm: str, batch_size: int) -> Float[np.ndarray, " seeds"]:
     """Geometric mean of the test error over the second half of training, for each seed.
 
@@ -179,13 +196,18 @@ def updates_to(goal: float, errors: Sequence[float], updates: Sequence[float]) -
 
 
 def near(cases: float, key: str, factor: float = 1.0) -> Callable[[list[Row]], float]:
-    """For `each`: a column of the row nearest to so many cases seen, times a factor."""
+    """For `each`: a column of the row nearest to so many cases seen (infinite: the last), times a factor."""
 
     def measure(run: list[Row]) -> float:
-        row = min(run, key=lambda row: abs(row["cases_seen"] - cases))
+        row = run[-1] if cases == math.inf else min(run, key=lambda r: abs(r["cases_seen"] - cases))
         return factor * float(row[key])
 
     return measure
+
+
+def late(key: str, rows: int = 10) -> Callable[[list[Row]], float]:
+    """For `each`: the geometric mean of a column over the last so many rows."""
+    return lambda run: math.exp(math.fsum(math.log(row[key]) for row in run[-rows:]) / rows)
 
 
 def reached(goal: float, key: str = "train_loss") -> Callable[[list[Row]], float]:

@@ -71,7 +71,7 @@ def test_stored_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) 
 def test_numbers_of_runs_are_compared_between_runs_of_one_seed() -> None:
     rows = [{**row, "cases_seen": 4 * 10 * (k % 5)} for k, row in enumerate(ROWS)]
     rows += [{**row, "norm": "batch"} for row in rows if row["seed"] == 1]
-    last = curves.near(1e9, "test_error")
+    last = curves.near(float("inf"), "test_error")
     both, one = curves.each(rows, last, "layer", 4), curves.each(rows, last, "batch", 4)
     assert both == {0: 0.1, 1: 0.1}
     assert curves.over(one, both) == {1: 1.0}

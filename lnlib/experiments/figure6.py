@@ -1,0 +1,115 @@
+"""Figure 6 from the stored runs of `permutation_mnist`: curves, comparisons seed by seed, and tables.
+
+Whatever has not been run yet is left out of curves and tables, and is NaN in a comparison.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lnlib.experiments import curves
+from lnlib.experiments.curves import Mean
+from lnlib.results import Table
+from lnlib.training import Row
+
+__all__ = ["CASES", "RATE", "Runs", "calibration_gap", "cell", "fewest_mistakes"]
+
+CASES = 55_000  # of training
+RATE = 1e-3  # of Adam, where none is named
+Measure = Callable[[list[Row]], float]
+
+
+def calibration_gap(run: list[Row]) -> float:
+    """For `curves.each`: how much surer than right a network is at the end, in points."""
+    return 100 * float(run[-1]["test_confidence"] - 1 + run[-1]["test_error"])
+
+
+def fewest_mistakes(run: list[Row]) -> float:
+    """For `curves.each`: test error in per cent when the validation cases have the fewest, first time."""
+    return 100 * float(min(run[1:], key=lambda row: row["valid_error"])["test_error"])
+
+
+def cell(mean: Mean, form: str = ".3g") -> str:
+    """A mean with its interval for a table.
+
+    >>> cell(Mean(2.0, 1.5, 2.5, 5))
+    '2 [1.5, 2.5]'
+    """
+    if mean.low is None or mean.high is None:
+        return "-"
+    return f"{mean.value:{form}} [{mean.low:{form}}, {mean.high:{form}}]"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The rows of many runs and how they came about."""
+
+    rows: list[Row]
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def stored(cls, folder: Path | None = None) -> "Runs":
+        """The runs at paper scale, as `curves.stored` reads them; with `overconfidence`, in points."""
+        rows, facts = curves.stored("permutation_mnist", folder=folder)
+        for row in rows:
+            row["overconfidence"] = calibration_gap([row])
+        return cls(rows, facts)
+
+    def provenance(self) -> str:
+        """Commits, versions, machine, date and hours."""
+        made = [{**self.facts, **one} for one in self.facts["runs"]]
+        known = {
+            key: sorted({str(one.get(key)) for one in made}) for key in ("commit", "torch", "cpu", "date")
+        }
+        listed = "; ".join(f"{key} {', '.join(values)}" for key, values in known.items())
+        return f"{len(made)} runs, {self.facts['seconds'] / 3600:.1f} hours; {listed}"
+
+    def studies(self) -> Table:
+        """How many seeds of which norm there are, a line a setting."""
+        found: dict[tuple[float, ...], dict[str, set[int]]] = {}
+        for r in self.rows:
+            seeds = found.setdefault((r["batch_size"], r["rate"], r["epochs"]), {})
+            seeds.setdefault(r["norm"], set()).add(r["seed"])
+        lines = [
+            [*(f"{v:g}" for v in setting), "; ".join(f"{norm}: {len(s)}" for norm, s in seeds.items())]
+            for setting, seeds in found.items()
+        ]
+        return Table(["Batch", "Step size", "Passes", "Norms, and how many seeds"], lines)
+
+    def each(self, measure: Measure, norm: str, batch_size: int = 128, **also: Any) -> dict[int, float]:
+        """`curves.each` at the usual step size."""
+        return curves.each(self.rows, measure, norm, batch_size, **{"rate": RATE, **also})
+
+    def ratio(
+        self, measure: Measure, above: str = "batch", below: str = "layer", batch_size: int = 128
+    ) -> Mean:
+        """Two norms compared in each seed: geometric mean of the quotients."""
+        one, other = (self.each(measure, norm, batch_size) for norm in (above, below))
+        return curves.mean_of(curves.over(one, other), geometric=True)
+
+    def curves(
+        self, norms: Iterable[str], batch_size: int, column: str, factor: float = 1.0, **also: Any
+    ) -> dict[str, dict[str, np.ndarray]]:
+        """`curves.band` of the norms that at least two seeds were run with, and its `passes`."""
+        found = {}
+        for norm in norms:
+            runs = curves.runs_of(self.rows, norm, batch_size, rate=RATE)
+            lengths = [len(run) for run in runs.values()]
+            if lengths.count(max(lengths, default=0)) > 1:
+                drawn = curves.band(self.rows, norm, batch_size, column, factor, rate=RATE, **also)
+                found[norm] = drawn | {"passes": drawn["update"] * batch_size / CASES}
+        return found
+
+    def table(
+        self, names: Mapping[str, str], measures: Mapping[str, Measure], batch_size: int = 128, **also: Any
+    ) -> Table:
+        """Means with intervals: a line a norm that was run, a column a measure."""
+        lines = []
+        for norm, name in names.items():
+            means = [curves.mean_of(self.each(m, norm, batch_size, **also)) for m in measures.values()]
+            if any(mean.n > 1 for mean in means):
+                lines.append([name, *map(cell, means)])
+        return Table(["", *measures], lines or [["not run yet", *("-" for _ in measures)]])
