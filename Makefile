@@ -70,6 +70,7 @@ bench: $(READY)
 	$(call timed,benchmarking the normalizations,$(BIN)/python benchmarks/normalize.py)
 	$(call timed,benchmarking the Fisher matrix,$(BIN)/python benchmarks/fisher.py)
 	$(call timed,benchmarking the recurrent networks,$(BIN)/python benchmarks/recurrent.py)
+	$(call timed,benchmarking training,$(BIN)/python benchmarks/training.py)
 
 clean:
 	$(call timed,removing _build and caches,rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis)
