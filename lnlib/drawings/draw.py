@@ -39,23 +39,26 @@ def windows(
     return fig
 
 
-def bounds(panels: Mapping[str, Mapping[str, Curve]], goals: Mapping[str, float]) -> Figure:
-    """The test bound against updates, log scale: a panel a size, a band a norm.
+def bounds(curves: Sequence[tuple[str, Curve]], goal: float) -> Figure:
+    """The test bound against updates.
 
     Args:
-        panels: curves by title and norm; without `low` and `high`, a line for each run in `runs`.
-        goals: by title, the bound that the race is to.
+        curves: a norm and its `update`, `mean`, and `low` and `high` where there is an interval.
+        goal: the bound that the race is to.
     """
-    fig, axes = plots.subplots(1, len(panels), figsize=(3.9 * len(panels), 3.2), squeeze=False)
-    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        for norm, curve in curves.items():
-            color, line = plots.COLORS[norm], plots.LINES[norm]
-            ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
+    fig, ax = plots.subplots(figsize=(6.4, 3.3))
+    drawn: set[str] = set()
+    for norm, curve in curves:
+        color, label = plots.COLORS[norm], None if norm in drawn else LABELS[norm]
+        ax.plot(curve["update"], curve["mean"], color=color, linestyle=plots.LINES[norm], label=label)
+        if "low" in curve:
             ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
-        ax.axhline(goals[title], color=plots.INK, linewidth=0.8)
-        ax.set(title=title, xlabel="updates")
-    axes[0][0].set_ylabel("test bound (nats)")
-    axes[0][0].legend(loc="upper right")
+        drawn.add(norm)
+    ax.axhline(goal, color=plots.INK, linewidth=0.8)
+    start = min(curve["update"][0] for _, curve in curves)
+    ax.annotate("where no norm ends", (start, goal), (0, 4), textcoords="offset points")
+    ax.set(xlabel="updates", ylabel="test bound (nats)")
+    ax.legend(loc="upper right")
     return fig
 
 
@@ -64,7 +67,10 @@ def strip(
 ) -> Figure:
     """Pictures as they form, a row a picture, a column a glimpse, each with its window."""
     rows = pictures.shape[1]
-    fig, axes = plots.subplots(rows, len(steps), figsize=(7.4, 7.4 / len(steps) * rows + 0.3), squeeze=False)
+    width = min(7.4, 1.1 * len(steps))
+    fig, axes = plots.subplots(
+        rows, len(steps), figsize=(width, width / len(steps) * rows + 0.3), squeeze=False
+    )
     for n, t in np.ndindex(rows, len(steps)):
         ax, step = axes[n][t], steps[t]
         _show(ax, pictures[step, n], f"{step + 1}" if n == 0 else "")
@@ -99,4 +105,7 @@ def _show(ax: Axes, picture: Float[np.ndarray, "h w"], title: str) -> None:
 
 def _outline(ax: Axes, place: Float[np.ndarray, " 3"], **line: object) -> None:
     left, top, width = place
-    ax.add_patch(Rectangle((left, top), width, width, fill=False, edgecolor=WINDOW, **line))  # type: ignore[arg-type]
+    inside = ax.get_xlim()[0] <= left and left + width <= ax.get_xlim()[1]
+    shape = Rectangle((left, top), width, width, fill=False, edgecolor=WINDOW, clip_on=not inside, **line)  # type: ignore[arg-type]
+    shape.set_zorder(5)
+    ax.add_patch(shape)

@@ -70,15 +70,18 @@ def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarr
 def tightness(
     task: Drawing, x: Float[Tensor, "N A A"], draws: int, generator: torch.Generator
 ) -> Float[np.ndarray, "N 2"]:
-    r"""For each picture the bound, and the tighter one of all draws together, in nats.
+    r"""For each picture the bound, mean over K draws of the codes, and the tighter one of the same draws.
 
-    $-\frac1K\sum_k\log w_k \ge -\log\frac1K\sum_k w_k$, both over the same K draws, and the expectation of
-    the right-hand side is $-\log p(x)$ or more (Burda, Grosse, Salakhutdinov, 2015).
+    In nats. The tighter one is $-\log\frac1K\sum_k w_k$ of the draws' weights; its expectation is
+    $-\log p(x)$ or more (Burda, Grosse, Salakhutdinov, 2015).
     """
     model = task.model
     assert isinstance(model, Draw)
-    shape = task.glimpses, len(x), task.codes
-    weights = [model.log_weights(x, torch.randn(shape, generator=generator)) for _ in range(draws)]
-    of_all = torch.stack(weights).double()
-    tighter = math.log(draws) - of_all.logsumexp(0)
-    return torch.stack([-of_all.mean(0), tighter], 1).numpy()
+    bound, weights = torch.zeros(len(x), dtype=torch.float64), []
+    for _ in range(draws):
+        noise = torch.randn(task.glimpses, len(x), task.codes, generator=generator)
+        log_loss, divergence = model(x, noise)
+        bound += (log_loss + divergence) / draws
+        weights.append(model.log_weights(x, noise))
+    tighter = math.log(draws) - torch.stack(weights).double().logsumexp(0)
+    return torch.stack([bound, tighter], 1).numpy()

@@ -1,0 +1,73 @@
+"""The strokes: the script's own arithmetic, what the builder refuses, and the figure in a browser."""
+
+import base64
+
+import numpy as np
+import pytest
+from browser import launch
+from explorable import evaluate
+
+from lnlib import explore
+
+
+def test_the_script_finds_the_pixels_that_the_builder_packed():
+    pictures = np.random.default_rng(0).integers(0, 256, (3, 2, 4, 4)) / 255
+    state = explore.strokes(pictures, np.zeros((3, 2, 3))).state
+    ink = list(base64.b64decode(state["ink"]))
+    found = evaluate("strokes", f"Array.from(frame({{shape: [3, 2, 4]}}, Uint8Array.from({ink}), 2, 1))")
+    assert found == np.round(255 * pictures[2, 1]).ravel().tolist()
+
+
+def test_each_glimpse_lasts_as_long_and_the_last_one_stays():
+    found = evaluate("strokes", "[0, 99, 100, 250, 399, 1e6].map((ms) => glimpseAt(ms, 100, 4))")
+    assert found == [0, 0, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("pictures", "windows", "message"),
+    [
+        (
+            np.zeros((2, 3, 4)),
+            np.zeros((2, 3, 3)),
+            r"\(glimpses, pictures, side, side\), got shape \(2, 3, 4\)",
+        ),
+        (np.zeros((2, 3, 4, 5)), np.zeros((2, 3, 3)), "side, side"),
+        (np.zeros((2, 3, 4, 4)), np.zeros((2, 2, 3)), r"need windows \(2, 3, 3\), got \(2, 2, 3\)"),
+        (np.full((2, 3, 4, 4), 1.5), np.zeros((2, 3, 3)), "apply a sigmoid"),
+        (np.full((2, 3, 4, 4), np.nan), np.zeros((2, 3, 3)), "apply a sigmoid"),
+        (np.zeros((2, 3, 4, 4)), np.full((2, 3, 3), np.inf), "must be finite"),
+        (np.zeros((64, 3, 28, 28)), np.zeros((64, 3, 3)), "150,528 pixels are over 150,000"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(pictures, windows, message):
+    with pytest.raises(ValueError, match=message):
+        explore.strokes(pictures, windows)
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_the_largest_figure_stays_under_300_kb():
+    largest = explore.strokes(np.full((16, 8, 28, 28), 0.5), np.zeros((16, 8, 3)))
+    assert len(largest._repr_html_().encode()) < 300_000
+
+
+def test_without_scripts_a_table_says_what_forms():
+    text = explore.strokes()._repr_html_()
+    assert text.count("<tr>") == 4
+    assert "glimpse 6" in text
+
+
+@pytest.mark.browser
+def test_it_plays_once_and_can_be_stopped_and_dragged(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text(explore.strokes().to_html(), encoding="utf-8")
+    with launch() as chromium, chromium.open_page(path.as_uri()) as (page, _, _):
+        slider = page.get_by_role("slider")
+        page.wait_for_function(
+            "document.querySelector('.lnlib-figure').shadowRoot.querySelector('input').value == 6"
+        )
+        page.get_by_role("button", name="Play").click()
+        page.get_by_role("button", name="Pause").click()
+        stopped = slider.input_value()
+        slider.fill("2")
+        assert int(stopped) < 6
+        assert page.get_by_text("2 of 6").is_visible()
