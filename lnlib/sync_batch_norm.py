@@ -66,10 +66,8 @@ class SyncBatchNorm(BatchNorm):
     def convert(cls, model: nn.Module, process_group: dist.ProcessGroup | None = None) -> nn.Module:
         """The model with every batch norm inside synchronized; it keeps its parameters and statistics.
 
-        >>> SyncBatchNorm.convert(torch.nn.Sequential(torch.nn.BatchNorm2d(3)))
-        Sequential(
-          (0): SyncBatchNorm(3, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True)
-        )
+        >>> type(SyncBatchNorm.convert(torch.nn.BatchNorm2d(3))).__name__
+        'SyncBatchNorm'
         """
         if isinstance(model, nn.modules.batchnorm._BatchNorm) and not isinstance(model, cls):
             new = cls(

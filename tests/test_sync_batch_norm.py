@@ -23,7 +23,7 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[Processes]:
-    with Processes(3, seconds=60) as processes:
+    with Processes(3, seconds=120) as processes:
         yield processes
 
 

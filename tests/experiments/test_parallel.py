@@ -35,7 +35,7 @@ def hang(group: Group) -> None:
 
 
 def test_every_process_answers_and_the_same_ones_answer_again() -> None:
-    with Processes(2, seconds=60) as processes:
+    with Processes(2, seconds=120) as processes:
         first = processes.call(facts, 3, step=2)
         again = processes.call(facts, 10)
     assert [total for _, total, _ in first] == [8, 8]
@@ -58,7 +58,7 @@ def test_a_process_that_fails_ends_all_at_once_and_says_why(function, message) -
 
 
 def test_a_call_that_takes_too_long_is_ended() -> None:
-    processes = Processes(2, seconds=20)
+    processes = Processes(2, seconds=60)
     processes.seconds = 1.0
     with pytest.raises(ProcessFailed, match=r"Processes \[0, 1\] did not answer in 1 seconds"):
         processes.call(hang)
@@ -69,7 +69,7 @@ def test_two_groups_live_side_by_side_and_end_when_closed_or_when_nobody_holds_t
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    one, other = Processes(1, seconds=60), Processes(1, seconds=60)
+    one, other = Processes(1, seconds=120), Processes(1, seconds=60)
     assert one.call(getattr, "world") == other.call(getattr, "world") == [1]
     assert len(list(tmp_path.iterdir())) == len(multiprocessing.active_children()) == 2
     one.close()
