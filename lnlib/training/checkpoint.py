@@ -10,7 +10,7 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 
@@ -70,7 +70,7 @@ class RunFolder:
             raise CheckpointError(_difference(self.path, found, self.job))
         write_whole(known, (json.dumps(self.job, indent=1) + "\n").encode())
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "RunFolder":
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -147,7 +147,7 @@ class RunFolder:
             if told not in (None, _digest(found)):
                 raise ValueError(f"its SHA-256 is {_digest(found)}, and was {told}")
             return {key: found[key] for key in ("rows", "facts", "failed")}
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckpointError(f"{file} is damaged: {error}.") from error
 
     def outcome(self) -> dict[str, Any] | None:

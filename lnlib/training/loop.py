@@ -104,15 +104,8 @@ class _Loop:
         else:
             self._resume(state)
         self.model.train()
-        bar = tqdm(
-            total=self.task.updates,
-            initial=self.update,
-            unit="update",
-            desc=title or None,
-            position=bar_position(),
-            leave=False,
-            disable=not show,
-        )
+        place = {"position": bar_position(), "leave": False, "disable": not show}
+        bar = tqdm(desc=title or None, total=self.task.updates, initial=self.update, unit="update", **place)
         alone = self.group.world == 1
         with bar, postponed(self.folder is not None and alone) as asked:
             self.start = saved = time.perf_counter()
@@ -216,10 +209,8 @@ class _Loop:
     def _resume(self, state: Mapping[str, Any]) -> None:
         """Stand where the run stood."""
         try:
-            self.update, self.cases_seen, self.seconds = (
-                state[k] for k in ("update", "cases_seen", "seconds")
-            )
-            self.last_finite = state["last_finite"]
+            for name in ("update", "cases_seen", "seconds", "last_finite"):
+                setattr(self, name, state[name])
             self.losses = list(state["losses"].to(self.machine.device))
             self.done = Run(list(state["rows"]), state["best"], wall_seconds=state.get("wall_seconds", 0.0))
             self.task.model.load_state_dict(state["model"])

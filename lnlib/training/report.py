@@ -20,7 +20,7 @@ def differing(jobs: Sequence[Job]) -> list[str]:
     >>> differing([{"norm": "layer", "rate": 0.1, "seed": 0}, {"norm": "batch", "rate": 0.1, "seed": 0}])
     ['norm']
     """
-    return [key for key in (jobs[0] if jobs else {}) if len({str(job[key]) for job in jobs}) > 1]
+    return [key for key in (jobs[0] if jobs else {}) if len({str(job.get(key)) for job in jobs}) > 1]
 
 
 def title(job: Job, names: Sequence[str]) -> str:

@@ -113,7 +113,7 @@ def run(
     """
     chosen = jobs_of(experiment, scale, seed) if jobs is None else list(jobs)
     bar = wanted(progress)
-    names = differing(chosen if len(chosen) > 1 else experiment.jobs(scale, seed))
+    names = differing([*experiment.jobs(scale, seed), *chosen])
     plan = Plan(
         experiment, scale, machine or Machine(), folder, every_seconds, bar, verbose and not bar, names
     )

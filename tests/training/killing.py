@@ -1,0 +1,57 @@
+"""A program that runs the small experiment in a folder, and kills it at random instants until it is done.
+
+It prints how many sessions were killed, and from how many different updates sessions went on.
+"""
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+from small import JOB, Small
+
+from lnlib.training import Machine, RunFolder, train
+
+
+def session(path: Path) -> None:
+    """What a process does that is started anew: a checkpoint after each update."""
+    with RunFolder(path, JOB) as folder:
+        run = train(Small(Machine(), **JOB), folder=folder, every_seconds=0, progress=False)
+        folder.write_outcome({"rows": run.rows, "facts": {}, "failed": ""})
+
+
+def newest(path: Path) -> int:
+    """The update of the newest checkpoint."""
+    return max((int(file.stem) for file in path.glob("*.checkpoint")), default=0)
+
+
+def main(path: Path, seed: int) -> None:
+    torch.set_num_threads(1)
+    session(path.with_name("warm"))  # what is imported late need not be so in each child
+    draw = random.Random(seed)
+    killed, before = 0, set()
+    while not (path / "outcome.json").is_file():
+        child = os.fork()
+        if child == 0:
+            try:
+                session(path)
+            except KeyboardInterrupt:
+                os._exit(1)
+            os._exit(0)
+        # at a random instant of one of the next few updates, whatever the machine's pace
+        before.add(newest(path))
+        goal = newest(path) + draw.randint(0, 5)
+        while newest(path) < goal and not (path / "outcome.json").is_file():
+            time.sleep(0.001)
+        time.sleep(draw.uniform(0.0, 0.01))
+        os.kill(child, draw.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM]))
+        _, status = os.waitpid(child, 0)
+        killed += os.waitstatus_to_exitcode(status) != 0
+    print(killed, len(before))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,88 @@
+"""What `python -m lnlib run` refuses, and what it says while it runs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from small import EXPERIMENT, Command, jobs
+
+from lnlib.__main__ import main as lnlib
+from lnlib.experiments.registry import EXPERIMENTS, find
+from lnlib.training.report import LogLine
+from lnlib.training.runs import jobs_of, run
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--only", "norm=group"], "--only 'norm=group' is met by no run"),
+        (["--only", "size=3"], "KEY one of ['norm', 'dropout', 'seed']"),
+        (["--only", "norm"], "write KEY=VALUE"),
+        (["--only", "norm=layer", "--only", "dropout=0.3"], "No run has all of"),
+        (["--job", "6"], "--job is 6, and there are 6 runs, from 0"),
+        (["--resume", "--restart"], "give one"),
+        (["--device", "abacus"], "--device abacus"),
+        (["--dtype", "float64", "--autocast", "bfloat16"], "--autocast computes in fewer bits"),
+        (["--threads", "0"], "count from 1"),
+    ],
+)
+def test_what_there_is_not_is_refused_with_what_there_is(
+    small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert small("--out", tmp_path, *options) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_experiment_or_scale_is_refused_with_what_there_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert lnlib(["run", "9.9"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no experiment '9.9'; there are" in said
+    assert "6.6 (permutation_mnist)" in said
+    with pytest.raises(SystemExit) as stopped:
+        lnlib(["run", "6.6", "--scale", "huge"])
+    assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize("section", EXPERIMENTS)
+@pytest.mark.parametrize("scale", ["smoke", "book", "paper"])
+def test_every_experiment_has_sound_jobs_at_every_scale(section: str, scale: str) -> None:
+    experiment = find(section)
+    assert experiment.section == section
+    assert find(experiment.name) is experiment
+    found = jobs_of(experiment, scale, 3)
+    assert min(job["seed"] for job in found) == 3
+    assert all("norm" in job for job in found)
+
+
+def test_jobs_that_cannot_be_told_apart_are_refused() -> None:
+    with pytest.raises(ValueError, match="must have equal settings, one of them 'seed'"):
+        jobs_of(replace(EXPERIMENT, jobs=lambda scale, seed: [{"norm": "layer"}]), "smoke")
+    twice = [{"norm": "a b", "seed": 0}, {"norm": "a-b", "seed": 0}]
+    with pytest.raises(ValueError, match="would share the folder norm-a-b_seed-0"):
+        jobs_of(replace(EXPERIMENT, jobs=lambda scale, seed: twice), "smoke")
+
+
+def test_the_log_tells_the_pace_since_the_row_before(capsys: pytest.CaptureFixture[str]) -> None:
+    line = LogLine("seed=0", 100, "valid_nll")
+    row = {"update": 0, "cases_seen": 0, "seconds": 0.0, "train_loss": None, "valid_nll": 2.0}
+    line(row)
+    line(row | {"update": 10, "cases_seen": 80, "seconds": 0.5, "train_loss": 1.0})
+    line(row | {"update": 20, "cases_seen": 160, "seconds": 2.5, "train_loss": 0.5})
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first == "seed=0: update 0/100, valid_nll 2"
+    assert "update 10/100, 160 examples/s" in second
+    assert "40 examples/s" in third
+    assert third.endswith("left, train_loss 0.5, valid_nll 2")
+
+
+def test_a_run_in_a_terminal_shows_bars_in_place_of_lines(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = jobs("smoke", 0)[:1]
+    run(EXPERIMENT, "smoke", jobs=found, processes=1, progress=True, verbose=True)
+    err = capfd.readouterr().err
+    assert "update/s" in err
+    assert "examples/s" not in err
