@@ -131,8 +131,8 @@ class Drawing(Task):
         """The two terms for each case."""
         (pixels,) = cases
         epsilon = torch.randn(self.glimpses, len(pixels), self.codes, generator=noise)
-        where = {"device": self.machine.device, "dtype": self.machine.dtype}
-        terms: tuple[Tensor, Tensor] = model(pixels.to(**where), epsilon.to(**where))
+        device, dtype = self.machine.device, self.machine.dtype
+        terms: tuple[Tensor, Tensor] = model(pixels.to(device, dtype), epsilon.to(device, dtype))
         return terms
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:

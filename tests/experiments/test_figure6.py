@@ -59,6 +59,20 @@ def test_norms_are_compared_in_the_seeds_of_both(runs: Runs) -> None:
     assert runs.each(first, "batch", rate=0.1) == {}
 
 
+def test_speeds_are_by_column_norm_and_goal(runs: Runs) -> None:
+    found = runs.speed({"train_loss": (0.15,), "test_error": (0.05,)}, ("batch", "none"))
+    batch, layer = runs.each(curves.reached(0.15), "batch"), runs.each(curves.reached(0.15), "layer")
+    quotients = [batch[s] / layer[s] for s in (0, 1)]
+    assert found["train_loss"]["batch"][0.15].value == pytest.approx((quotients[0] * quotients[1]) ** 0.5)
+    assert np.isnan(found["test_error"]["none"][0.05].value)
+    assert list(curves.flat(found, "column", "norm", "goal")[0])[:4] == ["column", "norm", "goal", "value"]
+
+
+def test_step_sizes_are_those_that_were_run(runs: Runs) -> None:
+    found = runs.by_rate(curves.near(0, "test_error"), ("batch",))
+    assert found["batch"][1e-3].value == pytest.approx(0.45)
+
+
 def test_tables_leave_out_who_was_not_run(runs: Runs) -> None:
     measures = {"first": curves.near(55_000, "train_loss")}
     shown = runs.table({"batch": "batch norm", "rms": "RMS norm"}, measures)
