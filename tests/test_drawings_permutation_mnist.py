@@ -43,14 +43,16 @@ def test_the_first_epoch_shades_what_normalized_logits_cannot_reach() -> None:
 
 
 def test_speed_has_an_error_bar_a_goal_and_easy_goals_first() -> None:
-    means = [Mean(2.0, 1.5, 2.5, 5), Mean(0.5, 0.4, 0.6, 5)]
-    fig = drawings.speed({"one": ((0.1, 0.01), means), "two": ((3.0, 2.0), [means[0], MISSING])})
+    means = {0.1: Mean(2.0, 1.5, 2.5, 5), 0.01: Mean(0.5, 0.4, 0.6, 5)}
+    two = {"batch": means | {0.01: MISSING}, "batch, hidden only": dict.fromkeys(means, MISSING)}
+    fig = drawings.speed({"one": {"batch": means}, "two": two})
     left, right = fig.axes
     assert left.get_xlim()[0] > left.get_xlim()[1]
     values, _, (bars,) = left.containers[0]
     np.testing.assert_allclose(values.get_ydata(), [2, 0.5])
     np.testing.assert_allclose([s[:, 1] for s in bars.get_segments()], [[1.5, 2.5], [0.4, 0.6]])
-    assert np.isnan(right.containers[0][0].get_ydata()[1])
+    (only,) = right.containers  # nothing is drawn of what was not run
+    assert np.isnan(only[0].get_ydata()[1])
     assert plots._svg(fig, "speed")
 
 

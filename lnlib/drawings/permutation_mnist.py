@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 from lnlib import plots
 from lnlib.experiments.curves import Mean
 
-__all__ = ["LABELS", "confidence", "first_epoch", "learning", "listed", "settings", "speed"]
+__all__ = ["LABELS", "by_setting", "confidence", "first_epoch", "learning", "listed", "settings", "speed"]
 
 LABELS = {
     "none": "no norm",
@@ -33,6 +33,15 @@ def listed(values: Mapping[str, float], form: str) -> str:
     'no norm 1.2, batch norm 2.0'
     """
     return ", ".join(f"{LABELS[norm]} {value:{form}}" for norm, value in values.items())
+
+
+def by_setting(means: Mapping[float, Mean], form: str = ".2f") -> str:
+    """Means of one norm in words; those that are missing are left out.
+
+    >>> by_setting({0.1: Mean(2.0, 1.5, 2.5, 5), 0.01: Mean(float("nan"), None, None, 1)})
+    '2.00 at 0.1'
+    """
+    return ", ".join(f"{mean.value:{form}} at {setting:g}" for setting, mean in means.items() if mean.n > 1)
 
 
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
@@ -75,16 +84,16 @@ def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Seque
     return fig
 
 
-def speed(panels: Mapping[str, tuple[Sequence[float], Sequence[Mean]]]) -> Figure:
-    """Batch norm's updates to each goal for one of layer norm's; at 1 they tie. A panel a kind of goal."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.2), squeeze=False, sharey=True)
-    for ax, (title, (goals, means)) in zip(axes[0], panels.items(), strict=True):
+def speed(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
+    """Updates to each goal for one of layer norm's, a line a norm; at 1 they tie. A panel a kind of goal."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), squeeze=False, sharey=True)
+    for ax, (title, norms) in zip(axes[0], panels.items(), strict=True):
         ax.axhline(1, color=plots.INK, linewidth=0.8)
-        values = np.array([(m.value, m.low or np.nan, m.high or np.nan) for m in means], dtype=float).reshape(
-            -1, 3
-        )
-        errors = np.abs(values[:, 1:] - values[:, :1]).T
-        ax.errorbar(goals, values[:, 0], errors, color=plots.INK, marker="o", markersize=4, capsize=3)
+        goals = list(next(iter(norms.values())))
+        for norm, means in norms.items():
+            values, errors = _with_ends(list(means.values()))
+            if np.isfinite(values).any():
+                ax.errorbar(goals, values, errors, marker="o", markersize=4, capsize=3, **_look(norm))
         ax.set(xlabel=title, xscale="log", yscale="log")
         ax.set_xticks(goals, [f"{goal:g}" for goal in goals])
         ax.invert_xaxis()
@@ -93,9 +102,10 @@ def speed(panels: Mapping[str, tuple[Sequence[float], Sequence[Mean]]]) -> Figur
     ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10]
     axes[0, 0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes[0, 0].set_ylim(0.08, 5)
-    axes[0, 0].set_ylabel("batch norm's updates\nfor one of layer norm's")
+    axes[0, 0].set_ylabel("updates for one of layer norm's")
     axes[0, 0].annotate("layer norm is first", (0.04, 0.95), xycoords="axes fraction", va="top")
     axes[0, 0].annotate("batch norm is first", (0.04, 0.05), xycoords="axes fraction", va="bottom")
+    axes[0, -1].legend(loc="upper right")
     return fig
 
 
@@ -142,12 +152,17 @@ def confidence(sure: Mapping[str, Curve], nll: Mapping[str, Curve]) -> Figure:
 
 
 def _band(ax: Axes, norm: str, curve: Curve, where: str) -> None:
-    base = norm.split(",")[0]
-    look: dict[str, Any] = {"color": plots.COLORS[base], "linestyle": plots.LINES[base]}
-    if base != norm:
-        look |= {"linestyle": (0, (1, 1)), "linewidth": 2.4}
-    ax.plot(curve[where], curve["mean"], label=LABELS[norm], **look)
+    look = _look(norm)
+    ax.plot(curve[where], curve["mean"], **look)
     ax.fill_between(curve[where], curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
+
+
+def _look(norm: str) -> dict[str, Any]:
+    """Color and line of a norm; one that exchanges the logits is dotted, in its family's color."""
+    base = norm.split(",")[0]
+    line = plots.LINES[base] if base == norm else (0, (1, 1))
+    width = 1.8 if base == norm else 2.4
+    return {"color": plots.COLORS[base], "linestyle": line, "linewidth": width, "label": LABELS[norm]}
 
 
 def _around(means: Sequence[float] | np.ndarray, ax: Axes) -> None:

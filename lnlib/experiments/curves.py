@@ -157,14 +157,17 @@ def band(
     return {"update": updates, "mean": mean, "low": low, "high": high}
 
 
-def flat(nested: Mapping[Any, Any], *names: str) -> list[Row]:
-    """Curves in dictionaries as rows: a name for each level above the curves.
+def flat(nested: Mapping[Any, Any] | Mean, *names: str) -> list[Row]:
+    """Curves or means in dictionaries as rows: a name for each level above them.
 
     >>> flat({"layer": {"update": [1, 2], "mean": [0.5, 0.4]}}, "norm")[1]
     {'norm': 'layer', 'update': 2, 'mean': 0.4}
     """
     if not names:
+        if isinstance(nested, Mean):
+            return [nested._asdict()]
         return [dict(zip(nested, values, strict=True)) for values in zip(*nested.values(), strict=True)]
+    assert not isinstance(nested, Mean)
     first, *rest = names
     return [{first: key} | row for key, inner in nested.items() for row in flat(inner, *rest)]
 

@@ -3,7 +3,7 @@
 Whatever has not been run yet is left out of curves and tables, and is NaN in a comparison.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from lnlib.experiments.curves import Mean
 from lnlib.results import Table
 from lnlib.training import Row
 
-__all__ = ["CASES", "RATE", "Runs", "calibration_gap", "cell", "fewest_mistakes"]
+__all__ = ["CASES", "RATE", "SELECTED", "Runs", "calibration_gap", "cell", "fewest_mistakes"]
 
 CASES = 55_000  # of training
 RATE = 1e-3  # of Adam, where none is named
@@ -30,6 +30,14 @@ def calibration_gap(run: list[Row]) -> float:
 def fewest_mistakes(run: list[Row]) -> float:
     """For `curves.each`: test error in per cent when the validation cases have the fewest, first time."""
     return 100 * float(min(run[1:], key=lambda row: row["valid_error"])["test_error"])
+
+
+SELECTED: Mapping[str, Measure] = {  # of the rows of selected models, one a run
+    "Passes": lambda run: run[0]["cases_seen"] / CASES,
+    "Test error (%)": lambda run: 100 * run[0]["test_error"],
+    "Test NLL (nats)": lambda run: run[0]["test_nll"],
+    "Calibration error (%)": lambda run: 100 * run[0]["test_calibration_error"],
+}
 
 
 def cell(mean: Mean, form: str = ".3g") -> str:
@@ -89,6 +97,20 @@ class Runs:
         """Two norms compared in each seed: geometric mean of the quotients."""
         one, other = (self.each(measure, norm, batch_size) for norm in (above, below))
         return curves.mean_of(curves.over(one, other), geometric=True)
+
+    def speed(
+        self, goals: Mapping[str, Sequence[float]], norms: Sequence[str]
+    ) -> dict[str, dict[str, dict[float, Mean]]]:
+        """Updates for one of layer norm's until a column falls to a goal: by column, norm and goal."""
+        return {
+            column: {norm: {g: self.ratio(curves.reached(g, column), norm) for g in values} for norm in norms}
+            for column, values in goals.items()
+        }
+
+    def by_rate(self, measure: Measure, norms: Sequence[str]) -> dict[str, dict[float, Mean]]:
+        """A mean for each norm and each step size that was run."""
+        rates = sorted({row["rate"] for row in self.rows})
+        return {n: {r: curves.mean_of(self.each(measure, n, rate=r)) for r in rates} for n in norms}
 
     def curves(
         self, norms: Iterable[str], batch_size: int, column: str, factor: float = 1.0, **also: Any

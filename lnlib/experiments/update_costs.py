@@ -7,9 +7,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from lnlib.results import Table
 from lnlib.training import Task, torch_threads
 
-__all__ = ["seconds"]
+__all__ = ["seconds", "table"]
 
 
 def seconds(
@@ -34,3 +35,12 @@ def seconds(
                 task.optimizer.step()
             found[name].append((time.perf_counter() - start) / updates)
     return {name: np.array(times[1:]) for name, times in found.items()}
+
+
+def table(times: Mapping[str, Float[np.ndarray, " rounds"]], names: Mapping[str, str]) -> Table:
+    """Medians in milliseconds, and their quotients, round by round, by the first task's."""
+    first = next(iter(times.values()))
+    lines = [
+        [names[key], f"{1e3 * np.median(t):.1f}", f"{np.median(t / first):.2f}"] for key, t in times.items()
+    ]
+    return Table(["", "Milliseconds an update", f"Times {names[next(iter(times))]}"], lines)
