@@ -90,7 +90,12 @@ class BatchNorm(nn.BatchNorm1d):
             )
         if cases > 1 and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
-            batch_var, batch_mean = torch.var_mean(widen(a), [0, *range(2, a.ndim)], correction=1)
+            x, over = widen(a), [0, *range(2, a.ndim)]
+            center = x.mean(over, keepdim=True)
+            d = x - center
+            d -= d.mean(over, keepdim=True)  # what the rounding of the center left
+            # torch.var_mean takes ten times as long over cases
+            batch_mean, batch_var = center.flatten(), d.square().sum(over) / (cases - 1)
             # the count stays where it is: to read it would wait for a GPU
             count = self.num_batches_tracked.to(batch_mean.dtype)
             step = 1 / count if self.momentum is None else self.momentum
