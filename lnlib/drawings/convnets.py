@@ -38,7 +38,7 @@ def curves(
     panels: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], banded: Sequence[str]
 ) -> Figure:
     """A panel a measure, a line a norm over updates; 95 % bands for the norms in `banded`."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.6))
+    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.8))
     for ax, (title, lines) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         for norm, c in lines.items():
             style = _LINES.get(norm, plots.LINES[_LIKE.get(norm, norm)])
@@ -48,18 +48,18 @@ def curves(
         ax.set(title=title, xlabel="updates")
         ax.margins(x=0.03)
     handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    fig.legend(handles, labels, loc="outside lower center", ncols=2)
     return fig
 
 
 def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "h w"]]], label: str) -> Figure:
     """A row of pictures a network, a picture a layer: one number at each position, from 0 to 1."""
     layers = max(len(row) for row in rows.values())
-    fig, axes = plots.subplots(len(rows), layers, figsize=(7.2, 1.75 * len(rows) + 0.4), squeeze=False)
+    fig, axes = plots.subplots(len(rows), layers, figsize=(5.8, 1.3 * len(rows) + 0.4), squeeze=False)
     image = None
     for line, (name, row) in zip(axes, rows.items(), strict=True):
         for k, (ax, values) in enumerate(zip(line, row, strict=True)):
-            image = ax.imshow(values, cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+            image = ax.imshow(values.numpy(), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
             ax.set(xticks=[], yticks=[])
             ax.grid(visible=False)
             for spine in ax.spines.values():
@@ -74,7 +74,7 @@ def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "h w"]]], label: str) -
 
 def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:
     """Border over center in each layer: a panel a setting, dots with 95 % intervals, a line at equality."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), sharey=True)
+    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.3), sharey=True)
     styles = [
         ("o", ":", plots.COLORS["none"]),
         ("s", "--", plots.COLORS["batch"]),
@@ -100,7 +100,7 @@ def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> 
 def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
     """A panel a measure, a line a method: mean and 95 % interval over seeds, and a line at 0."""
     names = list(next(iter(panels.values())))
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 0.45 * len(names) + 1.2), sharey=True)
+    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 0.45 * len(names) + 1.2), sharey=True)
     for ax, (title, means) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         ax.axvline(0, color=plots.INK, linewidth=0.8)
         _dots(ax, means)
@@ -120,7 +120,7 @@ def parts(
     shares: Mapping[str, Sequence[Mean]], colors: Sequence[str] = ("rms", "layer"), ylabel: str = ""
 ) -> Figure:
     """Bars in pairs, a pair a layer: the shares of a variance, in percent, log scale, 95 % intervals."""
-    fig, ax = plots.subplots(figsize=(6.4, 3.2))
+    fig, ax = plots.subplots(figsize=(5.8, 3.2))
     width = 0.8 / len(shares)
     for k, ((name, means), color) in enumerate(zip(shares.items(), colors, strict=True)):
         value, low, high = 100 * np.array(means).T
@@ -131,7 +131,7 @@ def parts(
     ax.set(xlabel="layer", ylabel=ylabel, yscale="log", xticks=range(1, len(value) + 1))
     ax.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
     ax.minorticks_off()
-    ax.legend(loc="upper right", ncols=2)
+    fig.legend(loc="outside lower center", ncols=2, title="variance between")
     return fig
 
 
