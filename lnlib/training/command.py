@@ -159,6 +159,9 @@ def _report(
     paths = [str(gather(experiment, outcomes, asked.scale, place)) for place in places]
     if table := summary([row for o in outcomes if not o.failed for row in o.rows], list(jobs[0])):
         print(f"The selected models: means over seeds ± half their 95 % intervals\n\n{table}\n")
+    for o in outcomes:
+        if "unfinished" in o.facts:
+            print(f"{label(o.job)}: {o.facts['unfinished']}")
     whole = [o for o in outcomes if not o.failed and "unfinished" not in o.facts]
     print(f"{len(whole)} of {len(jobs)} runs are done; the rows of {len(outcomes)} are in {', '.join(paths)}")
     return max(_failures(made), int(bool(unreadable)))

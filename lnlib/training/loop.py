@@ -4,7 +4,6 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -247,6 +246,4 @@ def _next(batches: Iterator[Cases], update: int) -> Cases:
 
 
 def _autocast(machine: Machine) -> Any:
-    if machine.autocast is None:
-        return nullcontext()
-    return torch.autocast(machine.device.type, dtype=machine.autocast)
+    return torch.autocast(machine.device.type, dtype=machine.autocast, enabled=machine.autocast is not None)
