@@ -6,8 +6,7 @@
 784-1000-1000-10 in float32 on MNIST, which is in memory, at the paper's two batch sizes. Evaluation is not
 counted. Ratios are medians over rounds in each of which every method runs in turn: `speed` is that of a
 DataLoader loop over torch's own layers, `over` the time over that of the floor, the matrix products on oneDNN
-and the optimizer's step, `cost` the time over that without a norm. By
-processor time, on one core.
+and the optimizer's step, `cost` the time over that without a norm. Processor time, on one core.
 """
 
 import argparse
