@@ -35,6 +35,8 @@ def test_maps_share_one_scale_from_0_to_1() -> None:
     images = [ax.images[0] for ax in fig.axes[:6]]
     assert [float(image.get_array().mean()) for image in images] == [0.25, 0.75] * 3
     assert {image.get_clim() for image in images} == {(0, 1)}
+    assert [ax.get_title() for ax in fig.axes[:2]] == ["layer 1", "layer 2"]
+    assert [ax.get_ylabel() for ax in fig.axes[0:6:2]] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -24,7 +24,7 @@ LABELS = {
     "batch, border apart": "batch norm, border apart",
 }
 _LIKE = {"position": "layer", "group": "weight", "instance": "rms"}
-_LINES = {"position": (0, (1, 1))}
+_LINES = {"position": (0, (6, 2))}
 
 Mean = tuple[float, float, float]  # value, low, high
 
@@ -58,15 +58,15 @@ def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "h w"]]], label: str) -
     fig, axes = plots.subplots(len(rows), layers, figsize=(5.8, 1.3 * len(rows) + 0.4), squeeze=False)
     image = None
     for line, (name, row) in zip(axes, rows.items(), strict=True):
-        for k, (ax, values) in enumerate(zip(line, row, strict=True)):
+        line[0].set_ylabel(name)
+        for ax, values in zip(line, row, strict=True):
             image = ax.imshow(values.numpy(), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
             ax.set(xticks=[], yticks=[])
             ax.grid(visible=False)
             for spine in ax.spines.values():
                 spine.set_visible(False)
-            if line is axes[0]:
-                ax.set_title(f"layer {k + 1}")
-        line[0].set_ylabel(name)
+    for k, ax in enumerate(axes[0], 1):
+        ax.set_title(f"layer {k}")
     assert image is not None
     fig.colorbar(image, ax=axes, label=label, shrink=0.8, pad=0.02)
     return fig
