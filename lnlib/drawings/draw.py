@@ -105,7 +105,6 @@ def _show(ax: Axes, picture: Float[np.ndarray, "h w"], title: str) -> None:
 
 def _outline(ax: Axes, place: Float[np.ndarray, " 3"], **line: object) -> None:
     left, top, width = place
-    inside = ax.get_xlim()[0] <= left and left + width <= ax.get_xlim()[1]
-    shape = Rectangle((left, top), width, width, fill=False, edgecolor=WINDOW, clip_on=not inside, **line)  # type: ignore[arg-type]
+    shape = Rectangle((left, top), width, width, fill=False, edgecolor=WINDOW, **line)  # type: ignore[arg-type]
     shape.set_zorder(5)
     ax.add_patch(shape)
