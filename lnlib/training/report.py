@@ -24,12 +24,12 @@ def differing(jobs: Sequence[Job]) -> list[str]:
 
 
 def title(job: Job, names: Sequence[str]) -> str:
-    """A run's name, in the form of `--only`.
+    """A run's name, in the form of `--only`; a chapter's own jobs may lack some of the names.
 
     >>> title({"norm": "layer", "rate": 0.1, "seed": 0}, ["norm", "seed"])
     'norm=layer seed=0'
     """
-    return " ".join(f"{name}={job[name]}" for name in names)
+    return " ".join(f"{name}={job[name]}" for name in names if name in job)
 
 
 class LogLine:
