@@ -76,7 +76,7 @@ def _studies(data: str, epochs: float, seeds: int, rows: int) -> list[Study]:
 
 STUDIES: dict[str, list[Study]] = {
     "smoke": _studies("digits", epochs=1, seeds=2, rows=2),
-    "book": _studies("fashion_mnist", epochs=0.18, seeds=5, rows=3),
+    "book": _studies("fashion_mnist", epochs=0.18, seeds=4, rows=3),
     "paper": [
         *_studies("fashion_mnist", epochs=10, seeds=5, rows=20),
         Study(NORMS, "cifar10", epochs=20, seeds=5, rows=20),
