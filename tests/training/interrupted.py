@@ -4,6 +4,7 @@ It prints the processes' numbers, then trains; interrupted, it ends with status 
 """
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ def one(folder: Path, *, seed: int) -> Any:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
         with sigterm_interrupts():
             sweep(one, [{"seed": seed} for seed in range(4)], common=(Path(sys.argv[1]),), processes=2)
