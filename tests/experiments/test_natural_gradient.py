@@ -61,7 +61,7 @@ def test_adam_is_torchs(task) -> None:
     glm = learn.start(task, weights)
     theta = torch.nn.Parameter(glm.theta)
     optimizer = torch.optim.Adam([theta], lr=0.1)
-    batches = learn.minibatches(task.x, task.y, learn.BATCH, order)
+    batches = learn.Minibatches((task.x, task.y), learn.BATCH, order)
     for _ in range(6):
         x, y = next(batches)
         optimizer.zero_grad()
