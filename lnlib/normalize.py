@@ -1,7 +1,7 @@
-r"""The normalizations of Sections 2-3 and their relatives, as functions of tensors.
+r"""The normalizations of Sections 2-3 and RMS norm, as functions of tensors.
 
-Every one of them is Eq. (5) with its own rule for which numbers share a mean and a standard deviation:
-$\bar a = \frac{g}{\sigma}(a - \mu) + b$.
+Every one of them, as those of :mod:`lnlib.channel_norms`, is Eq. (5) with its own rule for which numbers
+share a mean and a standard deviation: $\bar a = \frac{g}{\sigma}(a - \mu) + b$.
 
 =====================  =======================================================  ==========
 function               one mean and one standard deviation for                  paper
@@ -10,8 +10,6 @@ function               one mean and one standard deviation for                  
 :func:`layer_norm`     each case, over the units                                Eq. (3)
 :func:`weight_norm`    each row of W: no mean, the Euclidean norm               Eq. (5)
 :func:`rms_norm`       each case: no mean, the root mean square                 (later)
-:func:`group_norm`     each case and group of channels, over group and space    (later)
-:func:`instance_norm`  each case and channel, over space                        (later)
 =====================  =======================================================  ==========
 
 *Conventions* shared by all: the variance divides by the number of values (biased) unless a function
@@ -42,8 +40,6 @@ from lnlib.standardize import (
 __all__ = [
     "batch_norm",
     "batch_norm_by",
-    "group_norm",
-    "instance_norm",
     "layer_norm",
     "rms_norm",
     "weight_norm",
@@ -248,79 +244,3 @@ def rms_norm(
         d, eps_scaled = rescale(x, [-1], eps)
         out = over_root(d, d.square().sum(-1, keepdim=True) / d.shape[-1] + eps_scaled)
     return affine(out, gain, None, -1).to(a.dtype).movedim(-1, dim)
-
-
-def group_norm(
-    a: Float[Tensor, "N C *space"],
-    groups: int,
-    gain: Float[Tensor, " C"] | None = None,
-    bias: Float[Tensor, " C"] | None = None,
-    eps: float = 1e-5,
-) -> Float[Tensor, "N C *space"]:
-    r"""Normalize each case over groups of neighbouring channels and all of space.
-
-    $\bar a_c = g_c\,(a_c - \mu_k)/\sqrt{\sigma_k^2 + \epsilon} + b_c$ for channel c in group k.
-
-    *Source* Wu and He, "Group Normalization" (2018). One group is layer norm over channels and space.
-
-    Args:
-        a: cases by channels by space (any number of axes, also none).
-        groups: how many groups; divides C.
-        gain, bias: one number a channel; 1 and 0 where left out.
-        eps: added to the variance.
-
-    Returns:
-        The normalized values, shaped like `a`.
-
-    Raises:
-        TypeError: `a` is not floating point.
-        ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
-
-    >>> group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), groups=2, eps=0.0)
-    tensor([[-1.,  1., -1.,  1.]])
-    """
-    check_channels("group_norm", a, eps)
-    channels = a.shape[1]
-    gain, bias = parameters_for("group_norm", a, gain, bias, channels)
-    if groups < 1 or channels % groups:
-        raise ValueError(
-            f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
-            f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
-        )
-    rows = widen(a).reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
-    out = standardize_rows(rows, None, None, eps)
-    return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
-
-
-def instance_norm(
-    a: Float[Tensor, "N C *space"],
-    gain: Float[Tensor, " C"] | None = None,
-    bias: Float[Tensor, " C"] | None = None,
-    eps: float = 1e-5,
-) -> Float[Tensor, "N C *space"]:
-    r"""Normalize each channel of each case over space: group norm with one channel a group.
-
-    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$, statistics over space.
-
-    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016).
-
-    Args:
-        a: cases by channels by space.
-        gain, bias: one number a channel; 1 and 0 where left out.
-        eps: added to the variance.
-
-    Returns:
-        The normalized values, shaped like `a`.
-
-    Raises:
-        TypeError: `a` is not floating point.
-        ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
-
-    >>> instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]), eps=0.0)
-    tensor([[[-1.,  1.],
-             [-1.,  1.]]])
-    """
-    check_channels("instance_norm", a, eps, least_axes=3)
-    gain, bias = parameters_for("instance_norm", a, gain, bias, a.shape[1])
-    out = standardize_rows(widen(a).flatten(2), None, None, eps)
-    return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)

@@ -24,11 +24,11 @@ __all__ = ["SyncBatchNorm", "standardize_together"]
 
 
 class SyncBatchNorm(BatchNorm):
-    r"""Batch normalization by the cases of all processes: :class:`lnlib.BatchNorm`, synchronized.
+    r"""Batch normalization by the cases of all processes: :class:`lnlib.modules.BatchNorm`, synchronized.
 
     $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$ with $\mu_i$, $\sigma_i$ over the
     batches of all processes. Running statistics are the same in all of them. In evaluation, in one process,
-    or without a process group it is :class:`lnlib.BatchNorm`.
+    or without a process group it is :class:`lnlib.modules.BatchNorm`.
 
     Gradients of `weight` and `bias` are those of this process's own cases, which
     `torch.nn.parallel.DistributedDataParallel` averages with all others.
@@ -44,22 +44,8 @@ class SyncBatchNorm(BatchNorm):
     tensor([-1.,  1.])
     """
 
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = 1e-5,
-        momentum: float | None = 0.1,
-        affine: bool = True,
-        track_running_stats: bool = True,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-        *,
-        unbiased: bool = False,
-        process_group: dist.ProcessGroup | None = None,
-    ) -> None:
-        super().__init__(
-            num_features, eps, momentum, affine, track_running_stats, device, dtype, unbiased=unbiased
-        )
+    def __init__(self, *args: Any, process_group: dist.ProcessGroup | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.process_group = process_group
 
     @classmethod

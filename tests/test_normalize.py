@@ -3,6 +3,7 @@
 import doctest
 import math
 from collections.abc import Callable
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
+import lnlib.channel_norms
 import lnlib.normalize
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
 from lnlib.normalize import batch_norm_by
@@ -567,8 +569,9 @@ def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
     assert (batch_norm(draw(1, 8, seed=1), draw(8, seed=2), bias) == bias).all()
 
 
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.normalize)
+@pytest.mark.parametrize("module", [lnlib.normalize, lnlib.channel_norms])
+def test_the_examples_in_the_docstrings_run(module: ModuleType) -> None:
+    results = doctest.testmod(module)
     assert results.attempted > 0
     assert results.failed == 0
 

@@ -100,7 +100,7 @@ def test_a_notebook_depends_on_the_lnlib_files_it_reaches_and_no_others(tmp_path
     equations = names("%time\nfrom lnlib.equations import eq3")
     package = {"lnlib/equations/__init__.py", "lnlib/equations/normalization.py"}
     assert {"lnlib/__init__.py", "lnlib/normalize.py"} | package <= equations
-    assert not equations & {"lnlib/plots.py", "lnlib/training.py", "lnlib/explore/axis_flip.py"}
+    assert not equations & {"lnlib/plots.py", "lnlib/training/loop.py", "lnlib/explore/axis_flip.py"}
     figure = names("from lnlib import explore")
     assert {"lnlib/explore/axis_flip.py", "lnlib/explore/axis_flip.js"} <= figure
 

@@ -71,8 +71,5 @@ class _Fit(Task):
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
         return self.criterion(model(cases[0]), cases[1])
 
-    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
-        raise NotImplementedError("there are no parts to measure")
-
     def overall(self, model: nn.Module) -> Mapping[str, float]:
         return {} if self.evaluation is None else self.evaluation(model)

@@ -40,7 +40,7 @@ class Machine:
 class Task(ABC):
     """One run: a model, its optimizer, its data and its measures. The engine owns everything else.
 
-    A subclass sets the attributes and defines `loss` and `measure`.
+    A subclass sets the attributes and defines `loss`, and mostly `measure`.
 
     Attributes:
         model: on the machine's device, its initial weights drawn from a generator of the run's seed.
@@ -77,13 +77,13 @@ class Task(ABC):
             noise: for whatever the model draws at random; new at each update, and different in each process.
         """
 
-    @abstractmethod
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         """Measures of these cases, each summed over them: the engine divides by the number of all cases.
 
         Columns are named `<part>_<measure>`. The model is in evaluation mode, gradients are off, and the
         noise is the same at every row, so that curves do not jump because of it. A vector needs a `summary`.
         """
+        return {}
 
     def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor | float]:
         """Columns from the means over a part: what is a function of means but no mean itself."""

@@ -27,9 +27,6 @@ class Slow(Task):
         self.log.append(self.repeats)
         return sum((model(cases[0]).mean() for _ in range(self.repeats)), torch.zeros(()))
 
-    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> dict[str, Tensor]:
-        raise NotImplementedError
-
 
 def test_tasks_take_turns_the_slow_one_takes_longer_and_threads_are_put_back() -> None:
     log: list[int] = []
