@@ -47,6 +47,7 @@ def group_norm(
         TypeError: `a` is not floating point.
         ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
 
+    >>> import torch
     >>> group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), groups=2, eps=0.0)
     tensor([[-1.,  1., -1.,  1.]])
     """
@@ -87,6 +88,7 @@ def instance_norm(
         TypeError: `a` is not floating point.
         ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
 
+    >>> import torch
     >>> instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]), eps=0.0)
     tensor([[[-1.,  1.],
              [-1.,  1.]]])
