@@ -4,6 +4,7 @@ No test here needs a network: downloads come from a server of this process. The 
 used where LNLIB_DATA holds them, else a small set in the same format.
 """
 
+import dataclasses
 import gzip
 import hashlib
 import http.server
@@ -325,7 +326,7 @@ def test_a_stand_in_can_be_silent_or_refused_but_nothing_else(tiny: dict[str, by
 def test_what_a_process_has_loaded_is_listed_once_and_in_order(
     tiny: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "_loaded", [])
+    monkeypatch.setattr("lnlib.data.lookup._loaded", [])
     assert data.loaded() == []
     for name in ("digits", "tiny", "digits"):
         data.load(name, on_stand_in="silent")
@@ -545,6 +546,64 @@ def test_images_and_labels_that_do_not_pair_up_are_refused(
         data.load("tiny")
 
 
+# ---------------------------------------------------------------------------------- other forms of the files
+
+
+def packed(files: dict[str, bytes]) -> PublishedFile:
+    content = b"".join(files.values())
+    return PublishedFile("all.bin", hashlib.sha256(content).hexdigest(), len(content))
+
+
+def test_an_alternative_form_serves_from_the_users_folder_and_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
+) -> None:
+    entry = dataclasses.replace(data.data_set("tiny"), alternative=(packed(tiny),))
+    monkeypatch.setitem(data.DATA_SETS, "tiny", entry)
+    whole = write(tmp_path / "users" / "tiny", {"all.bin": b"".join(tiny.values())}) / "all.bin"
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
+    found = data.published("tiny")
+    assert found.files == {"all.bin": whole}
+    assert found.provenance["source"] == "LNLIB_DATA"
+    whole.write_bytes(whole.read_bytes()[:-1])
+    with pytest.raises(DataError, match=r"all\.bin is not the published file"):
+        data.published("tiny")
+
+
+def test_published_files_come_before_their_alternative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
+) -> None:
+    entry = dataclasses.replace(data.data_set("tiny"), alternative=(packed(tiny),))
+    monkeypatch.setitem(data.DATA_SETS, "tiny", entry)
+    write(tmp_path / "users" / "tiny", tiny | {"all.bin": b"another"})
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
+    assert list(data.published("tiny").files) == list(tiny)
+
+
+def test_a_file_with_an_address_of_its_own_is_fetched_from_there(
+    monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes], serve: Serve
+) -> None:
+    monkeypatch.delenv("LNLIB_OFFLINE")
+    address, requests = serve({f"far/{name}.bin": content for name, content in tiny.items()}, None)
+    own = tuple(
+        dataclasses.replace(file, url=f"{address}far/{file.name}.bin") for file in data.data_set("tiny").files
+    )
+    entry = dataclasses.replace(data.data_set("tiny"), files=own, mirrors=())
+    monkeypatch.setitem(data.DATA_SETS, "tiny", entry)
+    found = data.published("tiny")
+    assert {name: path.read_bytes() for name, path in found.files.items()} == tiny
+    assert sorted(requests) == sorted(f"far/{name}.bin" for name in tiny)
+
+
+def test_what_holds_no_pictures_is_not_loaded_as_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, {"words.txt": b"some words"}, mirrors=("http://127.0.0.1:9/",))
+    write(tmp_path / "tiny", {"words.txt": b"some words"})
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="tiny holds no pictures"):
+        data.load("tiny")
+
+
 # ---------------------------------------------------------------------------------- the registry itself
 
 
@@ -552,9 +611,11 @@ def test_images_and_labels_that_do_not_pair_up_are_refused(
 def test_every_entry_can_be_fetched_checked_and_cited(entry: DataSet) -> None:
     assert entry.licence
     assert entry.citation
-    assert bool(entry.files) == bool(entry.mirrors)
+    assert entry.files or not entry.mirrors
     assert entry.stand_in is None or not data.DATA_SETS[entry.stand_in].files
     for file in entry.files:
+        assert file.url.startswith("https://") or entry.mirrors
+    for file in (*entry.files, *entry.alternative):
         assert len(bytes.fromhex(file.sha256)) == 32
         assert file.size > 0
     for mirror in entry.mirrors:

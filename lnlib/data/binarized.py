@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
+from .dataset import DataError
 from .files import content
 from .images import Images, digits
-from .registry import DataError
 
 __all__ = ["NO_LABEL", "amat_images", "binarized_digits", "read_amat"]
 

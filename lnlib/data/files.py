@@ -23,9 +23,19 @@ with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would t
     warnings.simplefilter("ignore", TqdmWarning)
     import pooch
 
-from .registry import DataError, DataSet, PublishedFile
+from .dataset import DataError, DataSet, PublishedFile
 
-__all__ = ["DownloadFailed", "cache_folder", "content", "download", "is_offline", "locate", "place", "verify"]
+__all__ = [
+    "DownloadFailed",
+    "cache_folder",
+    "content",
+    "download",
+    "held",
+    "is_offline",
+    "locate",
+    "place",
+    "verify",
+]
 
 _TIMEOUT_S = 10  # to connect, and between two pieces of a transfer
 _verified: set[tuple[str, int, int, str]] = set()
@@ -59,25 +69,30 @@ def locate(entry: DataSet) -> tuple[str, Path] | None:
                 f"LNLIB_DATA is {root!r}, and there is no folder {Path(root).absolute()}. Give an absolute "
                 f"path (a relative one begins where the process runs: notebooks in book/), or unset it."
             )
-        missing = _missing(entry, folder)
-        if not missing:
+        missing = _missing(entry.files, folder)
+        if not missing or (entry.alternative and not _missing(entry.alternative, folder)):
             return "LNLIB_DATA", folder
         if len(missing) < len(entry.files):
             raise DataError(
                 f"{folder} is incomplete: {', '.join(file.name for file in missing)} not there. Copy the "
-                f"missing files (from {entry.mirrors[0]}) or take the others away."
+                f"missing files (from {_addresses(entry, missing[0])[0]}) or take the others away."
             )
     folder = cache_folder() / entry.name
-    return None if _missing(entry, folder) else ("cache", folder)
+    return None if _missing(entry.files, folder) else ("cache", folder)
+
+
+def held(entry: DataSet, folder: Path) -> tuple[PublishedFile, ...]:
+    """The published files if `folder` holds them all, else the alternative ones."""
+    return entry.alternative if entry.alternative and _missing(entry.files, folder) else entry.files
 
 
 def verify(entry: DataSet, folder: Path) -> None:
-    """Check the size and SHA-256 of every published file in `folder`.
+    """Check the size and SHA-256 of every file in `folder` that the data set counts on.
 
     A file that passed is not hashed again by this process unless it changes. Raises `DataError` with both
     hashes for the first file that fails, and leaves the file as it is; also for one that cannot be read.
     """
-    for file in entry.files:
+    for file in held(entry, folder):
         path = place(folder, file)
         try:
             status = path.stat()
@@ -108,7 +123,7 @@ def download(entry: DataSet) -> Path:
     what a mirror delivers is another file than the published one.
     """
     folder = cache_folder() / entry.name
-    missing = _missing(entry, folder)
+    missing = _missing(entry.files, folder)
     if missing and is_offline():
         raise DownloadFailed("downloads are off (LNLIB_OFFLINE is set)")
     for file in missing:
@@ -125,8 +140,7 @@ def _download_file(entry: DataSet, file: PublishedFile, folder: Path) -> None:
         headers={"Accept-Encoding": "identity"},  # the hash is of the .gz, which a server may offer to unpack
     )
     failures, another_file = [], False
-    for mirror in entry.mirrors:
-        url = mirror + file.name
+    for url in _addresses(entry, file):
         try:
             pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, downloader=fetch)
             return
@@ -144,15 +158,19 @@ def _download_file(entry: DataSet, file: PublishedFile, folder: Path) -> None:
     raise DownloadFailed("; ".join(failures))
 
 
+def _addresses(entry: DataSet, file: PublishedFile) -> list[str]:
+    return [file.url] if file.url else [mirror + file.name for mirror in entry.mirrors]
+
+
 def _reason(error: OSError) -> str:
     """What an error says if it says it shortly, else its kind: requests nests whole chains in one line."""
     text = str(error)
     return text if len(text) <= 120 else type(error).__name__
 
 
-def _missing(entry: DataSet, folder: Path) -> list[PublishedFile]:
+def _missing(wanted: tuple[PublishedFile, ...], folder: Path) -> list[PublishedFile]:
     try:
-        return [file for file in entry.files if not place(folder, file).is_file()]
+        return [file for file in wanted if not place(folder, file).is_file()]
     except OSError as error:
         raise DataError(
             f"{folder} cannot be looked into ({error.strerror}); see to its permissions."

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import files
-from .registry import DATA_SETS, DataError, DataSet, data_set
+from .dataset import DataError, DataSet
+from .registry import DATA_SETS, data_set
 
 __all__ = ["main"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from lnlib.data.registry import DataError
+from lnlib.data.dataset import DataError
 from lnlib.experiments.registry import find
 from lnlib.rows import book_dir, results_dir
 from lnlib.training import options

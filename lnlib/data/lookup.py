@@ -1,0 +1,125 @@
+"""Published files by the name of their data set: found, verified, recorded; or a stand-in announced."""
+
+import hashlib
+import warnings
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from . import files
+from .dataset import DataError, DataSet
+from .registry import data_set
+
+__all__ = ["OnStandIn", "Published", "StandInWarning", "find", "loaded", "published"]
+
+OnStandIn = Literal["warn", "error", "silent"]
+
+_loaded: list[dict[str, Any]] = []
+
+
+class StandInWarning(UserWarning):
+    """A data set was asked for, another one was loaded in its place."""
+
+
+class Published(NamedTuple):
+    """What `published` found.
+
+    Args:
+        files: paths by the name of the file as published; empty where the embedded stand-in has to serve.
+        provenance: name, requested, source ("LNLIB_DATA", "cache", "download" or "embedded"), licence and
+            citation; for files also sha256: of the lines that `sha256sum` prints for them, in the
+            registry's order. A loader adds to it, and it stays the entry of `loaded`.
+    """
+
+    files: dict[str, Path]
+    provenance: dict[str, Any]
+
+
+def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> Published:
+    """The files of a data set: from the user's folder, the cache or a download, each checked by SHA-256.
+
+    Args:
+        name: a name of `DATA_SETS`.
+        on_stand_in: what to do when only the embedded stand-in can be had: name it with a
+            `StandInWarning`, raise `DataError`, or be silent.
+        depth: how many callers up the warning points.
+
+    Raises:
+        DataError: unknown name, incomplete folder, corrupt file, or no data where a stand-in is refused.
+
+    >>> published("digits").files, published("digits").provenance["source"]
+    ({}, 'embedded')
+    """
+    if on_stand_in not in ("warn", "error", "silent"):
+        raise DataError(f'on_stand_in is "warn", "error" or "silent", not {on_stand_in!r}.')
+    entry = data_set(name)
+    found = (
+        _found(entry, on_stand_in, depth) if entry.files else Published({}, _about(entry, name, "embedded"))
+    )
+    for known in _loaded:
+        if known.items() >= found.provenance.items():
+            return Published(found.files, known)
+    _loaded.append(found.provenance)
+    return found
+
+
+def find(name: str) -> str:
+    """Where the data would be found without the network: "LNLIB_DATA", "cache", "embedded" or "absent".
+
+    Looks at file names only and reads nothing.
+
+    >>> find("digits")
+    'embedded'
+    """
+    entry = data_set(name)
+    if not entry.files:
+        return "embedded"
+    place = files.locate(entry)
+    return place[0] if place else "absent"
+
+
+def loaded() -> list[dict[str, Any]]:
+    """The provenance of every data set that this process has loaded, each once, in order."""
+    return [dict(provenance) for provenance in _loaded]
+
+
+def _found(entry: DataSet, on_stand_in: str, depth: int) -> Published:
+    place = files.locate(entry)
+    if place is None:
+        try:
+            place = "download", files.download(entry)
+        except files.DownloadFailed as error:
+            return Published({}, _stand_in(entry, on_stand_in, str(error), depth))
+    source, folder = place
+    files.verify(entry, folder)
+    held = files.held(entry, folder)
+    listing = "".join(f"{file.sha256}  {file.name}\n" for file in held)
+    provenance = _about(entry, entry.name, source) | {"sha256": hashlib.sha256(listing.encode()).hexdigest()}
+    return Published({file.name: files.place(folder, file) for file in held}, provenance)
+
+
+def _stand_in(entry: DataSet, on_stand_in: str, reason: str, depth: int) -> dict[str, Any]:
+    what = (
+        f"{entry.name} is neither in $LNLIB_DATA/{entry.name}/ nor in the cache, and could not be "
+        f"downloaded: {reason}."
+    )
+    remedy = (
+        f"For the real data run `python -m lnlib data --download {entry.name}` or put the published files "
+        f"into $LNLIB_DATA/{entry.name}/."
+    )
+    if on_stand_in == "error" or entry.stand_in is None:
+        raise DataError(f"{what} {remedy}")
+    other = data_set(entry.stand_in)
+    if on_stand_in == "warn":
+        words = f"{what} In its place: {other.title}. {remedy}"
+        warnings.warn(words, StandInWarning, stacklevel=depth + 3)
+    return _about(other, entry.name, "embedded")
+
+
+def _about(entry: DataSet, requested: str, source: str) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "requested": requested,
+        "source": source,
+        "licence": entry.licence,
+        "citation": entry.citation,
+    }
