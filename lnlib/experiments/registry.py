@@ -7,7 +7,11 @@ from lnlib.training.task import Experiment
 __all__ = ["EXPERIMENTS", "find"]
 
 EXPERIMENTS = {
+    "6.1": "order_embedding",
+    "6.2": "attentive_reader",
+    "6.3": "skip_thoughts",
     "6.4": "draw",
+    "6.5": "handwriting",
     "6.6": "permutation_mnist",
     "6.7": "convnet",
 }

@@ -3,7 +3,8 @@
 From an experiment to its rows:
 
 - `task`: what an experiment gives: jobs, and for each a `Task`: model, optimizer, batches, measures.
-- `batches`: seeds, and mini-batches in a seeded order; nothing draws from a global random state.
+- `batches`: seeds, and mini-batches in a seeded order; nothing draws from a global random state;
+  `lengths`: batches of sequences that are about equally long.
 - `loop`: trains a task: updates, rows, checkpoints; `fit` does so for a model without an experiment.
 - `measure`, `record`: evaluates the parts of the data, and keeps the rows and the model that did best.
 - `checkpoint`, `files`, `signals`, `errors`: a run that is killed, finds its disk full or its files damaged
@@ -25,6 +26,7 @@ from lnlib.training.errors import (
     RunBusy,
 )
 from lnlib.training.fit import fit
+from lnlib.training.lengths import LengthBatches
 from lnlib.training.loop import train
 from lnlib.training.record import Run
 from lnlib.training.sweeps import cores, sweep, torch_threads
@@ -38,6 +40,7 @@ __all__ = [
     "Experiment",
     "Group",
     "Job",
+    "LengthBatches",
     "Machine",
     "Minibatches",
     "NonFiniteLoss",

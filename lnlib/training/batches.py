@@ -5,11 +5,12 @@ two methods of one seed start from the same weights and see the same cases in th
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from lnlib.training.task import Cases
 
@@ -86,15 +87,24 @@ class Minibatches(Iterator[Cases]):
     def _begin(self) -> None:
         self._epoch_start = self.generator.get_state()
         order = torch.randperm(len(self.cases[0]), generator=self.generator)
-        self._batches = order[: len(order) // self.batch_size * self.batch_size].split(self.batch_size)
+        self._batches = self._arrange(order[: len(order) // self.batch_size * self.batch_size])
         self._position = 0
+
+    def _arrange(self, order: Tensor) -> Sequence[Tensor]:
+        """The batches of an epoch, as numbers of cases."""
+        return order.split(self.batch_size)
+
+    def _cut(self, batch: Tensor) -> Cases:
+        """The tensors to take a batch's cases from."""
+        return self.cases
 
     def __next__(self) -> Cases:
         if self._position == len(self._batches):
             self._begin()
-        chosen = self._batches[self._position][self.rank :: self.world]
+        batch = self._batches[self._position]
+        chosen = batch[self.rank :: self.world]
         self._position += 1
-        return tuple(x.index_select(0, chosen.to(x.device)) for x in self.cases)
+        return tuple(x.index_select(0, chosen.to(x.device)) for x in self._cut(batch))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the batches stand: the generator before this epoch, and how many of its batches are gone."""

@@ -1,0 +1,114 @@
+"""Batches of sequences of similar lengths: every case once, little padding, nothing cut off."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from lnlib.training import LengthBatches, Minibatches
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def sentences(count: int, longest: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Case n is n + 1, repeated as often as its length says, then zeros."""
+    lengths = torch.randint(1, longest + 1, (count,), generator=seeded(seed))
+    inside = torch.arange(longest) < lengths[:, None]
+    return inside * torch.arange(1, count + 1)[:, None], lengths
+
+
+@given(count=st.integers(1, 60), longest=st.integers(1, 20), pool=st.integers(1, 5), data=st.data())
+def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
+    count: int, longest: int, pool: int, data: Any
+) -> None:
+    size = data.draw(st.integers(1, count))
+    words, lengths = sentences(count, longest)
+    batches = LengthBatches((words, lengths), lengths, size, seeded(), cut=[0], pool=pool)
+    for _ in range(2):
+        epoch = list(itertools.islice(batches, count // size))
+        for rows, long in epoch:
+            assert rows.shape == (size, int(long.max()))
+            assert torch.equal((rows > 0).sum(1), long)  # nothing of a sequence is cut off
+        cases = [int(row[0]) for rows, _ in epoch for row in rows]
+        assert len(set(cases)) == count // size * size
+
+
+def test_padding_is_counted_and_is_far_below_that_of_plain_batches() -> None:
+    words, lengths = sentences(6400, 40)
+    batches = LengthBatches((words,), lengths, 64, seeded(), cut=[0])
+    epoch = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(batches, 100)])
+    assert float(epoch.double().mean()) == pytest.approx(batches.padding(), abs=1e-12)
+    plain = Minibatches((words,), 64, seeded())
+    wasted = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(plain, 100)])
+    assert batches.padding() < 0.1 < 0.4 < float(wasted.double().mean())
+
+
+def test_batches_unite_other_cases_in_another_epoch() -> None:
+    words, lengths = sentences(600, 30)
+    batches = LengthBatches((words,), lengths, 10, seeded(), cut=[0], pool=4)
+    first, second = (
+        {frozenset(rows[:, 0].tolist()) for (rows,) in itertools.islice(batches, 60)} for _ in range(2)
+    )
+    assert len(first & second) < 6
+
+
+def test_batches_do_not_come_in_the_order_of_their_lengths() -> None:
+    words, lengths = sentences(640, 40)
+    batches = LengthBatches((words,), lengths, 10, seeded(), cut=[0])
+    widths = [rows.shape[1] for (rows,) in itertools.islice(batches, 64)]
+    assert abs(float(torch.corrcoef(torch.tensor([widths, range(64)]).double())[0, 1])) < 0.5
+
+
+def test_two_tensors_are_cut_to_their_own_longest() -> None:
+    one, short = sentences(40, 6, seed=1)
+    other, long = sentences(40, 30, seed=2)
+    batches = LengthBatches(
+        (one, long, other), torch.stack([short, long], 1), 4, seeded(), cut=[0, 2], pool=10
+    )
+    for rows, lengths, more in itertools.islice(batches, 10):
+        assert more.shape[1] == int(lengths.max())
+        assert rows.shape[1] == int((rows > 0).sum(1).max())
+
+
+def test_processes_part_a_batch_and_cut_alike() -> None:
+    words, lengths = sentences(48, 9)
+    whole = LengthBatches((words,), lengths, 6, seeded(), cut=[0])
+    parts = [LengthBatches((words,), lengths, 6, seeded(), cut=[0], rank=k, world=2) for k in range(2)]
+    for _ in range(16):
+        (rows,) = next(whole)
+        (one,), (other,) = (next(part) for part in parts)
+        assert torch.equal(one, rows[::2])
+        assert torch.equal(other, rows[1::2])
+
+
+@pytest.mark.parametrize("gone", [0, 3, 8, 11])
+def test_a_resumed_order_goes_on_where_it_stood(gone: int) -> None:
+    words, lengths = sentences(40, 9)
+    batches = LengthBatches((words,), lengths, 5, seeded(), cut=[0])
+    for _ in range(gone):
+        next(batches)
+    state = batches.state_dict()
+    rest = [next(batches)[0] for _ in range(12)]
+    again = LengthBatches((words,), lengths, 5, seeded(99), cut=[0])
+    again.load_state_dict(state)
+    assert all(torch.equal(a, next(again)[0]) for a in rest)
+
+
+def test_lengths_that_do_not_fit_are_refused() -> None:
+    words, lengths = sentences(8, 5)
+    with pytest.raises(ValueError, match=r"8 cases and 2 tensors to cut: lengths of shape \(8, 3\)"):
+        LengthBatches((words, words), lengths[:, None].expand(8, 3), 2, seeded(), cut=[0, 1])
+    with pytest.raises(ValueError, match="sequences of 1 to 5 steps; its lengths run from 0"):
+        LengthBatches((words,), lengths * 0, 2, seeded(), cut=[0])
+    with pytest.raises(ValueError, match="lengths run from 2 to 6"):
+        LengthBatches((words,), torch.tensor([2, 6] * 4), 2, seeded(), cut=[0])
+    with pytest.raises(ValueError, match="at least one batch"):
+        LengthBatches((words,), lengths, 2, seeded(), cut=[0], pool=0)
+    with pytest.raises(ValueError, match="1 to 8 of 8 cases, not 9"):
+        LengthBatches((words,), lengths, 9, seeded(), cut=[0])
