@@ -1,0 +1,188 @@
+"""Novels as running text, and running text as sentences.
+
+The books are Project Gutenberg's, whose files begin and end with words of its own; between them stand title
+pages, contents and headings, which `sentences` leaves out. Where the books cannot be had, the help that
+Python brings on its own language serves: prose, but of one author and much repetition.
+"""
+
+import hashlib
+import io
+import re
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .dataset import DataError
+from .entries.books import catalogue
+from .files import content
+from .lookup import OnStandIn, published
+
+__all__ = ["Books", "body", "load_books", "prose", "sentences"]
+
+_START = re.compile(r"^\*\*\* ?START OF [^\n]*\*\*\*.*$|^\*END\*THE SMALL PRINT.*$", re.MULTILINE)
+_END = re.compile(
+    r"^\*\*\* ?END OF |^(?:End of (?:the |this )?|\*)Project Gutenberg", re.MULTILINE | re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Books:
+    """Whole books, and where they come from.
+
+    Attributes:
+        titles: of the books.
+        texts: their bodies: lines and paragraphs as printed, title pages and headings too.
+        provenance: as `lnlib.data.published` gives it, and `cases`, the number of books.
+    """
+
+    titles: tuple[str, ...]
+    texts: tuple[str, ...]
+    provenance: dict[str, Any]
+
+
+def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> Books:
+    """The 43 novels, or, where they cannot be had, the prose of Python's own help.
+
+    Args:
+        on_stand_in: as in `lnlib.data.published`.
+        name: "gutenberg", or "python_topics" for the help on purpose.
+
+    Raises:
+        DataError: another name, a damaged file, or no books where the stand-in is refused.
+
+    >>> "with" in load_books(name="python_topics").titles
+    True
+    """
+    if name not in ("gutenberg", "python_topics"):
+        raise DataError(f'The books are "gutenberg" or "python_topics", not {name!r}.')
+    files, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    if not files:
+        return _topics(provenance)
+    raw = _members(files) if len(files) == 1 else {name: content(path) for name, path in files.items()}
+    books = catalogue()
+    texts = tuple(body(raw[book.published.name].decode("latin-1")) for book in books)
+    provenance["cases"] = len(books)
+    return Books(tuple(book.title for book in books), texts, provenance)
+
+
+def body(text: str) -> str:
+    """What stands between the words that Project Gutenberg puts before and after a book.
+
+    Raises DataError where they are missing.
+
+    >>> body("Title: X\\r\\n*** START OF THIS EBOOK ***\\r\\nCall me Ishmael.\\r\\n*** END OF THIS EBOOK ***")
+    'Call me Ishmael.'
+    """
+    text = text.replace("\r\n", "\n")
+    start = _START.search(text)
+    end = _END.search(text, start.end()) if start else None
+    if not start or not end:
+        missing = "start" if not start else "end"
+        raise DataError(
+            f"No line marks the {missing} of this book, which begins {text[:60]!r}: '*** START OF ...' "
+            f"and '*** END OF ...' enclose the texts of Project Gutenberg."
+        )
+    return text[start.end() : end.start()].strip()
+
+
+def _members(files: dict[str, Path]) -> dict[str, bytes]:
+    """The books of the one archive, read in memory."""
+    ((name, path),) = files.items()
+    wanted = {book.published.name: book.sha256 for book in catalogue()}
+    found = {}
+    with tarfile.open(fileobj=io.BytesIO(content(path)), mode="r:") as archive:
+        for member in archive:
+            stream = archive.extractfile(member) if member.name in wanted else None
+            if stream is not None:
+                found[member.name] = stream.read()
+    for member_name, sha256 in wanted.items():
+        if hashlib.sha256(found.get(member_name, b"")).hexdigest() != sha256:
+            raise DataError(f"{name} in {path.parent} does not hold {member_name} as published.")
+    return found
+
+
+def _topics(provenance: dict[str, Any]) -> Books:
+    topics: dict[str, str] = import_module("pydoc_data.topics").topics
+    texts = {title: prose(text) for title, text in sorted(topics.items())}
+    texts = {title: text for title, text in texts.items() if text}
+    digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
+    provenance |= {"sha256": digest, "cases": len(texts)}
+    return Books(tuple(texts), tuple(texts.values()), provenance)
+
+
+_MARKUP = re.compile(r'[*`"“”]')
+_ITEM = re.compile(r"\s*(?:[*-]|\d+\.)\s+")
+
+
+def prose(text: str) -> str:
+    """The paragraphs of a text in reStructuredText that are plain prose: no headings, code or tables.
+
+    >>> prose('Title\\n*****\\n\\nThe "with" statement\\nis *short*.\\n\\n   with a: pass')
+    'The with statement\\nis short.'
+    """
+    kept = []
+    for block in re.split(r"\n\s*\n", text):
+        plain = _MARKUP.sub("", _ITEM.sub("", block, count=1)).replace("’", "'").replace("…", "...")
+        plain = "\n".join(line.strip() for line in plain.splitlines())
+        letters = sum(c.isalpha() or c.isspace() for c in plain)
+        if (
+            re.match(r"[A-Z]", plain)
+            and plain.endswith(".")
+            and "_" not in plain
+            and letters > 0.93 * len(plain)
+        ):
+            kept.append(plain)
+    return "\n\n".join(kept)
+
+
+_NOTE = re.compile(r"\[(?:Illustration|Footnote|Sidenote|\d+|\*)[^\]]*\]|_")
+_CLOSED = re.compile(r"""[.!?:;,\-]["')\]*]*$""")
+_HEADING = re.compile(
+    r"(?:chapter|book|part|volume|stave|canto|letter|scene|act|section)\s+"
+    r"(?:the\s+)?(?:[ivxlcdm]+|\d+|first|second|third|fourth|fifth|last|one|two|three|four|five)\b"
+    r"|(?-i:[IVXLCDM]+\. )",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"""(\S*[.!?])["')\]]*\s+(?=["'(\[]*[A-Z0-9])""")
+_TITLES = (
+    "Mr Mrs Ms Messrs Mme Mlle Dr Prof Rev Hon St Sir Col Capt Gen Maj Lieut Lt Sergt Sgt Jr Sr Esq vs viz "
+    "cf Mt Ft i.e e.g"
+)
+_ABBREVIATED = frozenset(f"{word}." for word in _TITLES.split())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a book's body in their order, each on one line, without headings and contents.
+
+    A paragraph that no sign closes, one in capitals, and a short one that counts a chapter or a book are
+    headings. A sentence ends with ".", "!" or "?", and quotes or brackets behind it, where a capital or a
+    number follows: but not behind a title (Mr.), an initial or in mid-quote ("Why?" said he).
+
+    >>> sentences('CHAPTER I\\n\\n"Mr. Bennet," said\\nshe, "why not?" He did not answer. "Why?" cried she.')
+    ['"Mr. Bennet," said she, "why not?"', 'He did not answer.', '"Why?" cried she.']
+    """
+    return [sentence for paragraph in _paragraphs(text) for sentence in _split(paragraph)]
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for block in re.split(r"\n\s*\n", _NOTE.sub("", text)):
+        line = " ".join(block.replace("--", " -- ").split())
+        heading = len(line) < 100 and (line.isupper() or _HEADING.match(line))
+        if _CLOSED.search(line) and not heading and re.search(r"[a-z]", line):
+            yield line
+
+
+def _split(paragraph: str) -> Iterator[str]:
+    start = 0
+    for found in _BREAK.finditer(paragraph):
+        word = found[1].lstrip("\"'([-")
+        initial = len(word) == 2 and word[0].isupper() and word != "I."
+        number = word == "No." and paragraph[found.end()].isdigit()
+        if not (initial or number or (word in _ABBREVIATED)):
+            yield paragraph[start : found.end()].rstrip()
+            start = found.end()
+    if start < len(paragraph):
+        yield paragraph[start:]

@@ -1,0 +1,125 @@
+"""Books: what is cut from a published text, what counts as a sentence, and where the texts come from."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlib.data import DataError, StandInWarning, books, registry
+from lnlib.data.books import Books, body, load_books, prose, sentences
+from lnlib.data.entries.books import catalogue
+
+USERS_FOLDER = os.environ.get("LNLIB_DATA", "nowhere")
+
+
+@pytest.fixture
+def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+
+
+def test_a_body_stands_between_the_publishers_words_of_either_age() -> None:
+    new = "Title: A\r\n*** START OF THIS PROJECT GUTENBERG EBOOK A ***\r\n\r\nB.\r\n\r\n"
+    new += "End of Project Gutenberg's A"
+    old = "*Project A*\n*END*THE SMALL PRINT! FOR ETEXTS*Ver.04*END*\n\nB.\n\n*Project Gutenberg Etext of A*"
+    assert body(new) == body(old) == "B."
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"), [("Call me Ishmael.", "start"), ("*** START OF A ***\nCall me Ishmael.", "end")]
+)
+def test_a_text_without_its_marks_is_refused(text: str, missing: str) -> None:
+    with pytest.raises(DataError, match=f"No line marks the {missing}.*START OF"):
+        body(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He left. She stayed.", ["He left.", "She stayed."]),
+        (
+            "Mr. and Mrs. Bennet met Dr. J. Watson. All slept.",
+            ["Mr. and Mrs. Bennet met Dr. J. Watson.", "All slept."],
+        ),
+        ('"Why?" said he. "No." "Yes!"', ['"Why?" said he.', '"No."', '"Yes!"']),
+        ("It was I. He knew.", ["It was I.", "He knew."]),
+        ("Broken\nover lines--see.\nNext one!", ["Broken over lines -- see.", "Next one!"]),
+        ("CHAPTER I. LOOMINGS.\n\nCall me Ishmael.", ["Call me Ishmael."]),
+        ("Chapter 3. The Ball.\n\nII. The Hunt.\n\nIt _was_ so.[1]", ["It was so."]),
+        ("Contents\n\n  The Mail\n\n* * *\n\nHe said:\n\n'Go.'", ["He said:", "'Go.'"]),
+        ("In 1799 it fell. 300 died.", ["In 1799 it fell.", "300 died."]),
+        ("", []),
+    ],
+)
+def test_sentences_end_where_readers_say(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+@given(st.text("ab AB.!?\"'\n-[]1", max_size=60))
+def test_sentences_keep_words_and_their_order(text: str) -> None:
+    found = " ".join(sentences(text)).split()
+    plain = books._NOTE.sub("", text)
+    words = iter(plain.replace("--", " -- ").split())
+    assert all(word in words for word in found)  # a subsequence: only whole paragraphs are missing
+
+
+def test_prose_leaves_headings_code_and_markup_out() -> None:
+    text = 'Head\n****\n\nA *list*:\n\n   x = f(y)\n\n* The "value" of\n  it.\n\nWith a_name it ends.'
+    assert prose(text) == "The value of\nit."
+
+
+def test_the_stand_in_is_prose_in_books_and_is_announced(nothing_there: None) -> None:
+    with pytest.warns(StandInWarning, match=r"gutenberg is neither.*Python's own help"):
+        found = load_books()
+    assert isinstance(found, Books)
+    assert len(found.titles) == len(found.texts) == found.provenance["cases"] > 50
+    assert found.provenance["name"] == "python_topics"
+    assert found.provenance["source"] == "embedded"
+    assert sum(len(sentences(text)) for text in found.texts) > 1500
+    assert load_books(name="python_topics").texts == found.texts
+
+
+def test_a_stand_in_can_be_refused_and_other_names_are(nothing_there: None) -> None:
+    with pytest.raises(DataError, match="downloads are off"):
+        load_books("error")
+    with pytest.raises(DataError, match="not 'bookcorpus'"):
+        load_books(name="bookcorpus")
+
+
+def test_every_book_has_its_own_address_at_a_commit() -> None:
+    files = registry.data_set("gutenberg").files
+    assert len(files) == len(catalogue()) == 43
+    assert len({file.sha256 for file in files}) == 43
+    assert sum(file.size for file in files) == 36_684_315  # bytes, as counted when they were collected
+    for book, file in zip(catalogue(), files, strict=True):
+        assert file.url.endswith(f"/{book.number}.txt")
+        assert f"_{book.number}/{book.commit}/" in file.url
+        assert len(book.commit) == 40
+
+
+def test_an_archive_without_a_book_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "gutenberg_books.tar"
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo("books/pg33.txt")
+        member.size = 3
+        archive.addfile(member, io.BytesIO(b"abc"))
+    with pytest.raises(DataError, match=r"does not hold books/pg33.txt as published"):
+        books._members({path.name: path})
+
+
+def test_the_published_books_are_read_whole_where_they_are() -> None:
+    name, title, line, least = (
+        ("gutenberg", "Moby Dick; or The Whale", "Call me Ishmael.", 8_000)
+        if (Path(USERS_FOLDER) / "gutenberg").is_dir()
+        else ("python_topics", "with", "", 5)
+    )
+    found = load_books("error", name=name)
+    lines = sentences(dict(zip(found.titles, found.texts, strict=True))[title])
+    assert len(lines) >= least
+    assert not line or line in lines
+    assert not any("Gutenberg" in line for line in lines[50:])
