@@ -1,0 +1,1 @@
+"""Loops of experiments, compiled by numba."""
