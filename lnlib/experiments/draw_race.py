@@ -11,7 +11,16 @@ from lnlib.experiments.curves import reached, runs_of
 from lnlib.experiments.draw import NORMS
 from lnlib.training import Row
 
-__all__ = ["ends", "gains", "lines", "speed_ups"]
+__all__ = ["alike", "ends", "gains", "lines", "speed_ups"]
+
+
+def alike(rows: Sequence[Row]) -> list[Row]:
+    """The rows measured on the cases of the first.
+
+    A study's `quick` rows are of a few cases and the last of all of them, which may be easier or harder: on a
+    curve that mixes the two, a goal that the last row sets is met too early or too late.
+    """
+    return [row for row in rows if row["test_cases"] == rows[0]["test_cases"]]
 
 
 def _runs(rows: Sequence[Row], norm: str) -> dict[int, list[Row]]:
@@ -32,9 +41,9 @@ def gains(rows: Sequence[Row]) -> dict[int, float]:
 def speed_ups(rows: Sequence[Row]) -> dict[int, float]:
     """Updates of the baseline over those that layer norm takes to the baseline's last test bound.
 
-    By straight lines between measurements; 0 if layer norm never gets there.
+    Of the rows measured `alike`, by straight lines between them; 0 if layer norm never gets there.
     """
-    without, layer = (_runs(rows, norm) for norm in NORMS)
+    without, layer = (_runs(alike(rows), norm) for norm in NORMS)
     found = {}
     for seed in sorted(without.keys() & layer.keys()):
         last = without[seed][-1]
