@@ -1,0 +1,149 @@
+"""The sentence sets on which skip-thought vectors are judged: four with two classes, one of scored pairs.
+
+MPQA, the fifth of the paper's sets, may not be passed on by its licence; the phrases of "pros and cons" stand
+in its place. SICK is not for commercial use: it is read where a user has it and never downloaded unasked.
+"""
+
+import io
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int64
+
+from . import templates
+from .dataset import DataError
+from .files import content
+from .lookup import OnStandIn, StandInWarning, find, published
+
+__all__ = ["CLASSIFICATIONS", "Labelled", "Pairs", "load_labelled", "load_pairs", "read_sick"]
+
+CLASSIFICATIONS = ("mr", "cr", "subj", "pros_cons")
+
+# the file of each class, 1 and 0; in an archive or plain
+_FILES = {
+    "mr": ("sentence_polarity.zip", "sentence_polarity/rt-polarity.pos", "sentence_polarity/rt-polarity.neg"),
+    "subj": ("subjectivity.zip", "subjectivity/quote.tok.gt9.5000", "subjectivity/plot.tok.gt9.5000"),
+    "cr": ("", "custrev.pos", "custrev.neg"),
+    "pros_cons": ("pros_cons.zip", "pros_cons/IntegratedPros.txt", "pros_cons/IntegratedCons.txt"),
+}
+_UNASKED = (
+    "SICK is not here, and not downloaded unasked: its licence, CC BY-NC-SA 3.0, is yours to accept. Run "
+    "`python -m lnlib data --download sick`, or put its files into $LNLIB_DATA/sick/."
+)
+_TAG = re.compile(r"</?(?:Pros|Cons)>")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Sentences in two classes: positive, subjective or "pros" is 1."""
+
+    texts: tuple[str, ...]
+    labels: Int64[np.ndarray, " N"]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of sentences, and how related people find them, from 1 to 5."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    scores: Float64[np.ndarray, " N"]
+
+
+def load_labelled(
+    on_stand_in: OnStandIn = "warn", *, name: str = "sentence_classification"
+) -> tuple[dict[str, Labelled], dict[str, Any]]:
+    """Movie reviews, customer reviews, subjectivity, pros and cons: all sentences, and their provenance.
+
+    Args:
+        on_stand_in: as in `lnlib.data.published`.
+        name: "sentence_classification", or "sentence_templates" for the generated ones on purpose.
+
+    Raises:
+        DataError: a damaged file, or none where the stand-in is refused.
+
+    >>> tasks, _ = load_labelled(name="sentence_templates")
+    >>> {task: len(held.texts) for task, held in tasks.items()}
+    {'mr': 160, 'cr': 160, 'subj': 160, 'pros_cons': 160}
+    """
+    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    if not paths:
+        made = {task: templates.labelled(task) for task in CLASSIFICATIONS}
+        return {task: Labelled(tuple(x), np.array(y)) for task, (x, y) in made.items()}, provenance
+    return {task: _classes(paths, *_FILES[task]) for task in CLASSIFICATIONS}, provenance
+
+
+def load_pairs(
+    on_stand_in: OnStandIn = "warn", *, name: str = "sick"
+) -> tuple[dict[str, Pairs], dict[str, Any]]:
+    """SICK's pairs in its parts "train", "trial" and "test", and their provenance.
+
+    Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnlib data --download sick`.
+
+    Args:
+        on_stand_in: as in `lnlib.data.published`.
+        name: "sick", or "sentence_templates" for the generated pairs on purpose.
+
+    Raises:
+        DataError: a damaged file, or none where the stand-in is refused.
+
+    >>> parts, _ = load_pairs(name="sentence_templates")
+    >>> {part: len(held.scores) for part, held in parts.items()}
+    {'train': 200, 'trial': 50, 'test': 100}
+    """
+    if name == "sick" and find("sick") == "absent":
+        if on_stand_in == "error":
+            raise DataError(_UNASKED)
+        if on_stand_in == "warn":
+            warnings.warn(f"{_UNASKED} In its place: generated pairs.", StandInWarning, stacklevel=2)
+        name = "sentence_templates"
+    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    if not paths:
+        sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}
+        made = {part: templates.pairs(*size) for part, size in sizes.items()}
+        return {part: Pairs(tuple(a), tuple(b), np.array(s)) for part, (a, b, s) in made.items()}, provenance
+    parts = zip(("train", "trial", "test"), paths.values(), strict=True)
+    return {part: read_sick(path) for part, path in parts}, provenance
+
+
+def read_sick(path: Path) -> Pairs:
+    """The pairs of one of SICK's files: a header, then tab-separated lines.
+
+    Raises DataError for another header, or a line without five fields and a score from 1 to 5.
+    """
+    header, *lines = content(path).decode("utf-8").splitlines()
+    if header.split("\t")[1:4] != ["sentence_A", "sentence_B", "relatedness_score"]:
+        raise DataError(f"{path} is not a file of SICK: its first line is {header[:80]!r}.")
+    rows = [line.split("\t") for line in lines if line]
+    for number, row in enumerate(rows, 2):
+        if len(row) != 5 or not re.fullmatch(r"[1-4](\.\d+)?|5(\.0+)?", row[3]):
+            raise DataError(f"{path} is damaged in line {number}: {row}; a score from 1 to 5 is its fourth.")
+    scores = np.array([float(row[3]) for row in rows])
+    return Pairs(tuple(row[1] for row in rows), tuple(row[2] for row in rows), scores)
+
+
+def _classes(paths: dict[str, Path], archive: str, *names: str) -> Labelled:
+    held = [content(paths[name]) for name in names] if not archive else _members(paths[archive], names)
+    texts = [_lines(found) for found in held]
+    labels = np.repeat([1, 0], [len(lines) for lines in texts])
+    return Labelled((*texts[0], *texts[1]), labels)
+
+
+def _members(path: Path, names: Sequence[str]) -> list[bytes]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as archive:
+            return [archive.read(name) for name in names]
+    except (zipfile.BadZipFile, KeyError, zlib.error) as error:
+        raise DataError(f"{path} does not hold {' and '.join(names)} ({error}); get it again.") from error
+
+
+def _lines(text: bytes) -> list[str]:
+    lines = (_TAG.sub("", line).strip() for line in text.decode("utf-8", "replace").splitlines())
+    return [line for line in lines if line]

@@ -1,0 +1,72 @@
+"""Sentences made from templates: what serves where no published ones can be had.
+
+The label of each follows from its words alone, so that a bag of words can reach a perfect score. They show
+that a protocol runs; they say nothing about an encoder.
+"""
+
+import numpy as np
+
+__all__ = ["labelled", "pairs"]
+
+_GOOD = ["moving", "clever", "brilliant", "warm", "honest", "graceful", "funny", "fresh", "vivid", "rich"]
+_BAD = ["dull", "clumsy", "hollow", "cold", "shallow", "tedious", "stale", "noisy", "weak", "awful"]
+_STORY = ["story", "cast", "plot", "script", "music", "camera", "ending", "dialogue", "hero", "drama"]
+_DEVICE = ["battery", "screen", "phone", "player", "lens", "menu", "manual", "button", "case", "sound"]
+_WHO = ["man", "woman", "boy", "girl", "child", "dog"]
+_DOING = ["playing", "washing", "carrying", "drawing", "holding", "painting"]
+_WHAT = ["guitar", "ball", "basket", "horse", "flower", "cart"]
+_WHERE = ["park", "kitchen", "street", "garden", "snow", "water"]
+
+# {mark} is one of the good words or of the bad ones, and that is the label
+_PATTERNS = {
+    "mr": ("the {thing} is {mark} and the {other} never drags", _STORY),
+    "cr": ("i bought it last month and the {thing} is {mark} , so is the {other}", _DEVICE),
+    "pros_cons": ("{mark} {thing} , {mark2} {other}", _DEVICE),
+}
+_SUBJECTIVE = "i think the {thing} is {mark} , but the {other} left me cold"
+_OBJECTIVE = "a {who} leaves the {where} with a {what} and meets another {who2}"
+
+
+def labelled(task: str, count: int = 160, seed: int = 0) -> tuple[list[str], list[int]]:
+    """Sentences of "mr", "cr", "subj" or "pros_cons" and their labels, 1 and 0 in turn.
+
+    >>> texts, labels = labelled("pros_cons", 2)
+    >>> labels, len(texts[0].split())
+    ([1, 0], 5)
+    """
+    draw = np.random.default_rng([seed, (*_PATTERNS, "subj").index(task)])
+    texts = [_sentence(draw, task, k % 2 == 0) for k in range(count)]
+    return texts, [1 - k % 2 for k in range(count)]
+
+
+def _sentence(draw: np.random.Generator, task: str, first: bool) -> str:
+    if task == "subj" and not first:
+        who, who2 = draw.choice(_WHO, 2, replace=False)
+        return _OBJECTIVE.format(who=who, who2=who2, where=draw.choice(_WHERE), what=draw.choice(_WHAT))
+    pattern, things = (_SUBJECTIVE, _STORY) if task == "subj" else _PATTERNS[task]
+    words = _GOOD + _BAD if task == "subj" else (_GOOD if first else _BAD)
+    thing, other = draw.choice(things, 2, replace=False)
+    mark, mark2 = draw.choice(words, 2, replace=False)
+    return pattern.format(thing=thing, other=other, mark=mark, mark2=mark2)
+
+
+def pairs(count: int, seed: int) -> tuple[list[str], list[str], list[float]]:
+    """Pairs of sentences with four slots each, and 1 + how many slots agree: a score from 1 to 5.
+
+    >>> pairs(1, seed=3)[2][0] in (1.0, 2.0, 3.0, 4.0, 5.0)
+    True
+    """
+    draw = np.random.default_rng(seed)
+    slots = (_WHO, _DOING, _WHAT, _WHERE)
+    first, second, scores = [], [], []
+    for k in range(count):
+        alike = set(draw.choice(4, k % 5, replace=False).tolist())
+        one, two = [], []
+        for n, words in enumerate(slots):
+            a, b = draw.choice(words, 2, replace=False)
+            one.append(a)
+            two.append(a if n in alike else b)
+        first.append("a {} is {} a {} in the {}".format(*one))
+        second.append("a {} is {} a {} in the {}".format(*two))
+        scores.append(1.0 + len(alike))
+    return first, second, scores
