@@ -1,0 +1,70 @@
+r"""A picture without its pixels: boxes around objects, and a vector of features made of them.
+
+For each class $k$ with $n_k$ boxes, measured in the picture's own width and height:
+
+$$\log(1+n_k), \quad \log(1 + 100\,\textstyle\sum \text{area}), \quad
+\bar x_k - \tfrac12, \quad \bar y_k - \tfrac12,$$
+
+all 0 where $n_k=0$; then the class of the largest box (a one among zeros), and its center, width and height.
+The whole vector is scaled to length 1, as the features of Vendrov and others' convnet are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32, Float64, Int64
+
+__all__ = ["Boxes", "featurize"]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Where the objects of one picture are.
+
+    Args:
+        width, height: of the picture.
+        corners: left, top, right, bottom of each box, in the same unit; y goes down.
+        classes: of each box.
+    """
+
+    width: float
+    height: float
+    corners: Float64[np.ndarray, "B 4"]
+    classes: Int64[np.ndarray, " B"]
+
+
+def featurize(boxes: Boxes, classes: int) -> Float32[np.ndarray, " F"]:
+    r"""The vector of the module's text: $F = 5\cdot$`classes`$+4$ numbers of length 1.
+
+    *Source* ours, in place of a convnet's features of the pixels: each photograph has a licence of its own.
+
+    Args:
+        boxes: at least one.
+        classes: how many there are in all.
+
+    Raises ValueError for no boxes, or a class that is not below `classes`.
+
+    >>> half = Boxes(4, 2, np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([1]))  # the left half
+    >>> (featurize(half, 2) / featurize(half, 2)[-1]).round(3).tolist()  # its height is 1, as the picture's
+    [0.0, 0.693, 0.0, 3.932, 0.0, -0.25, 0.0, 0.0, 0.0, 1.0, -0.25, 0.0, 0.5, 1.0]
+    """
+    if not len(boxes.classes):
+        raise ValueError("A picture without boxes has no features; leave it out.")
+    if not 0 <= boxes.classes.min() <= boxes.classes.max() < classes:
+        raise ValueError(
+            f"Classes go from 0 to {classes - 1}; these are {sorted(set(boxes.classes.tolist()))}."
+        )
+    left, top, right, bottom = (boxes.corners / np.tile([boxes.width, boxes.height], 2)).T
+    shape = np.stack([(left + right) / 2 - 0.5, (top + bottom) / 2 - 0.5, right - left, bottom - top])
+    area = shape[2] * shape[3]
+
+    def summed(values: Float64[np.ndarray, " B"]) -> Float64[np.ndarray, " K"]:
+        return np.bincount(boxes.classes, values, classes)
+
+    count = summed(np.ones(len(area)))
+    centers = [summed(center) / np.maximum(count, 1) for center in shape[:2]]
+    largest = int(area.argmax())
+    which = np.eye(classes)[boxes.classes[largest]]
+    parts = [np.log1p(count), np.log1p(100 * summed(area)), *centers, which, shape[:, largest]]
+    vector = np.concatenate(parts)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)

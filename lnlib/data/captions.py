@@ -1,0 +1,162 @@
+"""Pictures and their captions, in parts for training, validation and test.
+
+`load_captions("coco_captions")` joins COCO's captions with boxes around objects; pictures without a box
+(48 of 5,000) are left out, the others parted at random by a fixed seed: 500 to validate, 1,000 to test.
+`load_captions("scenes")` generates what takes its place. `load_features(folder)` reads the data of the paper:
+the splits of Karpathy with features of a convnet.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from lnlib.data.boxes import Boxes, featurize
+from lnlib.data.dataset import DataError
+from lnlib.data.files import content
+from lnlib.data.lookup import OnStandIn, published
+from lnlib.data.scenes import CLASSES, Text, picture, scenes, words
+
+__all__ = ["COCO_CLASSES", "Captioned", "Captions", "load_captions", "load_features"]
+
+PARTS = ("train", "valid", "test")
+COCO_CLASSES = 80
+SCENES = {"train": 800, "valid": 100, "test": 200}
+
+
+@dataclass(frozen=True)
+class Captioned:
+    """Pictures of one part, and the captions of each.
+
+    Args:
+        features: of each picture, of length 1.
+        texts: the captions, those of a picture one after another.
+        owner: the number of each caption's picture; rises.
+        boxes: of each picture, where they are known.
+        meaning: of each picture, and of each caption, where they are known: the scenes' partial order.
+    """
+
+    features: Float32[np.ndarray, "I F"]
+    texts: Sequence[str]
+    owner: Int64[np.ndarray, " C"]
+    boxes: Sequence[Boxes] = ()
+    meaning: tuple[Sequence[Text], Sequence[Text]] = field(default=((), ()))
+
+    def first(self, captions: int) -> "Captioned":
+        """Only the first so many captions of each picture.
+
+        Raises ValueError if a picture has fewer.
+        """
+        place = np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
+        kept = np.flatnonzero(place < captions)
+        if len(kept) < captions * len(self.features):
+            fewest = np.bincount(self.owner, minlength=len(self.features)).min()
+            raise ValueError(f"{captions} captions of each picture are asked for; one has {fewest}.")
+        texts = [self.texts[k] for k in kept]
+        pictures, told = self.meaning
+        meaning = (pictures, [told[k] for k in kept] if told else told)
+        return Captioned(self.features, texts, self.owner[kept], self.boxes, meaning)
+
+
+@dataclass(frozen=True)
+class Captions:
+    """The parts "train", "valid" and "test", and where they come from."""
+
+    parts: Mapping[str, Captioned]
+    provenance: dict[str, Any]
+
+
+def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
+    """Captions with vectors made of boxes: see `lnlib.data.boxes`.
+
+    Args:
+        name: "coco_captions", or "scenes".
+        on_stand_in: as in `lnlib.data.load`; the scenes stand in for COCO.
+
+    Raises `DataError` as `lnlib.data.published` does.
+
+    >>> load_captions("scenes").parts["test"].features.shape
+    (200, 84)
+    """
+    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    if paths:
+        return Captions(_coco(paths["captions_val2017.json"], paths["val2017.txt"]), provenance)
+    generator = np.random.default_rng(61)
+    return Captions({part: _scenes(count, generator) for part, count in SCENES.items()}, provenance)
+
+
+def load_features(folder: Path | None = None, *, network: str = "10crop") -> Captions:
+    """The paper's data: captions, one a line, five a picture, and features of a convnet, as they are
+    published with the code of Vendrov and others (2016).
+
+    *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding: `train.txt`, `val.txt`,
+    `test.txt`, and `images/<network>/train.npy` and so on.
+
+    Args:
+        folder: holds these; default: `$LNLIB_DATA/coco_vgg`.
+        network: whose features. They are scaled to length 1 if they are not.
+
+    Raises `DataError` where a file is missing, or does not have five captions for each picture.
+    """
+    place = folder or Path(os.environ.get("LNLIB_DATA", ".")) / "coco_vgg"
+    parts = {}
+    for part, name in zip(PARTS, ("train", "val", "test"), strict=True):
+        captions, features = place / f"{name}.txt", place / "images" / network / f"{name}.npy"
+        if missing := [path for path in (captions, features) if not path.is_file()]:
+            raise DataError(
+                f"{missing[0]} is not there. The features of Karpathy's splits are 1 GB that lnlib cannot "
+                f"fetch by a known hash: unpack the coco.zip that the README of "
+                f"github.com/ivendrov/order-embedding links to into {place}."
+            )
+        texts = captions.read_text(encoding="utf-8").splitlines()
+        vectors = np.load(features, allow_pickle=False).astype(np.float32, copy=False)
+        if len(texts) != 5 * len(vectors):
+            raise DataError(
+                f"{captions} has {len(texts)} lines, {features} {len(vectors)} vectors; they must be 5 to 1."
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        owner = np.arange(len(texts), dtype=np.int64) // 5
+        parts[part] = Captioned(vectors / np.maximum(lengths, 1e-12), texts, owner)
+    provenance = {"name": "coco_vgg", "requested": "coco_vgg", "source": "LNLIB_DATA"}
+    return Captions(parts, provenance | {"licence": "annotations CC BY 4.0", "citation": "Vendrov (2016)"})
+
+
+def _coco(captions: Path, boxes: Path) -> dict[str, Captioned]:
+    listing = json.loads(content(captions))
+    sizes = {image["id"]: (image["width"], image["height"]) for image in listing["images"]}
+    seen = {}
+    for line in content(boxes).decode().splitlines():
+        path, *found = line.split()
+        number = int(Path(path).stem)
+        rows = np.array([entry.split(",") for entry in found], dtype=np.float64)
+        if len(rows):
+            seen[number] = Boxes(*sizes[number], rows[:, :4], rows[:, 4].astype(np.int64))
+    told: dict[int, list[str]] = {}
+    for entry in sorted(listing["annotations"], key=lambda entry: entry["id"]):
+        told.setdefault(entry["image_id"], []).append(" ".join(entry["caption"].split()))
+    numbers = np.random.default_rng(2017).permutation(sorted(seen)).tolist()
+    shares = {"train": numbers[1500:], "valid": numbers[:500], "test": numbers[500:1500]}
+    return {part: _joined(share, seen, told) for part, share in shares.items()}
+
+
+def _joined(
+    numbers: Sequence[int], seen: Mapping[int, Boxes], told: Mapping[int, Sequence[str]]
+) -> Captioned:
+    boxes = [seen[number] for number in numbers]
+    features = np.stack([featurize(each, COCO_CLASSES) for each in boxes])
+    owner = np.repeat(np.arange(len(numbers)), [len(told[number]) for number in numbers])
+    return Captioned(features, [text for number in numbers for text in told[number]], owner, boxes)
+
+
+def _scenes(count: int, generator: np.random.Generator) -> Captioned:
+    made = scenes(count, generator)
+    boxes = [picture(scene, generator) for scene, _ in made]
+    texts = [caption for _, captions in made for caption in captions]
+    owner = np.repeat(np.arange(count), [len(captions) for _, captions in made])
+    features = np.stack([featurize(each, len(CLASSES)) for each in boxes])
+    return Captioned(features, [words(text) for text in texts], owner, boxes, ([s for s, _ in made], texts))

@@ -1,0 +1,100 @@
+r"""Generated scenes with captions, between which a partial order is known: the stand-in of Section 6.1.
+
+A thing is a set of attributes, say {small, red, ball}; a description is a set of fewer of them, and no other:
+"a red ball", "something small". Thing $a$ is as special as $b$ if $b\subseteq a$. A text describes several
+things. Text $u$ stands above text $v$, written $v\preceq u$ ("v entails u"), if each of $u$'s things can be
+given one of $v$'s, no two the same, that is as special. A scene is its complete text, and a caption is true
+of it if it stands above.
+"""
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+from jaxtyping import Float64
+
+from lnlib.data.boxes import Boxes
+
+__all__ = ["CLASSES", "Text", "above", "picture", "scenes", "words"]
+
+SIZES = ("small", "large")
+COLORS = ("red", "green", "blue", "yellow")
+SHAPES = ("ball", "box", "cone", "star")
+CLASSES = tuple(f"{color} {shape}" for color in COLORS for shape in SHAPES)
+Text = tuple[frozenset[str], ...]  # one set of attributes for each thing
+
+
+def above(u: Text, v: Text) -> bool:
+    """Whether `v` entails `u`: all that `u` says is said by `v`, too.
+
+    >>> ball, red_ball = frozenset({"ball"}), frozenset({"red", "ball"})
+    >>> above((ball,), (red_ball,)), above((red_ball,), (ball,)), above((ball, ball), (red_ball,))
+    (True, False, False)
+    """
+    if len(u) > len(v):
+        return False
+    return any(all(a <= b for a, b in zip(u, chosen, strict=True)) for chosen in permutations(v, len(u)))
+
+
+def words(text: Text) -> str:
+    """A text in English.
+
+    >>> words((frozenset({"small", "red"}), frozenset({"box"})))
+    'something small and red and a box'
+    """
+    return " and ".join(_phrase(thing) for thing in text)
+
+
+def _phrase(thing: frozenset[str]) -> str:
+    adjectives = [word for word in (*SIZES, *COLORS) if word in thing]
+    noun = next((word for word in SHAPES if word in thing), None)
+    return "something " + " and ".join(adjectives) if noun is None else " ".join(["a", *adjectives, noun])
+
+
+def scenes(count: int, generator: np.random.Generator, captions: int = 5) -> list[tuple[Text, list[Text]]]:
+    """Scenes of two or three things, and true captions of each: the first tells all, the others less.
+
+    Args:
+        count: how many.
+        generator: of all draws.
+        captions: of each scene.
+    """
+    found = []
+    for _ in range(count):
+        things = [
+            frozenset(str(generator.choice(kind)) for kind in (SIZES, COLORS, SHAPES))
+            for _ in range(generator.integers(2, 4))
+        ]
+        scene = tuple(things)
+        found.append((scene, [scene, *(_less(scene, generator) for _ in range(captions - 1))]))
+    return found
+
+
+def _less(scene: Text, generator: np.random.Generator) -> Text:
+    """Leave out things and attributes at random, but not all, and tell what is left in any order."""
+    order = generator.permutation(len(scene))
+    kept = order[: generator.integers(1, len(scene) + 1)]
+    told = []
+    for k in kept:
+        attributes = sorted(scene[k])
+        told.append(frozenset(generator.choice(attributes, generator.integers(1, 4), replace=False).tolist()))
+    return tuple(told)
+
+
+def picture(scene: Text, generator: np.random.Generator) -> Boxes:
+    """A scene as boxes on a square of side 1: small things are 0.15 wide, large ones 0.3.
+
+    Their classes are those of `CLASSES`; each thing's place is drawn in a third of the square's width.
+    """
+    corners: list[Float64[np.ndarray, " 4"]] = []
+    for column, thing in zip(generator.permutation(3), scene, strict=False):
+        side = 0.3 if "large" in thing else 0.15
+        corner = np.array([column / 3, 0.0]) + generator.uniform(size=2) * [1 / 3 - side, 1 - side]
+        corners.append(np.concatenate([corner, corner + side]))
+    classes = [CLASSES.index(" ".join(_only(thing, kind) for kind in (COLORS, SHAPES))) for thing in scene]
+    return Boxes(1.0, 1.0, np.array(corners), np.array(classes))
+
+
+def _only(thing: frozenset[str], kind: Sequence[str]) -> str:
+    (word,) = (word for word in kind if word in thing)
+    return word
