@@ -1,0 +1,112 @@
+r"""Retrieval metrics: at which rank the right answer stands, in both directions.
+
+From a table of violations (small is good) of C captions against I pictures, where each caption belongs to one
+picture:
+
+- image retrieval: a caption asks; its rank is that of its own picture among all pictures;
+- caption retrieval: a picture asks; its rank is that of the best of its own captions among all captions.
+
+Ranks count from 1. What violates as much as the right answer stands before it: a model that gives all pairs
+the same number has the worst ranks, not the best. R@K is the percentage of ranks up to K.
+
+*Source* Section 6.1, Table 2, and the evaluation of Vendrov and others (2016).
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+__all__ = ["TOP", "mean_over_splits", "ranks", "retrieval"]
+
+TOP = (1, 5, 10)
+
+
+def ranks(
+    violations: Float[Tensor, "C I"], owner: Int64[Tensor, " C"]
+) -> tuple[Int64[Tensor, " I"], Int64[Tensor, " C"]]:
+    """The ranks of caption retrieval, one a picture, and of image retrieval, one a caption.
+
+    NaN counts as larger than any number, so it ranks last.
+
+    Args:
+        violations: of each caption (row) against each picture (column).
+        owner: the column of each caption's own picture.
+
+    Raises ValueError if a picture has no caption, or a caption a picture that is not there.
+
+    >>> ranks(torch.tensor([[0.1, 0.2], [0.3, 0.2], [0.4, 0.9]]), torch.tensor([0, 0, 1]))
+    (tensor([1, 3]), tensor([1, 2, 2]))
+    """
+    pictures = violations.shape[1]
+    counts = torch.bincount(owner, minlength=pictures) if len(owner) and owner.min() >= 0 else owner
+    if counts.shape != (pictures,) or not counts.all():
+        raise ValueError(
+            f"Each of {pictures} pictures needs a caption, and each caption one of these pictures; the "
+            f"captions belong to pictures {int(owner.min())} to {int(owner.max())}."
+            if len(owner)
+            else f"There are {pictures} pictures, and no captions."
+        )
+    violations = violations.nan_to_num(nan=torch.inf, posinf=torch.inf)
+    own = violations.gather(1, owner[:, None])
+    of_picture = (violations <= own).sum(1)  # itself among them
+    best = own.new_full((pictures,), torch.inf).scatter_reduce(0, owner, own[:, 0], "amin")
+    not_worse = violations <= best
+    mine = not_worse.gather(1, owner[:, None])[:, 0]
+    of_caption = not_worse.sum(0) - torch.zeros_like(counts).index_add(0, owner, mine.to(counts.dtype)) + 1
+    return of_caption, of_picture
+
+
+def retrieval(violations: Float[Tensor, "C I"], owner: Int64[Tensor, " C"]) -> dict[str, float]:
+    """R@1, R@5, R@10 in percent, mean and median rank, of caption and of image retrieval.
+
+    Arguments and errors as of `ranks`.
+
+    >>> found = retrieval(torch.tensor([[0.1, 0.2], [0.4, 0.3]]), torch.tensor([0, 1]))
+    >>> found["caption_r1"], found["image_mean"]
+    (100.0, 1.0)
+    """
+    found = {}
+    for direction, place in zip(("caption", "image"), ranks(violations, owner), strict=True):
+        for k in TOP:
+            found[f"{direction}_r{k}"] = 100 * (place <= k).double().mean().item()
+        found[f"{direction}_mean"] = place.double().mean().item()
+        found[f"{direction}_median"] = float(place.double().quantile(0.5))
+    return found
+
+
+def mean_over_splits(
+    violations: Callable[[slice, slice], Float[Tensor, "C I"]],
+    owner: Int64[Tensor, " captions"],
+    pictures: int,
+    split: int = 1000,
+) -> dict[str, float]:
+    """Means of `retrieval` over parts of so many pictures, each ranked against its own part only.
+
+    Args:
+        violations: of a range of captions against a range of pictures; called once a split.
+        owner: of all captions; rises.
+        pictures: how many.
+        split: pictures of a part; if there are fewer, all are one part.
+
+    Raises ValueError if the pictures do not part evenly, or the owners do not rise.
+
+    >>> table, owner = torch.eye(4), torch.tensor([0, 1, 2, 3])
+    >>> mean_over_splits(lambda rows, columns: -table[rows, columns], owner, 4, split=2)["image_r1"]
+    100.0
+    """
+    split = min(split, pictures)
+    if pictures % split or (owner.diff() < 0).any():
+        raise ValueError(
+            f"{pictures} pictures are to be parted into splits of {split}, and their captions must stand in "
+            f"their order; take a multiple of {split}, and sort the captions."
+        )
+    found: list[dict[str, float]] = []
+    for start in range(0, pictures, split):
+        first, last = torch.searchsorted(
+            owner, torch.tensor([start, start + split], device=owner.device)
+        ).tolist()
+        table = violations(slice(first, last), slice(start, start + split))
+        found.append(retrieval(table, owner[first:last] - start))
+    return {name: sum(each[name] for each in found) / len(found) for name in found[0]}
