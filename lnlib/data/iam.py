@@ -1,0 +1,125 @@
+"""IAM-OnDB, the paper's data, from a user's folder: handwritten lines, and what is written.
+
+The database asks for a registration, so there is nothing to download. `$LNLIB_DATA/iam_ondb/` must hold,
+unpacked as they come, `lineStrokes/` (an XML file a line) and `ascii/` (a text file a form).
+"""
+
+import os
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from .dataset import DataError
+
+__all__ = ["ALPHABET", "load_forms", "read_line", "read_lines", "read_transcript"]
+
+# 57 codes, as many as the paper's: what stands for all other characters, blank, letters and some marks.
+ALPHABET = "?" + " abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + ".,'"
+ORIGIN = "https://fki.tic.heia-fr.ch/databases/iam-on-line-handwriting-database"
+
+Line = tuple[str, Float[np.ndarray, "points 3"]]
+
+
+def read_line(xml: bytes, name: str = "the file") -> Float[np.ndarray, "points 3"]:
+    """The pen's places in one XML file: x, y upward, and 1 at the last point of each stroke.
+
+    Raises DataError for what is no such file, has no points, or brings declarations of its own.
+
+    >>> read_line(b"<C><StrokeSet><Stroke><Point x='1' y='2'/><Point x='3' y='5'/></Stroke></StrokeSet></C>")
+    array([[ 1., -2.,  0.],
+           [ 3., -5.,  1.]])
+    """
+    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:
+        raise DataError(f"{name} declares a document type; IAM-OnDB's files do not.")
+    try:
+        strokes = ET.fromstring(xml).findall("./StrokeSet/Stroke")
+        drawn = [[(float(p.attrib["x"]), -float(p.attrib["y"])) for p in s.findall("Point")] for s in strokes]
+    except ET.ParseError as error:
+        raise DataError(f"{name} is no XML: {error}.") from error
+    except (KeyError, ValueError) as error:
+        raise DataError(f"{name} has a Point without a number for x or y ({error}).") from error
+    if not drawn or not all(drawn):
+        raise DataError(f"{name} has {len(drawn)} strokes in StrokeSet, and each needs a Point.")
+    rows = [(*point, float(k == len(stroke) - 1)) for stroke in drawn for k, point in enumerate(stroke)]
+    found = np.array(rows)
+    if not np.isfinite(found).all():
+        raise DataError(f"{name} has a Point that is not finite.")
+    return found
+
+
+def read_transcript(text: str, name: str = "the file") -> list[str]:
+    """The lines of one form: those below "CSR:".
+
+    Raises DataError if there are none.
+
+    >>> read_transcript("OCR:\\n\\nA move\\n\\nCSR:\\n\\nA move to\\nstop Mr.\\n")
+    ['A move to', 'stop Mr.']
+    """
+    _, mark, below = text.partition("CSR:")
+    lines = [line.strip() for line in below.splitlines() if line.strip()]
+    if not mark or not lines:
+        raise DataError(f"{name} has no lines below 'CSR:'; it is no transcript of IAM-OnDB.")
+    return lines
+
+
+def read_lines(folder: Path) -> dict[str, list[Line]]:
+    """Text and strokes of every line, by form ("a01-000": one form may have been written by several people).
+
+    Characters outside of the alphabet become "?". Raises DataError for a folder that lacks something.
+    """
+    drawn, written = folder / "lineStrokes", folder / "ascii"
+    files = sorted(drawn.rglob("*.xml"))
+    if not files or not written.is_dir():
+        raise DataError(
+            f"{folder} must hold lineStrokes/ with .xml files ({len(files)} found) and ascii/, as unpacked from "
+            f"the archives of {ORIGIN}."
+        )
+    found: dict[str, list[Line]] = {}
+    transcripts: dict[Path, list[str]] = {}
+    for file in files:
+        match = re.fullmatch(r"([a-z]\d\d-\d{3})([a-z]?)-(\d\d)", file.stem)
+        if not match:
+            raise DataError(f"{file} is not named as a line of IAM-OnDB: a01-000u-01.xml.")
+        source = written / file.parent.relative_to(drawn) / f"{match[1]}{match[2]}.txt"
+        if source not in transcripts:
+            if not source.is_file():
+                raise DataError(f"{file} has no transcript {source}.")
+            transcripts[source] = read_transcript(source.read_text(encoding="latin-1"), str(source))
+        lines, number = transcripts[source], int(match[3])
+        if not 1 <= number <= len(lines):
+            raise DataError(f"{source} has {len(lines)} lines, and {file.name} is the {number}-th.")
+        text = "".join(c if c in ALPHABET else "?" for c in lines[number - 1])
+        found.setdefault(match[1], []).append((text, read_line(file.read_bytes(), str(file))))
+    return found
+
+
+def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, Any]]:
+    """All lines of `$LNLIB_DATA/iam_ondb`: nine tenths of the forms to train, half the rest each to judge.
+
+    Raises DataError, with what to do, if there is no such folder.
+    """
+    root = os.environ.get("LNLIB_DATA")
+    folder = Path(root or ".") / "iam_ondb"
+    if not root or not folder.is_dir():
+        raise DataError(
+            f"IAM-OnDB needs a registration at {ORIGIN}. Unpack its lineStrokes-all.tar.gz and "
+            "ascii-all.tar.gz into $LNLIB_DATA/iam_ondb/, or take omniglot_strokes."
+        )
+    forms = read_lines(folder)
+    names = rng.permutation(sorted(forms))
+    ends = [0, max(1, len(names) * 90 // 100), max(2, len(names) * 95 // 100), len(names)]
+    parts = [[line for name in names[a:b] for line in forms[str(name)]] for a, b in zip(ends, ends[1:], strict=False)]
+    for part in parts:
+        rng.shuffle(part)  # type: ignore[arg-type]
+    provenance = {
+        "name": "iam_ondb",
+        "requested": "iam_ondb",
+        "source": "LNLIB_DATA",
+        "licence": "non-commercial research, after registration",
+        "citation": "Liwicki, Bunke: IAM-OnDB, ICDAR (2005)",
+    }
+    return parts, provenance

@@ -1,0 +1,82 @@
+r"""Generated strokes whose exact likelihood is known.
+
+Each character is a stroke. Whatever came before, a step of character c is drawn from
+
+$$p_c(\Delta) = \sum_{m=1}^2 \pi_{cm}\,\mathcal N(\Delta \mid \mu_{cm}, \sigma_{cm}, \rho_{cm}),$$
+
+and after each step the pen is lifted with probability q, which ends the character. So $-\log p$ of a line,
+given its text, is a sum over its points; no model can be better on average than its mean. To reach it, a
+model must learn the mixtures, and to read on at each lift of the pen and only there.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+__all__ = ["ALPHABET", "Pen", "pen", "scribble"]
+
+ALPHABET = "abcdef"
+
+
+@dataclass(frozen=True)
+class Pen:
+    """The mixtures of C characters, two components each, and q.
+
+    Attributes: `weight` (C, 2), `mean` and `std` (C, 2, 2), component then axis; `rho` (C, 2); `lift`, q.
+    """
+
+    weight: Float[np.ndarray, "C 2"]
+    mean: Float[np.ndarray, "C 2 2"]
+    std: Float[np.ndarray, "C 2 2"]
+    rho: Float[np.ndarray, "C 2"]
+    lift: float = 0.15
+
+
+def pen(seed: int = 0) -> Pen:
+    """Six characters: each zigzags between two directions of its own."""
+    rng = np.random.default_rng(seed)
+    C = len(ALPHABET)
+    angle = 2 * np.pi * (np.arange(C)[:, None] / C + np.array([0.0, 0.3]))
+    mean = np.stack([1 + 2 * np.cos(angle), 3 * np.sin(angle)], -1)
+    weight = rng.uniform(0.3, 0.7, C)
+    return Pen(
+        np.stack([weight, 1 - weight], 1),
+        mean,
+        rng.uniform(0.2, 0.5, (C, 2, 2)),
+        rng.uniform(-0.8, 0.8, (C, 2)),
+    )
+
+
+def scribble(text: str, pen: Pen, rng: np.random.Generator) -> tuple[Float[np.ndarray, "points 3"], list[float]]:
+    """One line: places x, y and 1 where the pen is lifted; and $-\\log p$ of each point but the first, in nats.
+
+    The first point is where the line begins, (0, 0, 1); it costs nothing.
+
+    >>> points, nats = scribble("ab", pen(), np.random.default_rng(0))
+    >>> len(points) == len(nats) + 1, points[:, 2].sum()  # a lift at the start, and one a character
+    (True, np.float64(3.0))
+    """
+    place, points, nats = np.zeros(2), [(0.0, 0.0, 1.0)], []
+    for character in text:
+        c, lifted = ALPHABET.index(character), False
+        while not lifted:
+            m = int(rng.random() < pen.weight[c, 1])
+            first, second = rng.standard_normal(2)
+            rho = pen.rho[c, m]
+            step = pen.mean[c, m] + pen.std[c, m] * (first, rho * first + math.sqrt(1 - rho**2) * second)
+            lifted = bool(rng.random() < pen.lift)
+            place = place + step
+            points.append((*place, float(lifted)))
+            nats.append(-_log_density(pen, c, step) - math.log(pen.lift if lifted else 1 - pen.lift))
+    return np.array(points), nats
+
+
+def _log_density(pen: Pen, c: int, step: Float[np.ndarray, " 2"]) -> float:
+    """Of a step of character c."""
+    z = (step - pen.mean[c]) / pen.std[c]
+    left = 1 - pen.rho[c] ** 2
+    exponent = -((z**2).sum(1) - 2 * pen.rho[c] * z.prod(1)) / (2 * left)
+    height = pen.weight[c] / (2 * np.pi * pen.std[c].prod(1) * np.sqrt(left))
+    return float(np.log((height * np.exp(exponent)).sum()))

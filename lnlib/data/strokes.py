@@ -1,0 +1,227 @@
+"""Handwriting as sequences: offsets of the pen, and the text that is written.
+
+A line becomes points (dx, dy, 1 if the stroke ends here), in units of the training offsets' standard
+deviation, one for x and one for y. The first point of a line is where all lines begin, (0, 0, 1).
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float32, Int64
+
+from . import iam, omniglot, scribbles
+from .books import load_books
+from .dataset import DataError
+from .files import content
+from .lookup import OnStandIn, published
+
+__all__ = ["Lines", "Part", "Wanted", "load_lines", "offsets", "places", "texts"]
+
+TEXT = 5_000_000  # characters of books, from which texts are taken
+NAMES = ("omniglot_strokes", "generated_strokes", "iam_ondb")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of one part, padded with zeros.
+
+    Attributes:
+        points: the first of the S = T + 1 is (0, 0, 1); T are to be predicted.
+        lengths: points to be predicted.
+        texts: numbers of characters in the alphabet; `letters`: how many.
+        exact: the true negative log-likelihood of each line, in nats, where it is known.
+    """
+
+    points: Float32[np.ndarray, "N S 3"]
+    lengths: Int64[np.ndarray, " N"]
+    texts: Int64[np.ndarray, "N U"]
+    letters: Int64[np.ndarray, " N"]
+    exact: Float[np.ndarray, " N"] | None = None
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A set of lines.
+
+    Attributes: `train`, `valid`, `test`; the `alphabet`; `scale`, the unit of dx and of dy in pixels;
+    `provenance`.
+    """
+
+    train: Part
+    valid: Part
+    test: Part
+    alphabet: str
+    scale: Float[np.ndarray, " 2"]
+    provenance: dict[str, Any]
+
+    def encode(self, text: str) -> Int64[np.ndarray, " U"]:
+        """Numbers of characters. Raises ValueError for one that is not in the alphabet."""
+        if wrong := sorted(set(text) - set(self.alphabet)):
+            raise ValueError(f"The alphabet is {self.alphabet!r}; it has no {wrong}.")
+        return np.array([self.alphabet.index(c) for c in text], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How many lines, and of what kind.
+
+    Args:
+        train, valid, test: lines of each part; IAM-OnDB gives as many as it has, if these are more.
+        shortest, longest: characters of a line; IAM-OnDB's are what they are.
+        every: of Omniglot's points, keep every so-many-th.
+        points: of longer lines the first so many points; 0: all.
+    """
+
+    train: int
+    valid: int
+    test: int
+    shortest: int = 8
+    longest: int = 12
+    every: int = 4
+    points: int = 0
+
+
+Written = tuple[str, Float[np.ndarray, "points 3"], Sequence[float] | None]  # text, places, nats if known
+
+
+@lru_cache(maxsize=2)
+def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn", seed: int = 0) -> Lines:
+    """Lines of handwriting: "omniglot_strokes", "iam_ondb" of a user's folder, or "generated_strokes".
+
+    Drawers (of IAM-OnDB: forms) that are in one part are in no other; so are stretches of text.
+
+    Args:
+        name: of the data.
+        wanted: see `Wanted`.
+        on_stand_in: as in `lnlib.data.published`.
+        seed: of the choice of texts and drawers.
+
+    Raises DataError for another name or damaged files, and for IAM-OnDB without its folder.
+
+    >>> lines = load_lines("generated_strokes", Wanted(train=3, valid=1, test=2))
+    >>> lines.train.points[:, 0].tolist(), len(lines.test.exact)
+    ([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], 2)
+    """
+    if name not in NAMES:
+        raise DataError(f"The lines are {', '.join(NAMES)}; there is no {name!r}.")
+    rng = np.random.default_rng(seed)
+    if name == "iam_ondb":
+        parts, provenance = iam.load_forms(rng)
+        counts = (wanted.train, wanted.valid, wanted.test)
+        cut = [part[:count] for part, count in zip(parts, counts, strict=True)]
+        return _gathered([[(*line, None) for line in part] for part in cut], iam.ALPHABET, wanted, provenance)
+    files, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    if not files:
+        return _gathered(_scribbled(wanted, rng), scribbles.ALPHABET, wanted, provenance)
+    (path,) = files.values()
+    return _gathered(_composed(path, wanted, rng), omniglot.ALPHABET, wanted, provenance)
+
+
+def offsets(places: Float[np.ndarray, "S 3"]) -> Float[np.ndarray, "S 3"]:
+    """Steps from point to point, each with its own mark; the first point becomes (0, 0, 1).
+
+    >>> offsets(np.array([[5.0, 5.0, 0.0], [6.0, 7.0, 1.0]])).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+    steps = np.diff(places[:, :2], axis=0, prepend=places[:1, :2])
+    marks = places[:, 2:].copy()
+    marks[0] = 1
+    return np.concatenate([steps, marks], 1)
+
+
+def places(points: Float[np.ndarray, "S 3"]) -> list[Float[np.ndarray, "_ 2"]]:
+    """The strokes that such points draw, from the origin on: what `offsets` undoes.
+
+    >>> [stroke.tolist() for stroke in places(np.array([[0.0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 2, 1]]))]
+    [[[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]], [[2.0, 3.0]]]
+    """
+    path = points[:, :2].cumsum(0)
+    strokes = np.split(path, np.flatnonzero(points[1:, 2] > 0.5) + 2)
+    return [stroke for stroke in strokes if len(stroke)]
+
+
+def texts(stream: Sequence[str], count: int, wanted: Wanted, rng: np.random.Generator) -> list[str]:
+    """Stretches of running words, of `wanted.shortest` to `wanted.longest` characters with their blanks.
+
+    Raises DataError if the words do not give any.
+    """
+    found: list[str] = []
+    for start in rng.integers(len(stream), size=100 * count):
+        line, position = stream[start], start + 1
+        while len(line) < wanted.shortest and position < len(stream):
+            line, position = f"{line} {stream[position]}", position + 1
+        if wanted.shortest <= len(line) <= wanted.longest:
+            found.append(line)
+            if len(found) == count:
+                return found
+    raise DataError(
+        f"{len(stream)} words gave {len(found)} of {count} lines of {wanted.shortest} to {wanted.longest} "
+        "characters; allow more."
+    )
+
+
+def _composed(path: Path, wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
+    people = omniglot.drawers(content(path), str(path))
+    shares = people[:16], people[16:18], people[18:]
+    words = re.findall("[a-z]+", " ".join(load_books("silent").texts)[:TEXT].lower())
+    ends = np.array([0, 8, 9, 10]) * len(words) // 10
+    parts = []
+    for k, count in enumerate((wanted.train, wanted.valid, wanted.test)):
+        lines = texts(words[ends[k] : ends[k + 1]], count, wanted, rng)
+        who = rng.integers(len(shares[k]), size=count)
+        parts.append(
+            [
+                (text, omniglot.compose(text, shares[k][i], wanted.every, rng), None)
+                for text, i in zip(lines, who, strict=True)
+            ]
+        )
+    return parts
+
+
+def _scribbled(wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
+    pen = scribbles.pen()
+    parts: list[list[Written]] = []
+    for count in (wanted.train, wanted.valid, wanted.test):
+        lines: list[Written] = []
+        for length in rng.integers(wanted.shortest, wanted.longest + 1, size=count):
+            text = "".join(rng.choice(list(scribbles.ALPHABET), length))
+            lines.append((text, *scribbles.scribble(text, pen, rng)))
+        parts.append(lines)
+    return parts
+
+
+def _gathered(
+    written: Sequence[Sequence[Written]], alphabet: str, wanted: Wanted, provenance: dict[str, Any]
+) -> Lines:
+    """Offsets in units of the training part, texts in numbers, both padded."""
+    if not all(written):
+        raise DataError(f"The parts hold {[len(part) for part in written]} lines; none may be empty.")
+    steps = [[offsets(line[1])[: wanted.points + 1 if wanted.points else None] for line in part] for part in written]
+    scale = np.concatenate([s[1:, :2] for s in steps[0]]).std(0)
+    parts = [_padded(part, s, scale, alphabet) for part, s in zip(written, steps, strict=True)]
+    digest = hashlib.sha256(b"".join(part.points.tobytes() for part in parts)).hexdigest()
+    provenance.setdefault("sha256", digest)
+    provenance["cases"] = sum(len(part.points) for part in parts)
+    return Lines(*parts, alphabet, scale, provenance)
+
+
+def _padded(
+    written: Sequence[Written], steps: Sequence[np.ndarray], scale: np.ndarray, alphabet: str
+) -> Part:
+    lengths = np.array([len(s) - 1 for s in steps])
+    letters = np.array([len(text) for text, *_ in written])
+    points = np.zeros((len(steps), lengths.max() + 1, 3), np.float32)
+    numbers = np.zeros((len(steps), letters.max()), np.int64)
+    exact = []
+    for n, ((text, _, nats), s) in enumerate(zip(written, steps, strict=True)):
+        points[n, : len(s)] = s / (*scale, 1)
+        numbers[n, : len(text)] = [alphabet.index(c) for c in text]
+        if nats is not None:  # a density in other units: p(x / s) = s p(x)
+            exact.append(sum(nats[: lengths[n]]) - lengths[n] * np.log(scale).sum())
+    return Part(points, lengths, numbers, letters, np.array(exact) if exact else None)
