@@ -7,6 +7,7 @@ unpacked as they come, `lineStrokes/` (an XML file a line) and `ascii/` (a text 
 import os
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,8 @@ def read_lines(folder: Path) -> dict[str, list[Line]]:
     files = sorted(drawn.rglob("*.xml"))
     if not files or not written.is_dir():
         raise DataError(
-            f"{folder} must hold lineStrokes/ with .xml files ({len(files)} found) and ascii/, as unpacked from "
-            f"the archives of {ORIGIN}."
+            f"{folder} must hold lineStrokes/ with .xml files ({len(files)} found) and ascii/, as unpacked "
+            f"from the archives of {ORIGIN}."
         )
     found: dict[str, list[Line]] = {}
     transcripts: dict[Path, list[str]] = {}
@@ -112,7 +113,7 @@ def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, An
     forms = read_lines(folder)
     names = rng.permutation(sorted(forms))
     ends = [0, max(1, len(names) * 90 // 100), max(2, len(names) * 95 // 100), len(names)]
-    parts = [[line for name in names[a:b] for line in forms[str(name)]] for a, b in zip(ends, ends[1:], strict=False)]
+    parts = [[line for name in names[a:b] for line in forms[str(name)]] for a, b in pairwise(ends)]
     for part in parts:
         rng.shuffle(part)  # type: ignore[arg-type]
     provenance = {

@@ -115,7 +115,7 @@ def aligned(drawer: Drawer) -> Drawer:
         points = _all(strokes)
         low, high = points.min(0), points.max(0)
         up = tops[letter] - high[1] if letter in tops else -low[1]
-        found[letter] = [stroke + (-low[0], up) for stroke in strokes]
+        found[letter] = [stroke + np.array([-low[0], up]) for stroke in strokes]
     return found
 
 

@@ -171,7 +171,7 @@ def _composed(path: Path, wanted: Wanted, rng: np.random.Generator) -> list[list
     shares = people[:16], people[16:18], people[18:]
     words = re.findall("[a-z]+", " ".join(load_books("silent").texts)[:TEXT].lower())
     ends = np.array([0, 8, 9, 10]) * len(words) // 10
-    parts = []
+    parts: list[list[Written]] = []
     for k, count in enumerate((wanted.train, wanted.valid, wanted.test)):
         lines = texts(words[ends[k] : ends[k + 1]], count, wanted, rng)
         who = rng.integers(len(shares[k]), size=count)
@@ -202,13 +202,16 @@ def _gathered(
     """Offsets in units of the training part, texts in numbers, both padded."""
     if not all(written):
         raise DataError(f"The parts hold {[len(part) for part in written]} lines; none may be empty.")
-    steps = [[offsets(line[1])[: wanted.points + 1 if wanted.points else None] for line in part] for part in written]
+    steps = [
+        [offsets(line[1])[: wanted.points + 1 if wanted.points else None] for line in part]
+        for part in written
+    ]
     scale = np.concatenate([s[1:, :2] for s in steps[0]]).std(0)
-    parts = [_padded(part, s, scale, alphabet) for part, s in zip(written, steps, strict=True)]
-    digest = hashlib.sha256(b"".join(part.points.tobytes() for part in parts)).hexdigest()
+    train, valid, test = (_padded(part, s, scale, alphabet) for part, s in zip(written, steps, strict=True))
+    digest = hashlib.sha256(b"".join(part.points.tobytes() for part in (train, valid, test))).hexdigest()
     provenance.setdefault("sha256", digest)
-    provenance["cases"] = sum(len(part.points) for part in parts)
-    return Lines(*parts, alphabet, scale, provenance)
+    provenance["cases"] = sum(map(len, written))
+    return Lines(train, valid, test, alphabet, scale, provenance)
 
 
 def _padded(

@@ -11,7 +11,7 @@ likelihood is known. "smoke" has only that.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -44,7 +44,7 @@ class Study:
         rate: Adam's step size.
         updates: in all.
         rows: of a run after its first.
-        seeds: runs of each norm.
+        seeds, norms: runs of each norm, and which; no columns.
     """
 
     data: str
@@ -60,16 +60,20 @@ class Study:
     rows: int
     batch_size: int = 8
     seeds: int = 3
+    norms: tuple[str, ...] = NORMS
 
 
 EPOCH = 12_179 * 9 // 10 // 8
-KNOWN = Study("generated_strokes", 32, 5, 1000, 100, 8, 80, 0, 0.01, 150, 5)
+_KNOWN = Study("generated_strokes", 32, 5, 1000, 100, 8, 80, 0, 0.01, 300, 6)
+_LIVE = Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 150, 6)
+_LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 1000, 10)
 STUDIES = {
     "smoke": [Study("generated_strokes", 16, 4, 300, 60, 6, 50, 25, 0.01, 60, 3, seeds=2)],
-    "book": [KNOWN, Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 200, 8)],
+    "book": [_LIVE, replace(_LIVE, rate=0.01), _KNOWN],
     "paper": [
         Study("iam_ondb", 400, 20, 12_179, 1000, 100, 500, 0, 0.001, 20 * EPOCH, 100),
-        Study("omniglot_strokes", 128, 20, 12_000, 200, 16, 500, 125, 0.003, 1500, 15),
+        _LAPTOP,
+        replace(_LAPTOP, updates=3000, seeds=1, norms=("layer",)),
     ],
 }
 
@@ -77,7 +81,12 @@ STUDIES = {
 def wanted(job: Job) -> Wanted:
     """The lines that a run of these settings takes."""
     return Wanted(
-        job["lines"], job["judged"], job["judged"], max(1, job["longest"] - 4), job["longest"], points=job["points"]
+        job["lines"],
+        job["judged"],
+        job["judged"],
+        max(1, job["longest"] - 4),
+        job["longest"],
+        points=job["points"],
     )
 
 
@@ -92,8 +101,8 @@ def cases_of(part: Part) -> Cases:
 def _jobs(scale: str, seed: int) -> list[Job]:
     found: list[Job] = []
     for study in STUDIES[scale]:
-        settings = {name: value for name, value in asdict(study).items() if name != "seeds"}
-        for k, norm in product(range(study.seeds), NORMS):
+        settings = {name: value for name, value in asdict(study).items() if name not in ("seeds", "norms")}
+        for k, norm in product(range(study.seeds), study.norms):
             found.append({"norm": norm, **settings, "seed": seed + k})
     return found
 

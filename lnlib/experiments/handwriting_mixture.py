@@ -79,9 +79,7 @@ def nll(parameters: Mixture, point: Float[Tensor, "*N 3"]) -> Float[Tensor, "*N"
     z = (point[..., None, :2] - parameters.mean) * (-parameters.log_std).exp()
     left = (1 - parameters.rho) * (1 + parameters.rho)
     across = (z[..., 0] - parameters.rho * z[..., 1]).square() / left
-    log_density = (
-        -log(2 * pi) - parameters.log_std.sum(-1) - 0.5 * (left.log() + across + z[..., 1].square())
-    )
+    log_density = -log(2 * pi) - parameters.log_std.sum(-1) - 0.5 * (left.log() + across + z[..., 1].square())
     of_offset = torch.logsumexp(parameters.log_weight + log_density, -1)
     of_lift = F.binary_cross_entropy_with_logits(parameters.lift, point[..., 2], reduction="none")
     return of_lift - of_offset

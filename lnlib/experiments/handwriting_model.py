@@ -131,7 +131,9 @@ class Handwriting(nn.Module):
         x = points.transpose(0, 1)
         counted = inside(lengths, len(x) - 1)
         state, total = self.start(x), []
-        for seen, aim, counts in zip(*(part.split(back or len(x)) for part in (x[:-1], x[1:], counted)), strict=True):
+        for seen, aim, counts in zip(
+            *(part.split(back or len(x)) for part in (x[:-1], x[1:], counted)), strict=True
+        ):
             y, _, state = self.steps(seen, texts, letters, state.detached())
             total.append((nll(mixture(y), aim) * counts).sum(0))
         return torch.stack(total).sum(0)

@@ -124,7 +124,7 @@ class ReadingLSTM(nn.Module):
         lengths: Int[Tensor, " N"],
         state: ReadingState | None = None,
     ) -> tuple[Look, ReadingState]:
-        """Run over points. `texts` holds numbers of characters; those past a text's length count for nothing."""
+        """Run over points. `texts` holds numbers of characters; those past a text's end count for nothing."""
         state = self.start(x) if state is None else state
         if self.compiles(x):
             tensors = [getattr(self.lstm, f"{name}_l0") for name in self._names()]
@@ -224,7 +224,7 @@ class _Compiled(torch.autograd.Function):
         x, h, phi, to_window, *own = ctx.saved_tensors
         layer, normed, saved = ctx.layer, ctx.normed, ctx.saved
         p = dict(zip(layer._names(), own, strict=True))
-        (T, N, D), H, K, A = x.shape, layer.units, layer.gaussians, layer.characters
+        (N, D), H, K, A = x.shape[1:], layer.units, layer.gaussians, layer.characters
         norm = _norm(p, p["bias_ih"] + p["bias_hh"], H)
         d_norm = tuple(np.zeros_like(part) for part in norm)
         packed = [pack(m.detach().mT.numpy()) for m in _matrices(p, to_window, D)]

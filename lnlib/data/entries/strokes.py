@@ -4,6 +4,8 @@ from lnlib.data.dataset import DataSet, PublishedFile
 
 __all__ = ["DATA_SETS"]
 
+_RAW = "https://raw.githubusercontent.com"
+
 _OMNIGLOT = DataSet(
     name="omniglot_strokes",
     title="Omniglot, drawn online: the Latin letters of 20 people (and four other alphabets)",
@@ -14,10 +16,7 @@ _OMNIGLOT = DataSet(
             3_056_274,
         ),
     ),
-    mirrors=(
-        "https://raw.githubusercontent.com/brendenlake/omniglot/"
-        "057f034baf2ecb8530bc5710e5a23584d2a519cc/python/",
-    ),
+    mirrors=(f"{_RAW}/brendenlake/omniglot/057f034baf2ecb8530bc5710e5a23584d2a519cc/python/",),
     licence="MIT",
     citation="Lake, Salakhutdinov, Tenenbaum: Human-level concept learning through probabilistic program "
     "induction, Science (2015)",

@@ -1,7 +1,7 @@
 """An LSTM that reads a text through Graves' window, a whole sequence in one compiled loop: numba, float32.
 
-A step needs the window of the step before, which needs its h: no step can be computed ahead. Per step, forward:
-products with h and with the window; the LSTM's row, with layer norm or without; a product that gives the
+A step needs the window of the step before, which needs its h: no step can be computed ahead. Per step,
+forward: products with h and with the window; the LSTM's row, with layer norm or without; a product that gives the
 window's parameters; the window. Backward, the same in reverse; gradients of the summed inputs replace what
 the way forward kept, and wait there for one large product each.
 """
@@ -43,7 +43,7 @@ def _row(a, r, c, h):
 
 @njit(**INLINE)
 def _row_backward(a, c, d_out, dh, dc):
-    """The same backward: a becomes the gradient of the gates' summed inputs, dc that of the cell before, c."""
+    """The same backward: a becomes the gradient of the gates' inputs, dc that of the cell before, c."""
     size = c.shape[0]
     i, f, g, o = _quarters(a, size)
     for j in range(size):
@@ -60,7 +60,7 @@ def _row_backward(a, c, d_out, dh, dc):
 
 @njit(**INLINE)
 def _window(q, text, length, p, kappa, near, phi, w):
-    """From the parameters' logarithms q: p, their exponentials; the positions kappa moved on; the window w."""
+    """From the parameters' logarithms q: p, their exponentials; positions kappa moved on; the window w."""
     K = kappa.shape[0]
     for k in range(3 * K):
         p[k] = _exp(q[k])
