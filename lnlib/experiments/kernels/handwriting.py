@@ -1,9 +1,9 @@
 """An LSTM that reads a text through Graves' window, a whole sequence in one compiled loop: numba, float32.
 
 A step needs the window of the step before, which needs its h: no step can be computed ahead. Per step,
-forward: products with h and with the window; the LSTM's row, with layer norm or without; a product that gives the
-window's parameters; the window. Backward, the same in reverse; gradients of the summed inputs replace what
-the way forward kept, and wait there for one large product each.
+forward: products with h and with the window; the LSTM's row, with layer norm or without; a product that
+gives the window's parameters; the window. Backward, the same in reverse; gradients of the summed inputs
+replace what the way forward kept, and wait there for one large product each.
 """
 
 from __future__ import annotations
