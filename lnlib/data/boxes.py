@@ -57,14 +57,11 @@ def featurize(boxes: Boxes, classes: int) -> Float32[np.ndarray, " F"]:
     left, top, right, bottom = (boxes.corners / np.tile([boxes.width, boxes.height], 2)).T
     shape = np.stack([(left + right) / 2 - 0.5, (top + bottom) / 2 - 0.5, right - left, bottom - top])
     area = shape[2] * shape[3]
-
-    def summed(values: Float64[np.ndarray, " B"]) -> Float64[np.ndarray, " K"]:
-        return np.bincount(boxes.classes, values, classes)
-
-    count = summed(np.ones(len(area)))
-    centers = [summed(center) / np.maximum(count, 1) for center in shape[:2]]
+    ones = np.ones(len(area))
+    count, areas, *centers = (np.bincount(boxes.classes, x, classes) for x in (ones, area, *shape[:2]))
     largest = int(area.argmax())
+    middles = [center / np.maximum(count, 1) for center in centers]
     which = np.eye(classes)[boxes.classes[largest]]
-    parts = [np.log1p(count), np.log1p(100 * summed(area)), *centers, which, shape[:, largest]]
+    parts = [np.log1p(count), np.log1p(100 * areas), *middles, which, shape[:, largest]]
     vector = np.concatenate(parts)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
