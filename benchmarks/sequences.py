@@ -1,0 +1,70 @@
+"""What an update of the paper's four experiments on sequences costs, and where the time goes.
+
+    python benchmarks/sequences.py             print the table (some minutes on a quiet machine)
+    python benchmarks/sequences.py --record    and keep it in book/results/benchmarks/
+
+At the sizes of the book's own runs and of the paper's, float32, one core. Where the paper's data need a
+registration or a server of their own, its sizes are fed with other data (`INSTEAD`). Times are processor milliseconds
+an update, the batch included; the ratio is to the network without a norm, the median over rounds in each of
+which both run in turn, with its least and largest; shares are of torch's profile of such updates; memory is
+what an update adds to a process at its peak, in MB. Without the user's folder of data ($LNLIB_DATA) the
+stand-ins serve, with lengths and vocabularies of their own; the provenance says which were read.
+"""
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator
+
+import torch
+from rounds import Row, record
+
+from lnlib.experiments.registry import EXPERIMENTS, find
+from lnlib.experiments.step_costs import one_of_each_norm, step_costs
+from lnlib.experiments.step_profile import PARTS
+from lnlib.provenance import provenance
+
+SECTIONS = ("6.1", "6.2", "6.3", "6.5")
+ROUNDS = {"smoke": 3, "book": 7, "paper": 3}
+INSTEAD = {  # of the paper's studies: captions with boxes, questions about novels, composed lines
+    "6.1": {"data": "coco_captions"},
+    "6.2": {"data": "gutenberg", "markers": 10},
+    "6.3": {},
+    "6.5": {"data": "omniglot_strokes", "lines": 2000, "judged": 100, "longest": 16},
+}
+COLUMNS = ("section", "scale", "norm", "batch_size", "ms", "ratio", "ratio_low", "ratio_high", *PARTS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
+    parser.add_argument("--only", choices=SECTIONS, help="one experiment")
+    parser.add_argument("--scales", nargs="+", choices=ROUNDS, default=("book", "paper"))
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
+    rows: list[Row] = []
+    sections = [args.only] if args.only else [s for s in SECTIONS if s in EXPERIMENTS]
+    for row in (row for section in sections for row in measure(section, args.scales)):
+        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        print("{:<5}{:<7}{:<18}{:>5}{:>9}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}".format(*cells))
+        rows.append(row)
+    if args.record:
+        record("sequences", rows, provenance(threads=1))
+
+
+def measure(section: str, scales: Iterable[str]) -> Iterator[Row]:
+    experiment = find(section)
+    for scale in scales:
+        changed = INSTEAD[section] if scale == "paper" else {}
+        jobs = [{**job, **changed} for job in one_of_each_norm(experiment, scale)]
+        updates = 1 if scale == "paper" else 3
+        for row in step_costs(experiment, scale, jobs, rounds=ROUNDS[scale], updates=updates, memory=True):
+            row |= {"section": section, "scale": scale}
+            yield {name: row[name] for name in (*COLUMNS, "padding", "step_mb")}
+
+
+if __name__ == "__main__":
+    main()
