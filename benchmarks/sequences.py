@@ -4,11 +4,11 @@
     python benchmarks/sequences.py --record    and keep it in book/results/benchmarks/
 
 At the sizes of the book's own runs and of the paper's, float32, one core. Where the paper's data need a
-registration or a server of their own, its sizes are fed with other data (`INSTEAD`). Times are processor milliseconds
-an update, the batch included; the ratio is to the network without a norm, the median over rounds in each of
-which both run in turn, with its least and largest; shares are of torch's profile of such updates; memory is
-what an update adds to a process at its peak, in MB. Without the user's folder of data ($LNLIB_DATA) the
-stand-ins serve, with lengths and vocabularies of their own; the provenance says which were read.
+registration or a server of their own, its sizes are fed with other data (`INSTEAD`). Times are processor
+milliseconds an update, the batch included; the ratio is to the network without a norm, the median over rounds
+in each of which both run in turn, with its least and largest; shares are of torch's profile of such updates;
+memory is what an update adds to a process at its peak, in MB. Without the user's folder of data ($LNLIB_DATA)
+the stand-ins serve, with lengths and vocabularies of their own; the provenance says which were read.
 """
 
 import argparse
