@@ -22,10 +22,10 @@ __all__ = ["ALPHABET", "load_forms", "read_line", "read_lines", "read_transcript
 ALPHABET = "?" + " abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + ".,'"
 ORIGIN = "https://fki.tic.heia-fr.ch/databases/iam-on-line-handwriting-database"
 
-Line = tuple[str, Float[np.ndarray, "points 3"]]
+Line = tuple[str, Float[np.ndarray, "_ 3"]]
 
 
-def read_line(xml: bytes, name: str = "the file") -> Float[np.ndarray, "points 3"]:
+def read_line(xml: bytes, name: str = "the file") -> Float[np.ndarray, "_ 3"]:
     """The pen's places in one XML file: x, y upward, and 1 at the last point of each stroke.
 
     Raises DataError for what is no such file, has no points, or brings declarations of its own.
@@ -112,7 +112,10 @@ def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, An
         )
     forms = read_lines(folder)
     names = rng.permutation(sorted(forms))
-    ends = [0, max(1, len(names) * 90 // 100), max(2, len(names) * 95 // 100), len(names)]
+    if len(names) < 3:
+        raise DataError(f"{folder} has {len(names)} forms; to train, validate and test takes 3 at least.")
+    few = max(1, len(names) // 20)
+    ends = [0, len(names) - 2 * few, len(names) - few, len(names)]
     parts = [[line for name in names[a:b] for line in forms[str(name)]] for a, b in pairwise(ends)]
     for part in parts:
         rng.shuffle(part)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ BELOW = "gpqy"  # these hang from the height of an x; j, with its dot, from the 
 SMALL, TALL = "acemnorsuvwxz", "bdfhklt"
 GAP, BLANK = 14.0, 35.0  # pixels between two letters, and of a blank; an x is about 50 high
 
-Drawer = Mapping[str, list[Float[np.ndarray, "points 2"]]]  # of each letter its strokes
+Drawer = Mapping[str, list[Float[np.ndarray, "_ 2"]]]  # of each letter its strokes
 
 _MEMBER = re.compile(r"[^/]+/Latin/character(\d\d)/\d{4}_(\d\d)\.txt")
 
@@ -48,7 +48,7 @@ def drawers(archive: bytes, name: str = "the archive") -> list[Drawer]:
     return [aligned(letters) for _, letters in sorted(found.items())]
 
 
-def read_drawing(text: str, name: str = "the drawing") -> list[Float[np.ndarray, "points 2"]]:
+def read_drawing(text: str, name: str = "the drawing") -> list[Float[np.ndarray, "_ 2"]]:
     """The strokes of one file.
 
     Raises DataError, with the line, for another format.
@@ -57,6 +57,8 @@ def read_drawing(text: str, name: str = "the drawing") -> list[Float[np.ndarray,
     [[[1.0, -2.0]], [[3.0, -4.0], [5.0, -6.0]]]
     """
     lines = text.splitlines()
+    if lines[:1] != ["START"]:
+        raise DataError(f"{name} must begin with START, not {lines[:1]}.")
     strokes: list[np.ndarray] = []
     points: list[tuple[float, float]] = []
     for number, line in enumerate(lines[1:], 2):
@@ -69,14 +71,14 @@ def read_drawing(text: str, name: str = "the drawing") -> list[Float[np.ndarray,
         except ValueError:
             raise DataError(f"{name}, line {number}: {line!r} is neither x,y,t nor BREAK.") from None
         points.append((x, y))
-    if lines[:1] != ["START"] or points or not strokes:
-        raise DataError(f"{name} must begin with START and end with BREAK, with points in between.")
+    if points or not strokes:
+        raise DataError(f"{name} must end with BREAK, with points in between.")
     return strokes
 
 
 def compose(
     text: str, drawer: Drawer, every: int, generator: np.random.Generator
-) -> Float[np.ndarray, "points 3"]:
+) -> Float[np.ndarray, "_ 3"]:
     """One person's letters side by side, on one line: x, y, and 1 where the pen is lifted.
 
     The screen told whole pixels, so that three in ten steps go exactly straight up or down, and a density

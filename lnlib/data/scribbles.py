@@ -49,9 +49,7 @@ def pen(seed: int = 0) -> Pen:
     )
 
 
-def scribble(
-    text: str, pen: Pen, rng: np.random.Generator
-) -> tuple[Float[np.ndarray, "points 3"], list[float]]:
+def scribble(text: str, pen: Pen, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 3"], list[float]]:
     """One line: places x, y and 1 where the pen is lifted; and $-\\log p$ of each later point, in nats.
 
     The first point is where the line begins, (0, 0, 1); it costs nothing.

@@ -87,7 +87,7 @@ class Wanted:
     points: int = 0
 
 
-Written = tuple[str, Float[np.ndarray, "points 3"], Sequence[float] | None]  # text, places, nats if known
+Written = tuple[str, Float[np.ndarray, "_ 3"], Sequence[float] | None]  # text, places, nats if known
 
 
 @lru_cache(maxsize=2)

@@ -51,12 +51,12 @@ class Look(NamedTuple):
 
 
 def window(
-    q: Float[Tensor, "N 3K"], kappa: Float[Tensor, "N K"], codes: Float[Tensor, "N U A"]
+    q: Float[Tensor, "N P"], kappa: Float[Tensor, "N K"], codes: Float[Tensor, "N U A"]
 ) -> tuple[Float[Tensor, "N A"], Float[Tensor, "N U"], Float[Tensor, "N K"]]:
     r"""One look at the text: the window w, the weights $\phi$ of the characters, and the new positions.
 
     Args:
-        q: $\hat\alpha, \hat\beta, \hat\kappa$.
+        q: P = 3K numbers, $\hat\alpha, \hat\beta, \hat\kappa$.
         kappa: the positions before.
         codes: one-hot characters; zeros where a text has ended.
 

@@ -32,6 +32,14 @@ def test_an_excess_is_in_percent_and_by_seed() -> None:
     assert Runs(ROWS).excess("layer", "batch") == pytest.approx([50, 50])
 
 
+def test_a_speed_up_counts_updates_to_the_slower_ones_last_loss() -> None:
+    # losses are means over the updates between two rows, and count for the middle: 5 and 15
+    found = Runs(ROWS).speed_ups("layer", "batch")
+    # layer norm's: 0.3, 0.15; batch norm's: 0.2, 0.1, which is at 0.15 halfway between 5 and 15
+    assert found == pytest.approx([15 / 10, 15 / 10])
+    assert Runs(ROWS).speed_ups("batch", "layer").tolist() == [0, 0]  # layer norm never gets there
+
+
 def test_a_curve_leaves_out_what_was_before_training() -> None:
     curve = Runs(ROWS).curve("train_loss", "batch")
     assert curve["update"] == [10, 20]

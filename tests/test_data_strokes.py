@@ -1,0 +1,325 @@
+"""Lines of handwriting: composed, generated with a known likelihood, and read from IAM-OnDB's files."""
+
+import io
+import math
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
+
+from lnlib.data import DataError, iam, omniglot, scribbles, strokes
+from lnlib.data.strokes import Wanted, load_lines
+
+# ------------------------------------------------------------------------------- Omniglot's letters
+
+
+def drawing(*strokes_: list[tuple[int, int]]) -> str:
+    rows = ["START"]
+    for stroke in strokes_:
+        rows += [f"{x},{y},{k}" for k, (x, y) in enumerate(stroke)] + ["BREAK"]
+    return "\n".join(rows) + "\n"
+
+
+def archive(drawers: int = 20, letters: int = 26, text: str = "") -> bytes:
+    """Every letter a bar 10 wide and 30 to 55 high with a dot beside it, 9 points and 1."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as file:
+        for letter in range(1, letters + 1):
+            bar = [(40, -40 - k * (3 + letter % 4)) for k in range(9)]
+            for who in range(1, drawers + 1):
+                name = f"strokes/Latin/character{letter:02d}/{682 + letter:04d}_{who:02d}.txt"
+                file.writestr(name, text or drawing(bar, [(50, -45)]))
+        file.writestr("strokes/Greek/character01/0500_01.txt", "no letter of ours")
+    return packed.getvalue()
+
+
+def test_a_composed_line_keeps_the_marks_of_a_lifted_pen() -> None:
+    (drawer, *_) = omniglot.drawers(archive())
+    line = omniglot.compose("ab ba", drawer, 4, np.random.default_rng(0))
+    # points 0, 4, 8 of the bar, then the dot: a mark at the end of each stroke, and only there
+    assert line[:, 2].tolist() == [0, 0, 1, 1] * 4
+    starts = line[::4, 0]
+    assert np.all(np.diff(starts) > 10)
+    gaps = np.diff(starts)
+    # a blank is wider than the gap; a point is half a pixel from its place at most
+    assert gaps[1] - gaps[0] == pytest.approx(omniglot.BLANK, abs=2)
+
+
+def test_every_fourth_point_and_the_last_of_a_stroke_stay() -> None:
+    (drawer, *_) = omniglot.drawers(archive())
+    whole = omniglot.compose("a", drawer, 1, np.random.default_rng(0))
+    for every, kept in ((1, 10), (3, 5), (4, 4), (5, 4), (100, 3)):
+        line = omniglot.compose("a", drawer, every, np.random.default_rng(0))
+        assert len(line) == kept
+        np.testing.assert_allclose(line[-1], whole[-1], atol=1)  # the dot, moved within its pixel
+
+
+def test_letters_stand_on_one_line_and_some_hang_below_it() -> None:
+    (drawer, *_) = omniglot.drawers(archive())
+    low = {letter: min(s[:, 1].min() for s in drawer[letter]) for letter in drawer}
+    assert all(low[c] == 0 for c in omniglot.SMALL + omniglot.TALL + "i")
+    tops = [max(s[:, 1].max() for s in drawer[c]) for c in omniglot.BELOW]
+    assert np.ptp(tops) < 1e-9
+    assert all(min(s[:, 0].min() for s in drawer[c]) == 0 for c in drawer)
+
+
+def test_places_within_pixels_are_random_but_seeded() -> None:
+    (drawer, *_) = omniglot.drawers(archive())
+    one, same, other = (omniglot.compose("abc", drawer, 4, np.random.default_rng(k)) for k in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert 0 < np.abs(one - other).max() <= 1
+    assert (np.diff(one[:, 0]) == 0).mean() == 0
+
+
+def test_a_blank_line_has_no_points_and_another_character_is_refused() -> None:
+    (drawer, *_) = omniglot.drawers(archive())
+    assert omniglot.compose("  ", drawer, 4, np.random.default_rng(0)).shape == (0, 3)
+    with pytest.raises(ValueError, match=r"no letters \['A', 'ß'\]"):
+        omniglot.compose("Aß", drawer, 4, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,2,3\nBREAK\n", "must begin with START"),
+        ("START\n1,2,3\n", "end with BREAK"),
+        ("START\n", "with points in between"),
+        ("START\nBREAK\n", "line 2: 'BREAK'"),
+        ("START\n1,2\nBREAK\n", "line 2: '1,2' is neither"),
+        ("START\n1,2,3\n1,x,3\nBREAK\n", "line 3"),
+    ],
+)
+def test_other_drawings_are_refused(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        omniglot.read_drawing(text)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no zip", "no whole zip"),
+        (archive(drawers=19), "26 Latin letters of 20 drawers"),
+        (archive(letters=25), "letters by drawer: {'01': 25"),
+        (archive(text="START\nBREAK\n"), "Latin/character01/0683_01.txt, line 2"),
+    ],
+)
+def test_other_archives_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        omniglot.drawers(content)
+
+
+# ------------------------------------------------------------------------------- generated strokes
+
+
+def test_the_known_likelihood_is_that_of_torchs_distributions() -> None:
+    pen, text = scribbles.pen(), "fab"
+    places, nats = scribbles.scribble(text, pen, np.random.default_rng(3))
+    points = strokes.offsets(places)
+    rho, std = torch.from_numpy(pen.rho), torch.from_numpy(pen.std)
+    off = rho * std.prod(-1)
+    covariance = torch.stack(
+        [torch.stack([std[..., 0] ** 2, off], -1), torch.stack([off, std[..., 1] ** 2], -1)], -2
+    )
+    weights, means = torch.from_numpy(pen.weight), torch.from_numpy(pen.mean)
+    total, character = 0.0, -1
+    for k in range(1, len(points)):
+        character += int(points[k - 1, 2])  # a lift of the pen: the next character
+        c = scribbles.ALPHABET.index(text[character])
+        density = MixtureSameFamily(Categorical(weights[c]), MultivariateNormal(means[c], covariance[c]))
+        total -= float(density.log_prob(torch.from_numpy(points[k, :2])))
+        total -= math.log(pen.lift if points[k, 2] else 1 - pen.lift)
+    assert character == len(text) - 1
+    assert sum(nats) == pytest.approx(total, abs=1e-9)
+
+
+def test_the_known_likelihood_is_in_the_units_of_the_offsets() -> None:
+    lines = load_lines("generated_strokes", Wanted(train=50, valid=4, test=6), seed=1)
+    pen, part = scribbles.pen(), lines.train
+    assert part.exact is not None
+    steps = np.concatenate([p[1 : n + 1] for p, n in zip(part.points, part.lengths, strict=True)])
+    np.testing.assert_allclose(steps[:, :2].std(0), 1, atol=1e-6)  # float32
+    total, character = 0.0, -1
+    for k in range(1, part.lengths[0] + 1):
+        character += int(part.points[0, k - 1, 2])
+        c = part.texts[0, character]
+        step = part.points[0, k, :2].astype(float) * lines.scale
+        total -= scribbles._log_density(pen, int(c), step) + np.log(lines.scale).sum()
+        total -= math.log(pen.lift if part.points[0, k, 2] else 1 - pen.lift)
+    assert part.exact[0] == pytest.approx(total, abs=1e-3)  # points are kept in float32
+
+
+# ------------------------------------------------------------------------------- IAM-OnDB
+
+XML = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<WhiteboardCaptureSession>
+  <WhiteboardDescription><SensorLocation corner="top_left"/></WhiteboardDescription>
+  <StrokeSet>
+    <Stroke colour="black" start_time="769.05" end_time="769.64">
+      <Point x="895" y="992" time="769.05"/><Point x="898" y="996" time="769.06"/>
+    </Stroke>
+    <Stroke colour="black"><Point x="910" y="990" time="770.1"/></Stroke>
+  </StrokeSet>
+</WhiteboardCaptureSession>
+"""
+FORM = "OCR:\n\nA move to stop\n\nCSR:\n\nA move to stop\nMr. Gaitskell (from)\n\n"
+
+
+def database(folder: Path, forms: int = 4) -> Path:
+    for form in range(forms):
+        name = f"a01-{form:03d}"
+        (folder / "lineStrokes" / "a01" / name).mkdir(parents=True)
+        (folder / "ascii" / "a01" / name).mkdir(parents=True)
+        (folder / "ascii" / "a01" / name / f"{name}u.txt").write_text(FORM)
+        for line in (1, 2):
+            (folder / "lineStrokes" / "a01" / name / f"{name}u-{line:02d}.xml").write_text(XML)
+    return folder
+
+
+def test_a_line_of_the_database_is_read_point_by_point() -> None:
+    expected = [[895, -992, 0], [898, -996, 1], [910, -990, 1]]
+    np.testing.assert_array_equal(iam.read_line(XML.encode()), expected)
+    np.testing.assert_array_equal(
+        strokes.offsets(np.array(expected, float)), [[0, 0, 1], [3, -4, 1], [12, 6, 1]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("xml", "message"),
+    [
+        ("<a><StrokeSet>", "no XML"),
+        ("<a></a>", "0 strokes"),
+        ("<a><StrokeSet><Stroke/></StrokeSet></a>", "each needs a Point"),
+        ("<a><StrokeSet><Stroke><Point x='1'/></Stroke></StrokeSet></a>", "without a number for x or y"),
+        ("<a><StrokeSet><Stroke><Point x='1' y='z'/></Stroke></StrokeSet></a>", "without a number"),
+        ("<a><StrokeSet><Stroke><Point x='1' y='nan'/></Stroke></StrokeSet></a>", "not finite"),
+        ("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "declares a document type"),
+    ],
+)
+def test_other_xml_is_refused(xml: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        iam.read_line(xml.encode(), "x.xml")
+
+
+def test_the_database_is_read_by_form_with_its_texts(tmp_path: Path) -> None:
+    forms = iam.read_lines(database(tmp_path))
+    assert sorted(forms) == ["a01-000", "a01-001", "a01-002", "a01-003"]
+    assert [text for text, _ in forms["a01-002"]] == ["A move to stop", "Mr. Gaitskell ?from?"]
+    assert len(iam.ALPHABET) == len(set(iam.ALPHABET)) == 57
+
+
+def test_lines_of_the_database_load_from_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database(tmp_path / "iam_ondb", forms=5)
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    lines = load_lines("iam_ondb", Wanted(train=99, valid=99, test=99), seed=5)
+    assert [len(part.points) for part in (lines.train, lines.valid, lines.test)] == [6, 2, 2]
+    assert lines.provenance["cases"] == 10
+    assert lines.provenance["source"] == "LNLIB_DATA"
+    assert lines.encode("A move")[0] == iam.ALPHABET.index("A")
+
+
+def test_too_few_forms_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database(tmp_path / "iam_ondb", forms=2)
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="has 2 forms"):
+        load_lines("iam_ondb", Wanted(1, 1, 1), seed=7)
+
+
+def test_without_the_database_the_error_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for value in ("", str(tmp_path)):
+        monkeypatch.setenv("LNLIB_DATA", value)
+        with pytest.raises(DataError, match="registration at https"):
+            load_lines("iam_ondb", Wanted(1, 1, 1), seed=6)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        ("lineStrokes/a01/a01-000/a01-000u-03.xml", "has 2 lines, and a01-000u-03.xml is the 3-th"),
+        ("lineStrokes/a01/a01-000/other.xml", "not named as a line"),
+        ("lineStrokes/a01/a01-000/a01-000z-01.xml", "has no transcript"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(tmp_path: Path, spoil: str, message: str) -> None:
+    (database(tmp_path) / spoil).write_text(XML)
+    with pytest.raises(DataError, match=message):
+        iam.read_lines(tmp_path)
+
+
+def test_a_transcript_without_lines_and_a_folder_without_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no lines below 'CSR:'"):
+        iam.read_transcript("OCR:\n\nA move\n")
+    with pytest.raises(DataError, match=r"\(0 found\)"):
+        iam.read_lines(tmp_path)
+
+
+# ------------------------------------------------------------------------------- lines
+
+
+def test_offsets_and_places_undo_each_other() -> None:
+    places, _ = scribbles.scribble("abc", scribbles.pen(), np.random.default_rng(0))
+    drawn = strokes.places(strokes.offsets(places))
+    np.testing.assert_allclose(np.concatenate(drawn), places[:, :2])
+    assert [len(s) for s in drawn] == np.diff([0, *np.flatnonzero(places[1:, 2]) + 2]).tolist()
+
+
+def test_composed_lines_come_from_other_people_in_each_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "strokes.zip"
+    path.write_bytes(archive())
+    seen: list[list[int]] = []
+    people = list(range(20))
+    monkeypatch.setattr(omniglot, "drawers", lambda *_: people)
+    monkeypatch.setattr(omniglot, "compose", lambda text, who, *_: seen[-1].append(who) or np.ones((3, 3)))
+    original = strokes.texts
+    monkeypatch.setattr(strokes, "texts", lambda *a: seen.append([]) or original(*a))
+    parts = strokes._composed(path, Wanted(200, 60, 60), np.random.default_rng(0))
+    assert [len(part) for part in parts] == [200, 60, 60]
+    groups = [set(part) for part in seen]
+    assert groups == [set(range(16)), {16, 17}, {18, 19}]
+    texts = [{text for text, *_ in part} for part in parts]
+    assert all(8 <= len(text) <= 12 for part in texts for text in part)
+
+
+def test_long_lines_are_cut_and_their_likelihood_with_them() -> None:
+    whole = load_lines("generated_strokes", Wanted(20, 2, 2), seed=2)
+    cut = load_lines("generated_strokes", Wanted(20, 2, 2, points=10), seed=2)
+    assert cut.train.points.shape[1] == 11
+    assert cut.train.lengths.max() == 10
+    assert whole.train.exact is not None
+    assert cut.train.exact is not None
+    shift = np.log(whole.scale).sum() - np.log(cut.scale).sum()
+    n = int(np.flatnonzero(whole.train.lengths <= 10)[0]) if (whole.train.lengths <= 10).any() else None
+    assert (cut.train.exact != whole.train.exact).any()
+    assert n is None or cut.train.exact[n] == pytest.approx(
+        whole.train.exact[n] + whole.train.lengths[n] * shift
+    )
+
+
+def test_what_is_no_data_is_refused() -> None:
+    with pytest.raises(DataError, match="there is no 'mnist'"):
+        load_lines("mnist", Wanted(1, 1, 1))
+    with pytest.raises(DataError, match="allow more"):
+        strokes.texts(["abcdefghijklm"], 2, Wanted(1, 1, 1), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"it has no \['X'\]"):
+        load_lines("generated_strokes", Wanted(1, 1, 1)).encode("aX")
+
+
+def test_equal_seeds_give_equal_lines() -> None:
+    load_lines.cache_clear()
+    one = load_lines("generated_strokes", Wanted(5, 1, 1))
+    load_lines.cache_clear()
+    other = load_lines("generated_strokes", Wanted(5, 1, 1))
+    assert one is not other
+    np.testing.assert_array_equal(one.train.points, other.train.points)
+    assert one.provenance["sha256"] == other.provenance["sha256"]
+    assert not np.array_equal(
+        one.train.points[0, :3], load_lines("generated_strokes", Wanted(5, 1, 1), seed=1).train.points[0, :3]
+    )
