@@ -45,8 +45,9 @@ def featurize(boxes: Boxes, classes: int) -> Float32[np.ndarray, " F"]:
     Raises ValueError for no boxes, or a class that is not below `classes`.
 
     >>> half = Boxes(4, 2, np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([1]))  # the left half
-    >>> (featurize(half, 2) / featurize(half, 2)[-1]).round(3).tolist()  # its height is 1, as the picture's
-    [0.0, 0.693, 0.0, 3.932, 0.0, -0.25, 0.0, 0.0, 0.0, 1.0, -0.25, 0.0, 0.5, 1.0]
+    >>> found = featurize(half, 2)
+    >>> [round(float(x / found[-1]), 2) for x in found]  # its height is 1, as the picture's
+    [0.0, 0.69, 0.0, 3.93, 0.0, -0.25, 0.0, 0.0, 0.0, 1.0, -0.25, 0.0, 0.5, 1.0]
     """
     if not len(boxes.classes):
         raise ValueError("A picture without boxes has no features; leave it out.")

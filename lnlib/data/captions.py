@@ -53,7 +53,7 @@ class Captioned:
         Raises ValueError if a picture has fewer.
         """
         place = np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
-        kept = np.flatnonzero(place < captions)
+        kept = np.flatnonzero(place < captions).tolist()
         if len(kept) < captions * len(self.features):
             fewest = np.bincount(self.owner, minlength=len(self.features)).min()
             raise ValueError(f"{captions} captions of each picture are asked for; one has {fewest}.")

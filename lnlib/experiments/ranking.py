@@ -65,7 +65,7 @@ def retrieval(violations: Float[Tensor, "C I"], owner: Int64[Tensor, " C"]) -> d
 
     >>> found = retrieval(torch.tensor([[0.1, 0.2], [0.4, 0.3]]), torch.tensor([0, 1]))
     >>> found["caption_r1"], found["image_mean"]
-    (100.0, 1.0)
+    (50.0, 1.0)
     """
     found = {}
     for direction, place in zip(("caption", "image"), ranks(violations, owner), strict=True):

@@ -1,0 +1,134 @@
+"""Captions: COCO's files joined, generated scenes in their place, and the layout of the paper's features."""
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lnlib import data
+from lnlib.data import DataError, DataSet, PublishedFile, StandInWarning
+from lnlib.data.boxes import featurize
+from lnlib.data.captions import Captioned, load_captions, load_features
+from lnlib.data.scenes import CLASSES, above
+
+PICTURES = 1600  # of 1,620; the last 20 have no box
+
+
+def coco(folder: Path) -> dict[str, bytes]:
+    """Files in COCO's form: every 100th picture has six captions, the others five, in shuffled order."""
+    draw = np.random.default_rng(0)
+    numbers = [7 * k + 1 for k in range(PICTURES + 20)]
+    images = [{"id": n, "width": 200, "height": 100} for n in numbers]
+    told = [(n, f"caption {k}  of {n}") for n in numbers for k in range(6 if n % 700 == 1 else 5)]
+    notes = [{"image_id": n, "id": k, "caption": text} for k, (n, text) in enumerate(told)]
+    notes = [notes[k] for k in draw.permutation(len(notes))]
+    lines = [f"/some/where/{n:012}.jpg 20,10,{30 + n % 50},40,{n % 80}" for n in numbers[:PICTURES]]
+    lines += [f"/some/where/{n:012}.jpg" for n in numbers[PICTURES:]]
+    content = json.dumps({"images": images, "annotations": notes}).encode()
+    return {"captions_val2017.json": content, "val2017.txt": "\n".join(lines).encode()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "coco_captions"
+    place.mkdir()
+    files = []
+    for name, content in coco(place).items():
+        (place / f"{name}.gz").write_bytes(gzip.compress(content, mtime=0))
+        files.append(PublishedFile(name, hashlib.sha256(content).hexdigest(), len(content)))
+    small = DataSet("coco_captions", "small", tuple(files), (), "none", "the tests", "scenes")
+    monkeypatch.setitem(data.DATA_SETS, "coco_captions", small)
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_captions_are_joined_with_the_boxes_of_their_picture(folder: Path) -> None:
+    found = load_captions("coco_captions", on_stand_in="error")
+    assert found.provenance["source"] == "LNLIB_DATA"
+    parts = found.parts
+    assert {name: len(part.features) for name, part in parts.items()} == {
+        "train": 100,
+        "valid": 500,
+        "test": 1000,
+    }
+    seen = set()
+    for part in parts.values():
+        assert len(part.texts) == len(part.owner)
+        for k in range(len(part.features)):
+            texts = [part.texts[c] for c in np.flatnonzero(part.owner == k)]
+            number = int(texts[0].split()[-1])
+            assert texts == [f"caption {c} of {number}" for c in range(6 if number % 700 == 1 else 5)]
+            assert part.boxes[k].corners.tolist() == [[20, 10, 30 + number % 50, 40]]
+            assert part.boxes[k].classes.tolist() == [number % 80]
+            np.testing.assert_array_equal(part.features[k], featurize(part.boxes[k], 80))
+            seen.add(number)
+    assert len(seen) == PICTURES  # none twice, and none of those without a box
+
+
+def test_the_parts_are_the_same_each_time(folder: Path) -> None:
+    one, other = (load_captions("coco_captions").parts["valid"].texts for _ in range(2))
+    assert one == other
+
+
+def test_the_first_five_captions_are_kept(folder: Path) -> None:
+    for part in load_captions("coco_captions").parts.values():
+        five = part.first(5)
+        assert np.bincount(five.owner).tolist() == [5] * len(part.features)
+        assert all(text.startswith("caption 5") for text in set(part.texts) - set(five.texts))
+        with pytest.raises(ValueError, match=r"6 captions of each picture are asked for; one has 5"):
+            part.first(6)
+
+
+def test_without_coco_the_scenes_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    with pytest.warns(StandInWarning, match=r"coco_captions is neither .* In its place: Scenes"):
+        found = load_captions("coco_captions")
+    assert (found.provenance["name"], found.provenance["requested"]) == ("scenes", "coco_captions")
+    with pytest.raises(DataError, match="coco_captions is neither"):
+        load_captions("coco_captions", on_stand_in="error")
+
+
+def test_the_scenes_captions_are_true_and_their_features_are_those_of_their_boxes() -> None:
+    for part in load_captions("scenes").parts.values():
+        scenes, told = part.meaning
+        assert len(scenes) == len(part.features) == len(part.boxes)
+        assert len(told) == len(part.texts) == 5 * len(scenes)
+        assert all(above(text, scenes[own]) for text, own in zip(told, part.owner, strict=True))
+        np.testing.assert_array_equal(part.features[-1], featurize(part.boxes[-1], len(CLASSES)))
+        assert len(part.first(2).meaning[1]) == 2 * len(scenes)
+        np.testing.assert_allclose(np.linalg.norm(part.features, axis=1), 1, atol=1e-6)  # float32
+
+
+def vgg(folder: Path, pictures: int = 3, captions: int = 15) -> None:
+    (folder / "images" / "10crop").mkdir(parents=True)
+    for k, name in enumerate(("train", "val", "test")):
+        (folder / f"{name}.txt").write_text("".join(f"caption {c} of {name}\n" for c in range(captions)))
+        vectors = np.random.default_rng(k).normal(size=(pictures, 8)).astype(np.float32)
+        np.save(folder / "images" / "10crop" / f"{name}.npy", vectors)
+
+
+def test_the_papers_features_are_read_and_scaled(tmp_path: Path) -> None:
+    vgg(tmp_path)
+    parts = load_features(tmp_path).parts
+    assert parts["valid"].texts[7] == "caption 7 of val"
+    assert parts["test"].owner.tolist() == [k // 5 for k in range(15)]
+    raw = np.load(tmp_path / "images" / "10crop" / "test.npy")
+    expected = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+    np.testing.assert_allclose(parts["test"].features, expected, atol=1e-6)  # float32
+    assert isinstance(parts["train"], Captioned)
+
+
+def test_missing_features_are_an_error_that_says_where_they_are(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"train\.txt is not there.*README of github\.com/ivendrov"):
+        load_features(tmp_path)
+
+
+def test_captions_that_are_not_five_a_picture_are_refused(tmp_path: Path) -> None:
+    vgg(tmp_path, captions=14)
+    with pytest.raises(DataError, match=r"14 lines, .* 3 vectors; they must be 5 to 1"):
+        load_features(tmp_path)
