@@ -1,0 +1,77 @@
+"""Entities under numbers drawn anew for each question, so that knowing the world does not help.
+
+*Source* Section 6.2: "The data is anonymized such that entities are given randomized tokens ... which are
+consistently permuted during training and evaluation." Consistently: the same number for an entity wherever
+it stands in one question.
+"""
+
+import random
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from .dataset import DataError
+from .questions import Question, marker
+
+__all__ = ["permute", "renumber"]
+
+
+def renumber(question: Question, draw: random.Random, markers: int) -> Question:
+    """The same question, its entities numbered at random among so many markers.
+
+    Raises `DataError` if it has more entities than that.
+
+    >>> q = Question(("@entity7", "met", "@entity9"), ("@placeholder", "met", "@entity9"), "@entity7")
+    >>> again = renumber(q, random.Random(0), markers=4)
+    >>> again.passage, again.answer
+    (('@entity3', 'met', '@entity1'), '@entity3')
+    """
+    if len(question.entities) > markers:
+        raise DataError(
+            f"{question.source}: {len(question.entities)} entities do not fit {markers} markers; "
+            f"give more markers or leave this question out."
+        )
+    numbers = draw.sample(range(markers), len(question.entities))
+    new = {old: marker(number) for old, number in zip(question.entities, numbers, strict=True)}
+    return Question(
+        tuple(new.get(token, token) for token in question.passage),
+        tuple(new.get(token, token) for token in question.query),
+        new[question.answer],
+        {new[old]: name for old, name in question.names.items() if old in new},
+        question.source,
+    )
+
+
+def permute(
+    passages: Int64[Tensor, "N T"],
+    queries: Int64[Tensor, "N S"],
+    answers: Int64[Tensor, " N"],
+    *,
+    first: int,
+    markers: int,
+    generator: torch.Generator,
+) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, "N S"], Int64[Tensor, " N"]]:
+    """A new random numbering of the markers in each case: of a batch, at every update.
+
+    Args:
+        passages, queries: numbers of words, of which `first`, `first` + 1, ... are the markers.
+        answers: numbers of markers, counted from 0.
+        first: the first marker's number in the vocabulary.
+        markers: how many there are.
+        generator: of the permutations.
+
+    >>> ids = torch.tensor([[5, 4, 9, 5]])
+    >>> passage, query, answer = permute(ids, ids, torch.tensor([1]), first=4, markers=3,
+    ...                                  generator=torch.Generator().manual_seed(0))
+    >>> passage.tolist(), answer.tolist()  # 4 -> 6, 5 -> 4, and 9 is a word
+    ([[4, 6, 9, 4]], [0])
+    """
+    order = torch.rand(len(answers), markers, generator=generator).argsort(1).to(answers.device)
+
+    def renumbered(ids: Tensor) -> Tensor:
+        of_marker = (ids - first).clamp(0, markers - 1)
+        is_marker = (ids >= first) & (ids < first + markers)
+        return torch.where(is_marker, order.gather(1, of_marker) + first, ids)
+
+    return renumbered(passages), renumbered(queries), order.gather(1, answers[:, None])[:, 0]

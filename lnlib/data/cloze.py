@@ -1,0 +1,109 @@
+"""Questions from books: which name is missing in the sentence after these four?
+
+As the Children's Book Test (Hill and others, 2016) and CNN's questions are made: a sentence with a name
+becomes the question, its name the answer, the sentences before it the passage; and as in CNN's, names are
+markers, numbered anew in each question.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from lnlib.text import tokenize
+
+from .questions import PLACEHOLDER, Question, marker
+
+__all__ = ["cloze", "names"]
+
+# capitals that are no names: forms of address, peoples and tongues, days and months, what one swears by
+_NO_NAMES = frozenset(
+    re.findall(
+        r"\w+",
+        """Mr Mrs Miss Ms Dr Sir Lady Lord Madam Madame Ma Captain Colonel General Major Prince Princess Count
+        Countess Aunt Uncle King Queen Saint St Master Father Mother Papa Mamma Professor Monsieur
+        Mademoiselle Mistress Reverend God Heaven Providence Christian English French German Russian Russians
+        American Latin Greek Jew British Scotch Irish Italian Turkish Monday Tuesday Wednesday Thursday Friday
+        Saturday Sunday January February March April May June July August September October November December
+        Christmas Easter Michaelmas Oh Ah Yes No Well Chapter""",
+    )
+)
+_INSIDE = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")  # capitalized, and not because a sentence begins there
+_SMALL = re.compile(r"\b[a-z]+\b")
+
+
+def names(sentences: Sequence[str], at_least: int = 20) -> set[str]:
+    """The names of a book: words with a capital, often inside a sentence, and seldom without one.
+
+    Args:
+        sentences: of one book.
+        at_least: times inside a sentence.
+
+    >>> book = ["We saw Emma there.", "And Emma, with May, was happy.", "May we go on?"]
+    >>> names(book, at_least=2)
+    {'Emma'}
+    """
+    capital = Counter(word for sentence in sentences for word in _INSIDE.findall(sentence))
+    often = {word for word, count in capital.items() if count >= at_least and word not in _NO_NAMES}
+    small = Counter(
+        word for sentence in sentences for word in _SMALL.findall(sentence) if word.capitalize() in often
+    )
+    return {word for word in often if 10 * small[word.lower()] < capital[word]}
+
+
+def cloze(
+    sentences: Sequence[str],
+    known: Collection[str],
+    *,
+    passage: int = 4,
+    longest: tuple[int, int] = (64, 20),
+    markers: int = 10,
+    source: str = "",
+) -> Iterator[tuple[int, Question]]:
+    """Questions whose answer is one of at least two names in the passage, and once in the query.
+
+    Args:
+        sentences: of one book, in order.
+        known: its names.
+        passage: sentences of a passage.
+        longest: tokens of a passage and of a query; longer ones make no question.
+        markers: entities of a question; more make no question.
+        source: of the questions, a title.
+
+    Yields:
+        The index of the sentence that became the query, and the question; markers are numbered by their
+        first use in the passage, so `lnlib.data.anonymize.renumber` them.
+
+    >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]
+    >>> ((k, q),) = cloze(book, {"Emma", "Jane"})
+    >>> k, " ".join(q.query), q.answer, q.names[q.answer]
+    (4, 'so @placeholder was alone .', '@entity0', 'Emma')
+    """
+    if not known:
+        return
+    name = re.compile(rf"\b(?:{'|'.join(sorted(known, key=lambda word: (-len(word), word)))})\b")
+    found = [name.findall(sentence) for sentence in sentences]
+    words = [sentence.count(" ") + 1 for sentence in sentences]
+    for k in range(passage, len(sentences)):
+        before = [word for some in found[k - passage : k] for word in some]
+        everyone = dict.fromkeys(before + found[k])
+        if (
+            len(set(before)) < 2
+            or len(everyone) > markers
+            or sum(words[k - passage : k]) > longest[0]
+            or words[k] > longest[1]
+        ):
+            continue
+        tokens = {word: marker(number) for number, word in enumerate(everyone)}
+        read = tuple(tokenize(_replaced(name, " ".join(sentences[k - passage : k]), tokens)))
+        if len(read) > longest[0]:
+            continue
+        for answer in dict.fromkeys(found[k]):
+            if answer in before and found[k].count(answer) == 1:
+                query = tokenize(_replaced(name, sentences[k], tokens | {answer: PLACEHOLDER}))
+                by_marker = {token: word for word, token in tokens.items()}
+                if len(query) <= longest[1]:
+                    yield k, Question(read, tuple(query), tokens[answer], by_marker, source)
+
+
+def _replaced(name: re.Pattern[str], text: str, tokens: Mapping[str, str]) -> str:
+    return name.sub(lambda match: tokens[match[0]], text)

@@ -1,0 +1,140 @@
+"""Questions about a passage whose answer is an entity, and the files that CNN's come in.
+
+A `.question` file of Hermann and others (2015) has five parts with an empty line between each two: an
+address, the passage, the question with `@placeholder` where a name was, the name's marker, and a list of all
+markers with the names that they stand for. Passage and question are tokens with blanks between.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from .dataset import DataError
+
+__all__ = ["PLACEHOLDER", "Question", "first_sentences", "marker", "parse_question", "read_questions"]
+
+PLACEHOLDER = "@placeholder"
+_MARKER = re.compile(r"@entity\d+")
+
+
+def marker(number: int) -> str:
+    """The token of an entity.
+
+    >>> marker(3)
+    '@entity3'
+    """
+    return f"@entity{number}"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A passage, a question about it, and its answer.
+
+    Args:
+        passage, query: tokens; entities are markers, and `@placeholder` stands for the answer.
+        answer: a marker.
+        names: what the markers stand for, where that is known; a model never sees it.
+        source: where it comes from.
+
+    Raises `DataError` if the query has no placeholder, or the answer is no marker.
+    """
+
+    passage: tuple[str, ...]
+    query: tuple[str, ...]
+    answer: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if PLACEHOLDER not in self.query:
+            raise DataError(f"{self.source}: the question {' '.join(self.query)!r} has no {PLACEHOLDER}.")
+        if not _MARKER.fullmatch(self.answer):
+            raise DataError(f"{self.source}: the answer is {self.answer!r}, not a marker such as @entity3.")
+        if not self.passage:
+            raise DataError(f"{self.source}: the passage is empty.")
+
+    @property
+    def entities(self) -> tuple[str, ...]:
+        """The markers in passage, query and answer, in the order of their first use."""
+        tokens = (*self.passage, *self.query, self.answer)
+        return tuple(dict.fromkeys(token for token in tokens if _MARKER.fullmatch(token)))
+
+
+def parse_question(text: str, where: str = "question") -> Question:
+    r"""What a `.question` file says.
+
+    Args:
+        text: of the file.
+        where: its name, for messages.
+
+    Raises `DataError` if the file is not what it must be: parts, placeholder, markers and their list.
+
+    >>> q = parse_question("http://x\n\n@entity1 met @entity0 .\n\nwho met @placeholder\n\n@entity0\n\n"
+    ...                    "@entity0:Ann\n@entity1:Bob")
+    >>> q.answer, q.names["@entity1"], q.entities
+    ('@entity0', 'Bob', ('@entity1', '@entity0'))
+    """
+    parts = re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n").strip())
+    if len(parts) != 5:
+        raise DataError(
+            f"{where} has {len(parts)} parts with empty lines between; a question has 5: address, passage, "
+            f"question, answer, entities."
+        )
+    address, passage, query, answer, listing = (part.strip() for part in parts)
+    names: dict[str, str] = {}
+    for line in listing.splitlines():
+        token, colon, name = line.strip().partition(":")
+        if not colon or not _MARKER.fullmatch(token) or token in names:
+            raise DataError(
+                f"{where}: {line!r} in the list of entities is not a new '@entity<number>:<name>'."
+            )
+        names[token] = name
+    found = Question(tuple(passage.split()), tuple(query.split()), answer, names, where)
+    if missing := [entity for entity in found.entities if entity not in names]:
+        raise DataError(f"{where}: the list of entities lacks {', '.join(missing)}.")
+    return Question(found.passage, found.query, answer, names, address)
+
+
+def first_sentences(tokens: Sequence[str], count: int) -> tuple[str, ...]:
+    """A passage up to the end of a sentence: ".", "?" or "!", and a quotation mark behind it.
+
+    *Source* Section 6.2: "each passage is limited to 4 sentences".
+
+    >>> first_sentences("a b . c ! '' d .".split(), 2)
+    ('a', 'b', '.', 'c', '!', "''")
+    """
+    ends = [k + 1 for k, token in enumerate(tokens) if token in (".", "?", "!")]
+    if len(ends) < count:
+        return tuple(tokens)
+    end = ends[count - 1]
+    while end < len(tokens) and tokens[end] in ("''", '"', "'", "”"):
+        end += 1
+    return tuple(tokens[:end])
+
+
+def read_questions(
+    folder: Path, *, sentences: int | None = None, limit: int | None = None
+) -> Iterator[Question]:
+    """The questions of a folder, by the names of their files.
+
+    Args:
+        folder: holds `*.question` files.
+        sentences: of the passage to keep; default: all.
+        limit: questions to read; default: all.
+
+    Raises `DataError` if there are none, or one is not what it must be.
+    """
+    paths = sorted(folder.glob("*.question"))
+    if not paths:
+        raise DataError(
+            f"{folder} holds no *.question file; it is a folder of the DeepMind Q&A data, such as "
+            f"cnn/questions/training."
+        )
+    for path in islice(paths, limit):
+        found = parse_question(path.read_text(encoding="utf-8"), str(path))
+        if sentences is not None:
+            kept = first_sentences(found.passage, sentences)
+            found = Question(kept, found.query, found.answer, found.names, found.source)
+        yield found

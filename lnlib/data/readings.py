@@ -1,0 +1,178 @@
+"""Questions as tensors for a reader: numbers of words, lengths and answers, for training and validation."""
+
+import os
+import random
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from lnlib.text import Vocabulary, pad
+
+from .anonymize import renumber
+from .books import load_books, sentences
+from .cloze import cloze, names
+from .dataset import DataError
+from .lookup import OnStandIn, StandInWarning, published
+from .questions import PLACEHOLDER, Question, marker, read_questions
+from .stories import PEOPLE, stories
+
+__all__ = ["FIRST_MARKER", "Readings", "encode", "load_readings", "to_cases"]
+
+FIRST_MARKER = 4  # behind padding, unknown words, ends of sentences and the placeholder
+Cases = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Questions for training and validation.
+
+    Args:
+        train, valid: passages (N, T), their lengths, queries (N, S), their lengths, and answers as numbers of
+            markers from 0. Padded with 0; `valid` is sorted by the length of the passages.
+        vocabulary: of both; number `FIRST_MARKER` + k is the k-th marker.
+        markers: entities that there can be in a question.
+        questions: as they were, of `valid`.
+        provenance: of the data, with `cases`.
+    """
+
+    train: Cases
+    valid: Cases
+    vocabulary: Vocabulary
+    markers: int
+    questions: tuple[Question, ...]
+    provenance: dict[str, Any]
+
+    @property
+    def longest(self) -> int:
+        """Steps of the longest passage or query."""
+        return max(part[k].shape[1] for part in (self.train, self.valid) for k in (0, 2))
+
+
+@lru_cache(maxsize=4)
+def load_readings(
+    name: str,
+    *,
+    markers: int = 10,
+    words: int = 1000,
+    longest: tuple[int, int] = (64, 20),
+    titles: tuple[str, ...] | None = None,
+    limit: int | None = None,
+    on_stand_in: OnStandIn = "warn",
+) -> Readings:
+    """Questions by the name of their data.
+
+    Args:
+        name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
+            files in $LNLIB_DATA/cnn/questions/training and /validation, four sentences of each passage.
+        markers: a question with more entities is left out; stories have 8.
+        words: in the vocabulary, the most frequent ones of the training questions.
+        longest: of the books' passages and queries, in tokens.
+        titles: of the books; default: all.
+        limit: questions of each part at most, evenly spread.
+        on_stand_in: as in `lnlib.data.published`; the stories serve where books cannot be had.
+
+    Raises `DataError` for another name, CNN's files missing, or the stand-in refused.
+
+    >>> stories = load_readings("stories", limit=50)
+    >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
+    (50, 50, 'embedded')
+    """
+    if name not in ("gutenberg", "stories", "cnn"):
+        raise DataError(f'The questions are "gutenberg", "stories" or "cnn", not {name!r}.')
+    if name == "gutenberg":
+        found = _books(markers, longest, titles, on_stand_in)
+    elif name == "cnn":
+        found = _cnn()
+    else:
+        found = _stories()
+    train, valid, provenance = found
+    if provenance["name"] == "stories":
+        markers = PEOPLE
+    draw = random.Random(0)
+    kept = [
+        [renumber(q, draw, markers) for q in _spread(part, limit) if len(q.entities) <= markers]
+        for part in (train, valid)
+    ]
+    kept[1].sort(key=lambda q: len(q.passage))
+    return encode(kept[0], kept[1], markers, words, provenance | {"cases": sum(map(len, kept))})
+
+
+def encode(
+    train: Sequence[Question],
+    valid: Sequence[Question],
+    markers: int,
+    words: int,
+    provenance: dict[str, Any],
+) -> Readings:
+    """Questions as tensors, with a vocabulary of the training ones."""
+    counts = Counter(token for q in train for token in (*q.passage, *q.query) if token[0] != "@")
+    frequent = sorted(counts, key=lambda word: (-counts[word], word))[:words]
+    vocabulary = Vocabulary([PLACEHOLDER, *map(marker, range(markers)), *frequent])
+    cases = {"train": to_cases(train, vocabulary), "valid": to_cases(valid, vocabulary)}
+    return Readings(
+        **cases, vocabulary=vocabulary, markers=markers, questions=tuple(valid), provenance=provenance
+    )
+
+
+def to_cases(questions: Sequence[Question], vocabulary: Vocabulary) -> Cases:
+    """Passages, lengths, queries, lengths and answers, as `Readings` holds them."""
+    passages, queries = (
+        pad([vocabulary.encode(getattr(q, part)) for q in questions]) for part in ("passage", "query")
+    )
+    answers = torch.tensor([vocabulary.number[q.answer] - FIRST_MARKER for q in questions])
+    return (*passages, *queries, answers)
+
+
+def _spread(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
+    if limit is None or len(questions) <= limit:
+        return questions
+    return [questions[k * len(questions) // limit] for k in range(limit)]
+
+
+Found = tuple[list[Question], list[Question], dict[str, Any]]
+
+
+def _stories() -> Found:
+    return list(stories(6000, seed=0)), list(stories(1000, seed=1)), published("stories").provenance
+
+
+def _books(
+    markers: int, longest: tuple[int, int], titles: tuple[str, ...] | None, on_stand_in: OnStandIn
+) -> Found:
+    """The last tenth of each book is for validation: no passage of training reaches into it."""
+    books = load_books("error" if on_stand_in == "error" else "silent")
+    if books.provenance["source"] == "embedded":
+        if on_stand_in == "warn":
+            what = "The books of gutenberg cannot be had; in their place: questions about generated stories."
+            warnings.warn(what, StandInWarning, stacklevel=4)
+        train, valid, provenance = _stories()
+        return train, valid, provenance | {"requested": "gutenberg"}
+    parts: Found = [], [], books.provenance
+    for title, text in zip(books.titles, books.texts, strict=True):
+        if titles is None or title in titles:
+            told = sentences(text)
+            split = len(told) - len(told) // 10
+            options: dict[str, Any] = {"longest": longest, "markers": markers, "source": title}
+            for part, some in zip(parts, (told[:split], told[split:]), strict=False):
+                part.extend(q for _, q in cloze(some, names(told), **options))  # type: ignore[attr-defined]
+    return parts
+
+
+def _cnn() -> Found:
+    folder = Path(os.environ.get("LNLIB_DATA", "")) / "cnn" / "questions"
+    if not os.environ.get("LNLIB_DATA") or not folder.is_dir():
+        raise DataError(
+            "The questions about CNN's news may not be passed on: unpack the DeepMind Q&A data (cnn.tgz), so "
+            "that $LNLIB_DATA/cnn/questions/training and /validation hold .question files."
+        )
+    train, valid = (list(read_questions(folder / part, sentences=4)) for part in ("training", "validation"))
+    provenance = {"name": "cnn", "requested": "cnn", "source": "LNLIB_DATA", "licence": "CNN's copyright"}
+    citation = "Hermann et al.: Teaching machines to read and comprehend, NIPS (2015)"
+    return train, valid, provenance | {"citation": citation}

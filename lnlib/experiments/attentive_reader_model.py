@@ -1,0 +1,181 @@
+r"""The attentive reader: two LSTMs, one for a passage and one for a question about it, and attention between.
+
+Hermann and others (2015), one direction as in Section 6.2. The state after the last word of the question is
+u; those after each word of the passage are y(1), ..., y(T). Then
+
+$$m(t) = \tanh(W_{ym}\, y(t) + W_{um}\, u), \qquad s(t) \propto \exp(w_{ms}^\top m(t)), \qquad
+r = \sum_t s(t)\, y(t),$$
+
+$$g = \tanh(W_{rg}\, r + W_{ug}\, u), \qquad p(\text{answer } a) \propto \exp(w_a^\top g).$$
+
+Where norms act: "layer" and "batch" in the LSTMs only; "batch everywhere" also on the four terms inside the
+tanhs, each with statistics over the words or cases of the batch (Cooijmans and others, 2016).
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from lnlib.linear import Linear
+from lnlib.modules import BatchNorm
+from lnlib.rnn import LSTM
+
+__all__ = ["NORMS", "STARTS", "AttentiveReader", "attend"]
+
+STARTS = {"small": 0.05, "unit": 1.0}  # singular values
+NORMS = ("none", "batch", "batch everywhere", "layer")
+TERMS = ("attend_passage", "attend_query", "join_passage", "join_query")  # inside the two tanhs
+
+
+class AttentiveReader(nn.Module):
+    """The model.
+
+    Args:
+        words: in the vocabulary; 0 is padding, whose vector is and stays 0.
+        entities: markers that an answer can be.
+        units: of each LSTM, and entries of a word's vector.
+        norm: one of `NORMS`.
+        gain: of every normalization at the start.
+        longest: words of the longest passage or question: batch norm keeps statistics for so many steps.
+        generator: draws the weights, the same for every norm: see `start`. Biases are 0.
+        start: "small" or "unit": the four square blocks of an LSTM's matrices are orthogonal, times 0.05 or
+            1, and word vectors uniform as below, or standard normal. All else is uniform within
+            sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units). "small"
+            is how the public code of the attentive reader starts.
+
+    Raises `ValueError` for another norm or start.
+
+    >>> model = AttentiveReader(9, 3, units=4, norm="layer", generator=torch.Generator().manual_seed(0))
+    >>> passage, question = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[3, 8], [4, 0]])
+    >>> scores, attention = model(passage, torch.tensor([3, 2]), question, torch.tensor([2, 1]))
+    >>> scores.shape, attention.shape, attention[1, 2].item()
+    (torch.Size([2, 3]), torch.Size([2, 3]), 0.0)
+    """
+
+    def __init__(
+        self,
+        words: int,
+        entities: int,
+        *,
+        units: int,
+        norm: str,
+        generator: torch.Generator,
+        gain: float = 1.0,
+        start: str = "small",
+        longest: int = 200,
+    ) -> None:
+        if norm not in NORMS or start not in STARTS:
+            raise ValueError(
+                f"The norm is one of {', '.join(NORMS)}, the start of {', '.join(STARTS)}, "
+                f"not {norm!r} and {start!r}."
+            )
+        super().__init__()
+        self.norm = norm
+        self.vectors = nn.Embedding(words, units, padding_idx=0, _weight=torch.empty(words, units))
+        inside, steps = norm.split()[0], longest if norm.startswith("batch") else None
+        self.passage, self.query = (
+            LSTM(units, units, batch_first=True, norm=inside, max_steps=steps) for _ in range(2)
+        )
+        for name in TERMS:
+            setattr(self, name, nn.utils.skip_init(Linear, units, units, bias=False))
+        self.score = nn.Parameter(torch.empty(units))
+        self.answer = nn.utils.skip_init(Linear, units, entities, bias=False)
+        self.norms = nn.ModuleDict()
+        if norm == "batch everywhere":  # shifts of the two terms of a sum would be one too many
+            self.norms.update({name: BatchNorm(units) for name in TERMS})
+        self._draw(gain, start, generator)
+
+    def _draw(self, gain: float, start: str, generator: torch.Generator) -> None:
+        for name, parameter in self.named_parameters():
+            kind, _, layer = name.rpartition(".")[2].partition("_l")
+            if name.startswith("norms"):
+                nn.init.constant_(parameter, gain * (kind == "weight"))
+            elif layer and kind.startswith("weight"):
+                for block in parameter.split(parameter.shape[1]):
+                    nn.init.orthogonal_(block, STARTS[start], generator=generator)
+            elif kind == "score":
+                nn.init.uniform_(
+                    parameter, -(len(parameter) ** -0.5), len(parameter) ** -0.5, generator=generator
+                )
+            elif kind.startswith("weight"):
+                nn.init.xavier_uniform_(parameter, generator=generator)
+            else:
+                nn.init.constant_(parameter, gain * kind.startswith("gain"))
+        with torch.no_grad():
+            if start == "unit":
+                self.vectors.weight.normal_(generator=generator)
+            self.vectors.weight[0] = 0
+
+    def forward(
+        self,
+        passages: Int64[Tensor, "N T"],
+        passage_lengths: Int64[Tensor, " N"],
+        queries: Int64[Tensor, "N S"],
+        query_lengths: Int64[Tensor, " N"],
+    ) -> tuple[Float[Tensor, "N E"], Float[Tensor, "N T"]]:
+        """The scores of the answers, before a softmax, and the attention over the words of the passage.
+
+        Args:
+            passages, queries: numbers of words, 0 after the end.
+            passage_lengths, query_lengths: words before the end, at least 1.
+        """
+        y = self._states(self.passage, passages, passage_lengths)
+        each = torch.arange(len(queries), device=queries.device)
+        u = self._states(self.query, queries, query_lengths)[each, query_lengths - 1]
+        real = torch.arange(passages.shape[1], device=passages.device) < passage_lengths[:, None]
+        to_query = self._term("attend_query", u)
+        m = torch.tanh(self._words_term("attend_passage", y, real) + to_query[:, None])
+        r, attention = attend(m @ self.score, y, real)
+        g = torch.tanh(self._term("join_passage", r) + self._term("join_query", u))
+        scores: Tensor = self.answer(g)
+        return scores, attention
+
+    def _states(
+        self, lstm: LSTM, numbers: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"]
+    ) -> Float[Tensor, "N T H"]:
+        """The states after each word.
+
+        Batch norm needs every case at every step, and runs over the padding, too; so does torch's LSTM, which
+        is three times as slow over packed sequences. What comes after a sequence's end is not read.
+        """
+        x = self.vectors(numbers)
+        if lstm.norm in ("batch", "none"):
+            states: Tensor = lstm(x)[0]
+            return states
+        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=x.shape[1])
+        return states
+
+    def _term(self, name: str, x: Float[Tensor, "M H"]) -> Float[Tensor, "M H"]:
+        a: Tensor = getattr(self, name)(x)
+        return self.norms[name](a) if name in self.norms else a
+
+    def _words_term(
+        self, name: str, y: Float[Tensor, "N T H"], real: Bool[Tensor, "N T"]
+    ) -> Float[Tensor, "N T H"]:
+        """The same for each word of the passage: padding does not count in statistics."""
+        if name not in self.norms:
+            return self._term(name, y.flatten(0, 1)).view_as(y)
+        return torch.zeros_like(y).masked_scatter(real[..., None], self._term(name, y[real]))
+
+
+def attend(
+    scores: Float[Tensor, "N T"], y: Float[Tensor, "N T H"], real: Bool[Tensor, "N T"]
+) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N T"]]:
+    r"""$r = \sum_t s(t)\,y(t)$ with $s(t) \propto \exp(\mathrm{score}(t))$ over the real words, and s itself.
+
+    *Source* Hermann and others (2015), section 3.2.
+
+    Args:
+        scores: of each word.
+        y: what is mixed.
+        real: False for padding, whose weight is 0 whatever its score. Each row needs a real word.
+
+    >>> y, real = torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]])
+    >>> r, s = attend(torch.zeros(1, 3), y, real)
+    >>> r.tolist(), s.tolist()
+    ([[2.0]], [[0.5, 0.5, 0.0]])
+    """
+    s = scores.masked_fill(~real, -torch.inf).softmax(-1)
+    return torch.einsum("nt,nth->nh", s, y), s
