@@ -21,6 +21,7 @@ ALPHABET = " abcdefghijklmnopqrstuvwxyz"
 BELOW = "gpqy"  # these hang from the height of an x; j, with its dot, from the height of a tall letter
 SMALL, TALL = "acemnorsuvwxz", "bdfhklt"
 GAP, BLANK = 14.0, 35.0  # pixels between two letters, and of a blank; an x is about 50 high
+SIZE, SLANT = 0.1, 0.12  # how much letters vary: standard deviations of their log-size and of their slant
 
 Drawer = Mapping[str, list[Float[np.ndarray, "_ 2"]]]  # of each letter its strokes
 
@@ -81,14 +82,16 @@ def compose(
 ) -> Float[np.ndarray, "_ 3"]:
     """One person's letters side by side, on one line: x, y, and 1 where the pen is lifted.
 
-    The screen told whole pixels, so that three in ten steps go exactly straight up or down, and a density
-    could be infinite there. So each point is moved within its pixel, at random.
+    A hand never draws a letter twice alike, and Omniglot has each once: so every letter gets a size, a width
+    and a slant of its own, near those drawn. The screen told whole pixels, so that three in ten steps go
+    exactly straight up or down, and a density could be infinite there: so each point is moved within its
+    pixel, at random.
 
     Args:
         text: of the `ALPHABET`.
         drawer: whose letters, `aligned`.
         every: keep every so-many-th point of a stroke, and its last.
-        generator: of the places within pixels.
+        generator: of sizes, slants and the places within pixels.
 
     Raises ValueError for other characters.
     """
@@ -99,10 +102,12 @@ def compose(
         if letter == " ":
             right += BLANK
             continue
+        (wide, high), slant = np.exp(generator.normal(0, SIZE, 2)), generator.normal(0, SLANT)
+        shape = np.array([[wide, 0.0], [slant * high, high]])
         for stroke in drawer[letter]:
-            kept = stroke[_thinned(len(stroke), every)] + (right, 0)
+            kept = stroke[_thinned(len(stroke), every)] @ shape + (right, 0)
             parts.append(np.column_stack([kept, np.arange(len(kept)) == len(kept) - 1]))
-        right += max(stroke[:, 0].max() for stroke in drawer[letter]) + GAP
+        right += wide * max(stroke[:, 0].max() for stroke in drawer[letter]) + GAP
     line = np.concatenate(parts) if parts else np.zeros((0, 3))
     line[:, :2] += generator.uniform(-0.5, 0.5, (len(line), 2))
     return line
