@@ -49,6 +49,7 @@ def test_captions_are_joined_with_the_boxes_of_their_picture(folder: Path) -> No
     found = load_captions("coco_captions", on_stand_in="error")
     assert found.provenance["source"] == "LNLIB_DATA"
     parts = found.parts
+    assert (len(found.classes), found.classes[0], found.classes[22]) == (80, "person", "zebra")
     assert {name: len(part.features) for name, part in parts.items()} == {
         "train": 100,
         "valid": 500,

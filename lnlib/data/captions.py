@@ -17,15 +17,15 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from lnlib.data.boxes import Boxes, featurize
+from lnlib.data.coco import COCO_CLASSES
 from lnlib.data.dataset import DataError
 from lnlib.data.files import content
 from lnlib.data.lookup import OnStandIn, published
 from lnlib.data.scenes import CLASSES, Text, picture, scenes, words
 
-__all__ = ["COCO_CLASSES", "Captioned", "Captions", "load_captions", "load_features"]
+__all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
 PARTS = ("train", "valid", "test")
-COCO_CLASSES = 80
 SCENES = {"train": 800, "valid": 100, "test": 200}
 
 
@@ -65,10 +65,11 @@ class Captioned:
 
 @dataclass(frozen=True)
 class Captions:
-    """The parts "train", "valid" and "test", and where they come from."""
+    """The parts "train", "valid" and "test", where they come from, and the names of the boxes' classes."""
 
     parts: Mapping[str, Captioned]
     provenance: dict[str, Any]
+    classes: tuple[str, ...] = ()
 
 
 def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
@@ -85,9 +86,11 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
     """
     paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
     if paths:
-        return Captions(_coco(paths["captions_val2017.json"], paths["val2017.txt"]), provenance)
+        found = _coco(paths["captions_val2017.json"], paths["val2017.txt"])
+        return Captions(found, provenance, COCO_CLASSES)
     generator = np.random.default_rng(61)
-    return Captions({part: _scenes(count, generator) for part, count in SCENES.items()}, provenance)
+    made = {part: _scenes(count, generator) for part, count in SCENES.items()}
+    return Captions(made, provenance, CLASSES)
 
 
 def load_features(folder: Path | None = None, *, network: str = "10crop") -> Captions:
@@ -148,7 +151,7 @@ def _joined(
     numbers: Sequence[int], seen: Mapping[int, Boxes], told: Mapping[int, Sequence[str]]
 ) -> Captioned:
     boxes = [seen[number] for number in numbers]
-    features = np.stack([featurize(each, COCO_CLASSES) for each in boxes])
+    features = np.stack([featurize(each, len(COCO_CLASSES)) for each in boxes])
     owner = np.repeat(np.arange(len(numbers)), [len(told[number]) for number in numbers])
     return Captioned(features, [text for number in numbers for text in told[number]], owner, boxes)
 

@@ -1,0 +1,114 @@
+"""Section 6.1's pictures: pictures as boxes, recall against updates, what is found, an order."""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from lnlib import plots
+from lnlib.data.boxes import Boxes
+from lnlib.experiments.ranking import TOP
+
+__all__ = ["found", "hierarchy", "pictures", "recalls"]
+
+LABELS = {"none": "no norm", "layer": "layer norm"}
+Curve = Mapping[str, np.ndarray]  # update, mean, low, high
+
+
+def pictures(
+    boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str], *, right: int | None = None
+) -> Figure:
+    """Pictures side by side as what is known of them, and a text under each.
+
+    Args:
+        boxes: of each picture.
+        names: of the classes.
+        texts: wrapped to the width of a picture.
+        right: the picture to frame.
+    """
+    fig, axes = plots.subplots(1, len(boxes), figsize=(7.4, 3.1), squeeze=False)
+    for k, (ax, each, text) in enumerate(zip(axes[0], boxes, texts, strict=True)):
+        _picture(ax, each, names, framed=k == right)
+        ax.set_xlabel(textwrap.fill(text, 96 // len(boxes)), fontsize=9, loc="left")
+    return fig
+
+
+def found(
+    queries: Sequence[str], answers: Sequence[Sequence[Boxes]], right: Sequence[int], names: Sequence[str]
+) -> Figure:
+    """A row a query: its text, and the pictures that answer it, best first.
+
+    Args:
+        queries: captions.
+        answers: pictures of each row.
+        right: which of a row's pictures is the caption's own; -1 for none.
+        names: of the classes.
+    """
+    rows, columns = len(queries), len(answers[0])
+    fig, axes = plots.subplots(rows, columns, figsize=(7.4, 2.1 * rows), squeeze=False)
+    for line, query, shown, own in zip(axes, queries, answers, right, strict=True):
+        for k, (ax, boxes) in enumerate(zip(line, shown, strict=True)):
+            _picture(ax, boxes, names, framed=k == own, most=4)
+        line[0].set_title(textwrap.fill(query, 90), loc="left", fontsize=10)
+    return fig
+
+
+def recalls(curves: Mapping[int, Mapping[str, Curve]]) -> Figure:
+    """Figure 1: recall at K in percent against updates; a panel a K, a line and a band a norm."""
+    fig, axes = plots.subplots(1, len(TOP), figsize=(7.4, 2.9))
+    for ax, (k, by_norm) in zip(axes, curves.items(), strict=True):
+        for norm, curve in by_norm.items():
+            color, line = plots.COLORS[norm], plots.LINES[norm]
+            ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
+            ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
+        ax.set(title=f"R@{k}", xlabel="updates", ylim=(0, None))
+    axes[0].set_ylabel("pictures found (%)")
+    axes[0].legend(loc="upper left")
+    return fig
+
+
+def hierarchy(levels: Sequence[Sequence[str]], edges: Sequence[tuple[str, str, bool]]) -> Figure:
+    """Texts by level, the most general on top, and lines from each to those that entail it.
+
+    Args:
+        levels: of texts; each text once.
+        edges: the upper text, the lower one, and whether the model has the direction right.
+    """
+    fig, ax = plots.subplots(figsize=(7.4, 1.0 * len(levels) + 0.3))
+    places = {
+        text: ((k + 0.5) / len(level), -float(row))
+        for row, level in enumerate(levels)
+        for k, text in enumerate(level)
+    }
+    for upper, lower, right in edges:
+        (x, y), (u, v) = places[upper], places[lower]
+        color, line = (plots.COLORS["layer"], "-") if right else (plots.COLORS["batch"], ":")
+        ax.plot([x, u], [y - 0.17, v + 0.2], color=color, linestyle=line, linewidth=1.6)
+    for text, (x, y) in places.items():
+        width = int(78 / max(len(level) for level in levels if text in level))
+        ax.text(x, y, textwrap.fill(text, width), ha="center", va="center", fontsize=9)
+    ax.set(xlim=(0, 1), ylim=(0.4 - len(levels), 0.4))
+    ax.axis("off")
+    return fig
+
+
+def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = False, most: int = 8) -> None:
+    """The outlines of the boxes, and the names of the largest of each class."""
+    area = np.prod(boxes.corners[:, 2:] - boxes.corners[:, :2], axis=1)
+    named: set[int] = set()
+    for k in np.argsort(-area)[:20]:
+        left, top, right, bottom = boxes.corners[k]
+        kind = int(boxes.classes[k])
+        color = list(plots.COLORS.values())[kind % len(plots.COLORS)]
+        ax.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=color, lw=1.2))
+        if kind not in named and len(named) < most:
+            place = (left + 0.02 * boxes.width, top + 0.02 * boxes.height)
+            ax.annotate(names[kind], place, va="top", fontsize=7, color=plots.INK)
+            named.add(kind)
+    ax.set(xlim=(0, boxes.width), ylim=(boxes.height, 0), xticks=[], yticks=[], aspect="equal")
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(True)
+    ax.spines[:].set(linewidth=3.0 if framed else 0.8, color=plots.COLORS["weight"] if framed else plots.INK)
