@@ -94,16 +94,19 @@ def cloze(
         ):
             continue
         tokens = {word: marker(number) for number, word in enumerate(everyone)}
-        read = tuple(tokenize(_replaced(name, " ".join(sentences[k - passage : k]), tokens)))
+        read = _tokens(name, " ".join(sentences[k - passage : k]), tokens)
         if len(read) > longest[0]:
             continue
         for answer in dict.fromkeys(found[k]):
             if answer in before and found[k].count(answer) == 1:
-                query = tokenize(_replaced(name, sentences[k], tokens | {answer: PLACEHOLDER}))
+                query = _tokens(name, sentences[k], tokens | {answer: PLACEHOLDER})
                 by_marker = {token: word for word, token in tokens.items()}
                 if len(query) <= longest[1]:
-                    yield k, Question(read, tuple(query), tokens[answer], by_marker, source)
+                    yield k, Question(read, query, tokens[answer], by_marker, source)
 
 
-def _replaced(name: re.Pattern[str], text: str, tokens: Mapping[str, str]) -> str:
-    return name.sub(lambda match: tokens[match[0]], text)
+def _tokens(name: re.Pattern[str], text: str, markers: Mapping[str, str]) -> tuple[str, ...]:
+    """The tokens of a text, names as markers; first as words, since "@entity0's" would fall into three."""
+    words = {marker[1:]: marker for marker in markers.values()}
+    plain = name.sub(lambda match: markers[match[0]][1:], text)
+    return tuple(words.get(token, token) for token in tokenize(plain))
