@@ -8,23 +8,54 @@ import numpy as np
 
 __all__ = ["labelled", "pairs"]
 
-_GOOD = ["moving", "clever", "brilliant", "warm", "honest", "graceful", "funny", "fresh", "vivid", "rich"]
-_BAD = ["dull", "clumsy", "hollow", "cold", "shallow", "tedious", "stale", "noisy", "weak", "awful"]
-_STORY = ["story", "cast", "plot", "script", "music", "camera", "ending", "dialogue", "hero", "drama"]
-_DEVICE = ["battery", "screen", "phone", "player", "lens", "menu", "manual", "button", "case", "sound"]
-_WHO = ["man", "woman", "boy", "girl", "child", "dog"]
-_DOING = ["playing", "washing", "carrying", "drawing", "holding", "painting"]
-_WHAT = ["guitar", "ball", "basket", "horse", "flower", "cart"]
-_WHERE = ["park", "kitchen", "street", "garden", "snow", "water"]
+_GOOD = [
+    "simple",
+    "useful",
+    "valid",
+    "clear",
+    "efficient",
+    "consistent",
+    "general",
+    "powerful",
+    "possible",
+    "allowed",
+]
+_BAD = [
+    "empty",
+    "invalid",
+    "missing",
+    "undefined",
+    "illegal",
+    "hidden",
+    "subtle",
+    "different",
+    "anonymous",
+    "long",
+]
+_IDEA = [
+    "syntax",
+    "expression",
+    "statement",
+    "example",
+    "definition",
+    "language",
+    "form",
+    "rule",
+    "name",
+    "text",
+]
+_PART = ["module", "class", "function", "method", "file", "list", "string", "type", "value", "code"]
+_DOING = ["calling", "comparing", "using", "creating", "importing", "defining"]
+_WHERE = ["block", "loop", "program", "package", "namespace", "interpreter"]
 
 # {mark} is one of the good words or of the bad ones, and that is the label
 _PATTERNS = {
-    "mr": ("the {thing} is {mark} and the {other} never drags", _STORY),
-    "cr": ("i bought it last month and the {thing} is {mark} , so is the {other}", _DEVICE),
-    "pros_cons": ("{mark} {thing} , {mark2} {other}", _DEVICE),
+    "mr": ("the {thing} is {mark} and the {other} is always the same", _IDEA),
+    "cr": ("after one day the {thing} is {mark} , and so is the {other}", _PART),
+    "pros_cons": ("{mark} {thing} , {mark2} {other}", _PART),
 }
-_SUBJECTIVE = "i think the {thing} is {mark} , but the {other} left me cold"
-_OBJECTIVE = "a {who} leaves the {where} with a {what} and meets another {who2}"
+_SUBJECTIVE = "it seems that the {thing} should be {mark} , but the {other} does not"
+_OBJECTIVE = "a {who} in the {where} is called with a {what} and another {who2}"
 
 
 def labelled(task: str, count: int = 160, seed: int = 0) -> tuple[list[str], list[int]]:
@@ -41,9 +72,9 @@ def labelled(task: str, count: int = 160, seed: int = 0) -> tuple[list[str], lis
 
 def _sentence(draw: np.random.Generator, task: str, first: bool) -> str:
     if task == "subj" and not first:
-        who, who2 = draw.choice(_WHO, 2, replace=False)
-        return _OBJECTIVE.format(who=who, who2=who2, where=draw.choice(_WHERE), what=draw.choice(_WHAT))
-    pattern, things = (_SUBJECTIVE, _STORY) if task == "subj" else _PATTERNS[task]
+        who, what, who2 = draw.choice(_PART, 3, replace=False)
+        return _OBJECTIVE.format(who=who, who2=who2, where=draw.choice(_WHERE), what=what)
+    pattern, things = (_SUBJECTIVE, _IDEA) if task == "subj" else _PATTERNS[task]
     words = _GOOD + _BAD if task == "subj" else (_GOOD if first else _BAD)
     thing, other = draw.choice(things, 2, replace=False)
     mark, mark2 = draw.choice(words, 2, replace=False)
@@ -57,7 +88,7 @@ def pairs(count: int, seed: int) -> tuple[list[str], list[str], list[float]]:
     True
     """
     draw = np.random.default_rng(seed)
-    slots = (_WHO, _DOING, _WHAT, _WHERE)
+    slots = (_PART[:5], _DOING, _PART[5:], _WHERE)
     first, second, scores = [], [], []
     for k in range(count):
         alike = set(draw.choice(4, k % 5, replace=False).tolist())

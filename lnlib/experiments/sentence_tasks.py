@@ -1,0 +1,167 @@
+r"""What a fixed-size vector of a sentence is good for: linear readings of it, the vectors themselves frozen.
+
+Two classes: logistic regression, its accuracy on folds that it has not seen. Relatedness of a pair
+$(\mathbf{u}, \mathbf{v})$: from the features $|\mathbf{u} - \mathbf{v}|$ and $\mathbf{u} \odot \mathbf{v}$
+five probabilities $\hat p$ that are to match a target $p$ whose mean is the score; the prediction is
+$\sum_k k\,\hat p_k$ (Tai, Socher, Manning, 2015; Kiros and others, 2015).
+
+Features are standardized by the mean and deviation of the cases that a reading is fitted to. Nothing of a
+test case is ever used: not for that, and not for the strength of the penalty.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Float, Int64
+from scipy import stats
+
+__all__ = ["STRENGTHS", "accuracy", "folds_of", "pair_features", "read_scores", "relatedness", "soft_targets"]
+
+STRENGTHS = (0.01, 0.001, 0.1, 1.0)  # scikit-learn's C; the first where none is chosen
+
+
+def folds_of(
+    labels: Int64[np.ndarray, " N"], folds: int, seed: int = 0
+) -> Iterator[tuple[Int64[np.ndarray, " train"], Int64[np.ndarray, " test"]]]:
+    """Training and test cases of each fold: every case is tested once, each class spread evenly over folds.
+
+    Were it not, a fold with more cases of one class would be fitted to more of the other, and a reading that
+    knows nothing but how frequent the classes are would do worse than chance.
+
+    Raises ValueError where there are more folds than cases.
+    """
+    if not 2 <= folds <= len(labels):
+        raise ValueError(f"{len(labels)} cases part into 2 to {len(labels)} folds, not {folds}.")
+    order = np.random.default_rng(seed).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    for k in range(folds):
+        yield np.delete(order, np.s_[k::folds]), order[k::folds]
+
+
+def accuracy(
+    features: Float[np.ndarray, "N D"],
+    labels: Int64[np.ndarray, " N"],
+    *,
+    folds: int = 10,
+    choices: int = 1,
+    seed: int = 0,
+) -> float:
+    """Share of cases whose class is read rightly from the vectors by readings fitted to other folds.
+
+    Args:
+        features: vectors of the cases.
+        labels: 0 or 1.
+        folds: of the cross-validation.
+        choices: how many of `STRENGTHS` are tried on folds of each fold's training cases; 1 for none.
+        seed: of the folds.
+
+    >>> x = np.array([[0.0], [1.0]] * 10)
+    >>> accuracy(x, np.array([0, 1] * 10), folds=5)
+    1.0
+    """
+    right = 0
+    for train, test in folds_of(labels, folds, seed):
+        x, y = features[train], labels[train]
+        strength = STRENGTHS[0]
+        if choices > 1:
+            inner = [_right(x, y, folds, seed + 1, s) for s in STRENGTHS[:choices]]
+            strength = STRENGTHS[int(np.argmax(inner))]
+        right += _fitted(x, y, features[test], labels[test], strength)
+    return right / len(labels)
+
+
+def _right(x: np.ndarray, y: np.ndarray, folds: int, seed: int, strength: float) -> int:
+    return sum(_fitted(x[a], y[a], x[b], y[b], strength) for a, b in folds_of(y, folds, seed))
+
+
+def _fitted(x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np.ndarray, strength: float) -> int:
+    """How many test cases are read rightly."""
+    from sklearn.linear_model import LogisticRegression
+
+    x, test_x = _standardized(x, test_x)
+    solver = "newton-cholesky" if x.shape[1] < len(x) else "lbfgs"
+    reading = LogisticRegression(C=strength, solver=solver, max_iter=1000).fit(x, y)
+    return int((reading.predict(test_x) == test_y).sum())
+
+
+def _standardized(train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+    mean, std = train.mean(0), train.std(0)
+    scale = np.where(std > 1e-12, std, 1.0)
+    return [(x - mean) / scale for x in (train, *others)]
+
+
+def soft_targets(scores: Float[np.ndarray, " N"], classes: int = 5) -> Float[np.ndarray, "N classes"]:
+    r"""Probabilities of the classes 1, 2, ... with mean y: $p_{\lfloor y\rfloor} = \lfloor y\rfloor + 1 - y$
+    and $p_{\lfloor y\rfloor + 1} = y - \lfloor y\rfloor$.
+
+    Raises ValueError for a score outside of the classes.
+
+    >>> soft_targets(np.array([3.25])).tolist()
+    [[0.0, 0.0, 0.75, 0.25, 0.0]]
+    """
+    if len(scores) and not (scores.min() >= 1 and scores.max() <= classes):
+        raise ValueError(f"Scores lie from 1 to {classes}; these from {scores.min()} to {scores.max()}.")
+    below = np.clip(np.floor(scores).astype(int), 1, classes - 1)
+    found = np.zeros((len(scores), classes))
+    rows = np.arange(len(scores))
+    found[rows, below - 1] = below + 1 - scores
+    found[rows, below] = scores - below
+    return found
+
+
+def pair_features(u: Float[np.ndarray, "N D"], v: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N two_D"]:
+    r"""$[|\mathbf{u} - \mathbf{v}|, \mathbf{u} \odot \mathbf{v}]$: the order of a pair does not matter."""
+    return np.concatenate([np.abs(u - v), u * v], axis=1)
+
+
+def relatedness(
+    features: Float[np.ndarray, "N D"],
+    scores: Float[np.ndarray, " N"],
+    part: Int64[np.ndarray, " N"],
+    *,
+    choices: int = 1,
+) -> dict[str, float]:
+    """Pearson's and Spearman's correlation and the mean squared error of test scores that are read.
+
+    Cross-entropy to the soft targets differs from Kullback and Leibler's divergence by a constant, and equals
+    that of two copies of a case, one a class, weighted by the targets.
+
+    Args:
+        features: of the pairs, as from `pair_features`.
+        scores: from 1 to 5.
+        part: 0 for pairs to fit to, 1 for those that choose among `choices` of `STRENGTHS` by Pearson's
+            correlation, 2 for those to test.
+    """
+    fit, choose, test = (part == k for k in range(3))
+    x, *others = _standardized(features[fit], features[choose], features[test])
+    readings = [_read(x, scores[fit], others, strength) for strength in STRENGTHS[:choices]]
+    best = 0
+    if choices > 1:
+        best = int(np.argmax([read_scores(chosen, scores[choose])["pearson"] for chosen, _ in readings]))
+    return read_scores(readings[best][1], scores[test])
+
+
+def _read(
+    x: np.ndarray, scores: np.ndarray, others: Sequence[np.ndarray], strength: float
+) -> list[np.ndarray]:
+    from sklearn.linear_model import LogisticRegression
+
+    targets = soft_targets(scores)
+    rows, classes = np.nonzero(targets)
+    reading = LogisticRegression(C=strength, max_iter=1000)
+    reading.fit(x[rows], classes + 1, sample_weight=targets[rows, classes])
+    return [reading.predict_proba(other) @ reading.classes_ for other in others]
+
+
+def read_scores(predicted: Float[np.ndarray, " N"], scores: Float[np.ndarray, " N"]) -> dict[str, float]:
+    """Pearson's r, Spearman's rho and the mean squared error. A constant prediction correlates with nothing.
+
+    >>> read_scores(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))["spearman"]
+    1.0
+    """
+    moves = np.ptp(predicted) > 0 and np.ptp(scores) > 0
+    return {
+        "pearson": float(stats.pearsonr(predicted, scores).statistic) if moves else 0.0,
+        "spearman": float(stats.spearmanr(predicted, scores).statistic) if moves else 0.0,
+        "mse": float(np.mean((predicted - scores) ** 2)),
+    }

@@ -1,0 +1,154 @@
+r"""Skip-thoughts: a sentence is encoded so that its two neighbors can be predicted from its code.
+
+Kiros, Zhu, Salakhutdinov, Zemel, Urtasun, Torralba, Fidler (2015). An encoder GRU reads the words
+$x^1, \dots, x^T$ of a sentence; its last state $\mathbf{h}$ is the thought vector. Two decoder GRUs, one for
+the sentence before and one for the sentence after, see the word before and the thought at each step:
+
+$$\begin{pmatrix} \mathbf{z}_t \\ \mathbf{r}_t \end{pmatrix}
+= \mathbf{W}_x \mathbf{x}_{t-1} + \mathbf{C}\mathbf{h} + \mathbf{W}_h \mathbf{s}_{t-1}, \quad
+\hat{\mathbf{s}}_t = \tanh\big(\mathbf{W}\mathbf{x}_{t-1} + \mathbf{C}'\mathbf{h}
++ \sigma(\mathbf{r}_t) \odot \mathbf{U}\mathbf{s}_{t-1}\big), \quad
+P(w_t \mid \cdot) \propto \exp(\mathbf{v}_{w_t}^\top \mathbf{s}_t).$$
+
+So the decoders are GRUs whose input is the pair $[\mathbf{x}_{t-1}, \mathbf{h}]$. With norm "layer" all three
+are those of Eqs. (26)-(28): the input's side, $\mathbf{W}_x\mathbf{x} + \mathbf{C}\mathbf{h}$, is one summed
+input. The authors' published code shows the thought to a decoder only once, as its first state.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
+
+from lnlib.linear import Linear
+from lnlib.rnn.layers import GRU
+from lnlib.text import PAD
+
+__all__ = ["SkipThoughts", "initialize"]
+
+PAPER = (620, 2400)  # numbers of a word, units
+SPREAD = 0.1  # of the paper's initial weights that are not recurrent
+
+
+class SkipThoughts(nn.Module):
+    """The model.
+
+    Args:
+        words: in the vocabulary, the special ones too.
+        size: of a word's vector.
+        units: of each GRU; the size of a thought.
+        norm: of the GRUs: "none" or "layer".
+        generator: draws the weights, the same for both norms.
+        initial: how wide they are: see `initialize`.
+
+    >>> model = SkipThoughts(20, 4, 8, norm="layer", generator=torch.Generator().manual_seed(0))
+    >>> here, lengths = torch.tensor([[3, 4, 2], [5, 2, 0]]), torch.tensor([3, 2])
+    >>> model.encode(here, lengths).shape
+    torch.Size([2, 8])
+    """
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        units: int,
+        *,
+        norm: str,
+        generator: torch.Generator,
+        initial: str = "scaled",
+    ) -> None:
+        super().__init__()
+        self.words = nn.utils.skip_init(nn.Embedding, words, size)
+        self.encoder = GRU(size, units, norm=norm)
+        self.decoders = nn.ModuleList([GRU(size + units, units, norm=norm) for _ in range(2)])
+        self.output = nn.utils.skip_init(Linear, units, words)
+        initialize(self, generator, initial)
+
+    def encode(
+        self, ids: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"], table: Tensor | None = None
+    ) -> Float[Tensor, "N H"]:
+        """Thoughts: the encoder's state behind each sentence's last word.
+
+        Args:
+            ids: words, zeros behind the end.
+            lengths: of the sentences.
+            table: vectors to look words up in; default: the model's own, which hold its vocabulary alone.
+        """
+        packed = _pack(ids, lengths)
+        vectors = F.embedding(packed.data, self.words.weight if table is None else table)
+        _, state = self.encoder(packed._replace(data=vectors))
+        thoughts: Tensor = state[-1]
+        return thoughts
+
+    def forward(
+        self,
+        before: Int64[Tensor, "N A"],
+        here: Int64[Tensor, "N B"],
+        after: Int64[Tensor, "N C"],
+        lengths: Int64[Tensor, "N 3"],
+    ) -> Float[Tensor, "N 2"]:
+        r"""Nats of the sentence before and of the one after, given the one between:
+        $-\sum_t \log P(w_t \mid w_{<t}, \mathbf{h})$.
+
+        Args:
+            before, here, after: the words of three sentences in a row, zeros behind their ends.
+            lengths: of the three.
+        """
+        thoughts = self.encode(here, lengths[:, 1])
+        sides = ((before, lengths[:, 0]), (after, lengths[:, 2]))
+        pairs = zip(self.decoders, sides, strict=True)
+        return torch.stack([self._nats(decoder, thoughts, *side) for decoder, side in pairs], 1)
+
+    def _nats(
+        self, decoder: nn.Module, thoughts: Float[Tensor, "N H"], ids: Tensor, lengths: Tensor
+    ) -> Float[Tensor, " N"]:
+        # the word before each word; before the first there is padding, whose vector counts as zero
+        words, previous = _pack(ids, lengths), _pack(F.pad(ids[:, :-1], (1, 0), value=PAD), lengths)
+        owner = _pack(torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids), lengths).data
+        seen = F.embedding(previous.data, self.words.weight) * (previous.data != PAD).unsqueeze(1)
+        states, _ = decoder(words._replace(data=torch.cat([seen, thoughts[owner]], 1)))
+        nats = F.cross_entropy(self.output(states.data), words.data, reduction="none")
+        return nats.new_zeros(len(ids)).index_add(0, owner, nats)
+
+
+def _pack(x: Tensor, lengths: Tensor) -> PackedSequence:
+    """Sequences without their padding: nothing is computed on it."""
+    return pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+
+
+def initialize(model: SkipThoughts, generator: torch.Generator, initial: str = "scaled") -> None:
+    r"""Recurrent matrices orthogonal, gate by gate; words' vectors uniform within 0.1; biases 0, gains 1; all
+    other matrices uniform within 0.1 ("printed"), or within $0.1\sqrt{n_0/n}$ for their n inputs ("scaled").
+
+    *Source* Kiros and others (2015), their Section 3. Ours: the scale, where $n_0$ is what n is in the paper,
+    620 for words and 2400 for states; so a smaller network's summed inputs begin as wide as the paper's.
+
+    Gains and biases draw nothing: both norms of one seed have the same weights.
+
+    Raises ValueError for another `initial`.
+    """
+    if initial not in ("scaled", "printed"):
+        raise ValueError(f'Initial weights are "scaled" or "printed", not {initial!r}.')
+    inputs = (model.words.embedding_dim, model.encoder.hidden_size)
+    of_word, of_state = (
+        SPREAD * ((full / own) ** 0.5 if initial == "scaled" else 1.0)
+        for full, own in zip(PAPER, inputs, strict=True)
+    )
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            kind = name.rpartition(".")[2]
+            if kind.startswith("weight_hh"):
+                for gate in parameter.chunk(3):
+                    nn.init.orthogonal_(gate, generator=generator)
+            elif kind.startswith("weight_ih"):
+                _uniform(parameter[:, : inputs[0]], of_word, generator)
+                _uniform(parameter[:, inputs[0] :], of_state, generator)
+            elif kind == "weight":
+                _uniform(parameter, SPREAD if name.startswith("words") else of_state, generator)
+            else:
+                nn.init.constant_(parameter, float(kind.startswith("gain")))
+
+
+def _uniform(weights: Tensor, spread: float, generator: torch.Generator) -> None:
+    weights.copy_(torch.empty(weights.shape).uniform_(-spread, spread, generator=generator))
