@@ -78,14 +78,13 @@ class Study:
 DATA = {"smoke": "python_topics", "book": "gutenberg", "paper": "gutenberg"}
 _SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=60, rows=3, quick=60, full=160, seeds=2)
 _BOOK = Study(8, 1500, 50, 20, 48, 96, 32, 2e-3, updates=160, rows=4, quick=400, full=800)
-_LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=1200, rows=8, quick=1000, full=3000)
-STUDIES = {  # each with a control, whose initial weights are as narrow as those of the paper's large network
+_LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=1000, rows=8, quick=1000, full=3000)
+STUDIES = {  # with a control, whose initial weights are as narrow as those of the paper's large network
     "smoke": [_SMOKE, replace(_SMOKE, updates=30, initial="printed", judged=0)],
     "book": [_BOOK, replace(_BOOK, updates=80, initial="printed", judged=0)],
     "paper": [
         Study(0, 20_000, 300, 30, 620, 2400, 128, 2e-4, 1_000_000, rows=20, quick=0, full=0, choices=4),
         _LAPTOP,
-        replace(_LAPTOP, updates=400, rows=4, initial="printed", judged=0),
     ],
 }
 
