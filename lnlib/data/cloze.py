@@ -107,6 +107,6 @@ def cloze(
 
 def _tokens(name: re.Pattern[str], text: str, markers: Mapping[str, str]) -> tuple[str, ...]:
     """The tokens of a text, names as markers; first as words, since "@entity0's" would fall into three."""
-    words = {marker[1:]: marker for marker in markers.values()}
+    words = {token[1:]: token for token in markers.values()}
     plain = name.sub(lambda match: markers[match[0]][1:], text)
     return tuple(words.get(token, token) for token in tokenize(plain))
