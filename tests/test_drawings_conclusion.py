@@ -1,10 +1,12 @@
 """The conclusion's drawing has a mark for every claim."""
 
 import matplotlib.colors as colors
+from legible import READABLE, smallest
 
 from lnlib import plots
-from lnlib.drawings.conclusion import ACROSS, MARKS, verdicts
-from lnlib.results import VERDICTS
+from lnlib.drawings.conclusion import ACROSS, MARKS, gains, verdicts
+from lnlib.reading import SECTIONS
+from lnlib.results import VERDICTS, Evidence
 
 
 def test_every_claim_is_a_mark_in_the_row_of_its_section_in_the_order_of_verdicts() -> None:
@@ -32,3 +34,19 @@ def test_verdicts_differ_in_shape_and_in_color() -> None:
     assert list(MARKS) == list(VERDICTS)
     assert len({shape for _, shape in MARKS.values()}) == len(VERDICTS)
     assert len({colors.to_hex(color) for color, _ in MARKS.values()}) == len(VERDICTS)
+
+
+def test_a_speed_up_is_a_point_with_its_interval_in_the_line_of_its_experiment() -> None:
+    one, other = Evidence("a", 1.5, 1.2, 1.9, 3, ""), Evidence("b", 0.9, 0.8, 1.0, 3, "")
+    fig = gains({"recurrent": {"6.4": one}, "feed-forward": {"6.6": other}}, SECTIONS, ["6.5"])
+    (ax,) = fig.axes
+    points = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines}
+    assert points["recurrent"] == (1.5, 0)
+    assert points["feed-forward"] == (0.9, 2)
+    assert [1.2, 1.9] in [list(line.get_xdata()) for line in ax.lines]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["6.4 DRAW", "6.5 Handwriting", "6.6 MNIST"]
+    assert [(note.get_text(), note.xy[1]) for note in ax.texts if note.get_text() == "not measured"] == [
+        ("not measured", 1)
+    ]
+    assert smallest(fig) >= READABLE

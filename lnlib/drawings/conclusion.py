@@ -1,14 +1,15 @@
-"""The conclusion's picture: every claim as a mark in the row of its section."""
+"""The conclusion's pictures: every claim as a mark in the row of its section; who gains the most."""
 
 from collections.abc import Container, Mapping, Sequence
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from lnlib import plots
-from lnlib.results import VERDICTS
+from lnlib.results import VERDICTS, Evidence
 
-__all__ = ["verdicts"]
+__all__ = ["gains", "verdicts"]
 
 # Verdicts are told apart by color and by shape; a filled mark is exact, an empty one measured.
 MARKS = dict(
@@ -69,3 +70,36 @@ def _legend(used: Container[str]) -> list[Line2D]:
     kinds = [mark(color, shape, color, name) for name, (color, shape) in MARKS.items() if name in used]
     ink = plots.INK
     return [*kinds, mark(ink, "o", ink, "filled: exact"), mark(ink, "o", "none", "empty: measured")]
+
+
+def gains(
+    speed_ups: Mapping[str, Mapping[str, Evidence]], titles: Mapping[str, str], lacking: Sequence[str] = ()
+) -> Figure:
+    """How many times as many updates a network takes without layer norm: a line an experiment.
+
+    Args:
+        speed_ups: by kind of network, by section.
+        titles: of the sections.
+        lacking: sections that have no number yet; they say so.
+    """
+    sections = [section for found in speed_ups.values() for section in found]
+    rows = sorted([*sections, *lacking])
+    fig, ax = plots.subplots(figsize=(5.8, 1.2 + 0.38 * len(rows)))
+    styles = zip(("o", "s"), (plots.COLORS["layer"], plots.COLORS["batch"]), strict=True)
+    for (kind, found), (shape, color) in zip(speed_ups.items(), styles, strict=True):
+        for k, (section, e) in enumerate(found.items()):
+            y = rows.index(section)
+            ax.plot([e.low, e.high], [y, y], color=color, lw=2)
+            ax.plot(e.value, y, shape, color=color, ms=8, label=None if k else kind)
+            ax.annotate(f"{e.value:.2f}", (e.value, y), (0, 7), textcoords="offset points", ha="center")
+    for section in lacking:
+        ax.annotate("not measured", (1, rows.index(section)), (6, 0), textcoords="offset points", va="center")
+    ax.axvline(1, color=plots.INK, lw=1)
+    ax.set(xscale="log", xlabel="updates without a norm over those with layer norm")
+    ax.set_ylim(len(rows) - 0.5, -0.7)
+    ax.set_yticks(range(len(rows)), [titles[section] for section in rows])
+    ax.xaxis.set_major_locator(FixedLocator([0.25, 0.5, 0.7, 1, 1.4, 2, 3, 4, 6, 8]))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    fig.legend(loc="outside upper right", ncols=2)
+    return fig

@@ -1,12 +1,14 @@
 """Reading the ConvNet's rows: one kind of runs, all seeds; two kinds against each other, seed by seed."""
 
 from collections.abc import Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from lnlib.experiments.convnet_model import Padding
+from lnlib.experiments.curves import reached
 from lnlib.intervals import interval
 from lnlib.training import Row
 
@@ -57,6 +59,26 @@ class Runs:
     ) -> Float[np.ndarray, " seeds"]:
         """By how many percent a norm ends above another, for each seed."""
         return 100 * (self.table(key, norm, **kind)[:, -1] / self.table(key, other, **kind)[:, -1] - 1)
+
+    def speed_ups(self, norm: str, other: str, **kind: Any) -> Float[np.ndarray, " seeds"]:
+        """Updates of a norm over those that another takes to the norm's last training loss, for each seed.
+
+        Both read off straight lines between the rows; 0 if the other never gets there.
+        """
+        found = []
+        for own, theirs in zip(self._losses(norm, **kind), self._losses(other, **kind), strict=True):
+            arrives = reached(own[-1]["train_loss"])
+            found.append(arrives(own) / arrives(theirs))
+        return np.array(found)
+
+    def _losses(self, norm: str, **kind: Any) -> list[list[Row]]:
+        """Updates and training losses, a list of rows a seed; the first has no loss."""
+        columns = (self.table(key, norm, **kind) for key in ("update", "train_loss"))
+        seeds = zip(*(column.tolist() for column in columns), strict=True)
+        return [
+            [{"update": u, "train_loss": None if isnan(x) else x} for u, x in zip(*one, strict=True)]
+            for one in seeds
+        ]
 
     def at_border(self, norm: str, layer: int, time: int) -> Float[np.ndarray, " seeds"]:
         """The share that is on at the border of a layer over that in its center."""

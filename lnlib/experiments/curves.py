@@ -123,13 +123,13 @@ class Mean(NamedTuple):
 def mean_of(values: Mapping[int, float], *, geometric: bool = False) -> Mean:
     """The mean over seeds, of logarithms if `geometric`, as is right for quotients.
 
-    NaN for fewer than two seeds, or if one of the numbers is not finite.
+    NaN for fewer than two seeds, or if a number is not finite or a quotient is 0: over a run without end.
 
     >>> mean_of({0: 1.0, 1: 4.0}, geometric=True).value
     2.0
     """
     given = np.array(list(values.values()))
-    if len(given) < 2 or not np.isfinite(given).all():
+    if len(given) < 2 or not np.isfinite(given).all() or (geometric and (given <= 0).any()):
         return Mean(math.nan, None, None, 1)
     value, low, high = np.exp(interval(np.log(given))) if geometric else interval(given)
     return Mean(float(value), float(low), float(high), len(given))

@@ -101,6 +101,11 @@ def test_a_training_loss_is_that_of_the_middle_of_its_updates() -> None:
     assert curves.reached(0.85, "nll")(run) == pytest.approx(15)
 
 
+def test_a_quotient_of_zero_has_no_geometric_mean_and_warns_of_nothing() -> None:
+    assert np.isnan(curves.mean_of({0: 0.0, 1: 2.0}, geometric=True).value)
+    assert curves.mean_of({0: 0.0, 1: 2.0}).value == 1.0
+
+
 def test_a_geometric_band_holds_the_mean_of_the_logarithms() -> None:
     band = curves.band(ROWS, "layer", 4, "test_error", geometric=True)
     np.testing.assert_allclose(band["mean"], np.sqrt([0.2, 0.08, 0.04, 0.01]), rtol=1e-14)
