@@ -4,5 +4,6 @@ from lnlib.explore.axis_flip import axis_flip
 from lnlib.explore.invariance_playground import invariance_playground
 from lnlib.explore.recurrent_drift import recurrent_drift
 from lnlib.explore.strokes import strokes
+from lnlib.explore.writing import writing
 
-__all__ = ["axis_flip", "invariance_playground", "recurrent_drift", "strokes"]
+__all__ = ["axis_flip", "invariance_playground", "recurrent_drift", "strokes", "writing"]
