@@ -1,12 +1,14 @@
 """Generated scenes: their captions are true, and the order among them is one."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lnlib.data.boxes import featurize
-from lnlib.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, picture, scenes, words
+from lnlib.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, ladder, picture, scenes, words
 from lnlib.text import tokenize
 
 THINGS = st.sets(st.sampled_from([*SIZES, *COLORS, *SHAPES]), min_size=1).map(frozenset)
@@ -64,3 +66,12 @@ def test_a_picture_shows_its_scene() -> None:
         ]
         assert not any(overlap)  # each has a third of the width for itself
         assert np.isfinite(featurize(shown, len(CLASSES))).all()
+
+
+@given(st.integers(0, 2**31))
+def test_each_level_of_a_ladder_stands_below_one_of_the_level_before(seed: int) -> None:
+    ((scene, _),) = scenes(1, np.random.default_rng(seed))
+    levels = ladder(scene)
+    for upper, lower in pairwise(levels):
+        assert all(any(above(u, v) for u in upper) for v in lower)
+    assert all(above(text, scene) for level in levels for text in level)

@@ -15,7 +15,7 @@ from jaxtyping import Float64
 
 from lnlib.data.boxes import Boxes
 
-__all__ = ["CLASSES", "Text", "above", "picture", "scenes", "words"]
+__all__ = ["CLASSES", "Text", "above", "ladder", "picture", "scenes", "words"]
 
 SIZES = ("small", "large")
 COLORS = ("red", "green", "blue", "yellow")
@@ -49,6 +49,19 @@ def _phrase(thing: frozenset[str]) -> str:
     adjectives = [word for word in (*SIZES, *COLORS) if word in thing]
     noun = next((word for word in SHAPES if word in thing), None)
     return "something " + " and ".join(adjectives) if noun is None else " ".join(["a", *adjectives, noun])
+
+
+def ladder(scene: Text) -> list[list[Text]]:
+    """Texts that are true of a scene's first two things, level by level: from one attribute each to all.
+
+    >>> scene = (frozenset({"small", "red", "ball"}), frozenset({"large", "blue", "box"}))
+    >>> [words(text) for text in ladder(scene)[1]]
+    ['a red ball', 'a ball and something blue', 'a blue box']
+    """
+    one, other = scene[:2]
+    shape, color = one & set(SHAPES), other & set(COLORS)
+    both = one - set(SIZES), other - set(SIZES)
+    return [[(shape,), (color,)], [(both[0],), (shape, color), (both[1],)], [both], [(one, other)]]
 
 
 def scenes(count: int, generator: np.random.Generator, captions: int = 5) -> list[tuple[Text, list[Text]]]:

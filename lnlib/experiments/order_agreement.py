@@ -8,6 +8,7 @@ r"""How much order there is in an order embedding.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,10 +18,20 @@ from torch import Tensor
 
 from lnlib.data.captions import Captioned
 from lnlib.data.scenes import Text, above
-from lnlib.experiments.order_embedding import Embedding
+from lnlib.experiments.order_embedding import EXPERIMENT, Embedding
 from lnlib.experiments.order_embedding_model import violations
+from lnlib.training import Job, Machine
+from lnlib.training.runs import label
 
-__all__ = ["agreement", "direction", "order_of", "points_of"]
+__all__ = ["agreement", "covers", "direction", "order_of", "points_of", "searcher"]
+
+
+def searcher(job: Job, scale: str, folder: Path) -> Embedding:
+    """The task of a run that `lnlib.training.runs.run` has finished in `folder`, with the model it kept."""
+    made = EXPERIMENT.task(job, scale, Machine())
+    assert isinstance(made, Embedding)
+    made.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
+    return made
 
 
 def points_of(made: Embedding, texts: Sequence[str]) -> Float[Tensor, "C H"]:
@@ -32,6 +43,17 @@ def points_of(made: Embedding, texts: Sequence[str]) -> Float[Tensor, "C H"]:
 def order_of(general: Sequence[Text], special: Sequence[Text]) -> Bool[np.ndarray, "M N"]:
     """Whether each text of the first list truly stands above each of the second."""
     return np.array([[above(u, v) for v in special] for u in general])
+
+
+def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
+    """The lines of a Hasse diagram: pairs of one text and another below it, with none of the texts between.
+
+    >>> ball, red = frozenset({"ball"}), frozenset({"ball", "red"})
+    >>> covers([(ball,), (red,), (red, ball)])
+    [(0, 1), (1, 2)]
+    """
+    below = order_of(texts, texts) & ~order_of(texts, texts).T
+    return [(u, v) for u, v in np.argwhere(below & ~(below @ below)).tolist()]
 
 
 def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, float]:

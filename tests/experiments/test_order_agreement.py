@@ -1,15 +1,18 @@
 """That what is learned agrees with the true order, and what a violation is made of."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from lnlib.data.boxes import Boxes
 from lnlib.data.captions import Captioned, load_captions
 from lnlib.data.scenes import words
-from lnlib.experiments.order_agreement import agreement, direction, order_of, points_of
+from lnlib.experiments.order_agreement import agreement, covers, direction, order_of, points_of, searcher
 from lnlib.experiments.order_embedding import EXPERIMENT, NORMS, Embedding
 from lnlib.experiments.order_embedding_model import violations
 from lnlib.training import Machine, train
+from lnlib.training.runs import run
 
 
 def made(norm: str) -> Embedding:
@@ -75,3 +78,21 @@ def test_violations_without_a_direction_are_half_a_distance() -> None:
     assert 0 < found < 1
     half = torch.tensor([[0.6, 0.8], [0.8, 0.6], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     assert direction(half[:2], half[:2])["symmetric"] == pytest.approx(1)
+
+
+def test_a_finished_run_gives_back_the_model_that_it_kept(tmp_path: Path) -> None:
+    job = {**EXPERIMENT.jobs("smoke", 0)[1], "updates": 4, "every": 2}
+    (outcome,) = run(EXPERIMENT, "smoke", jobs=[job], folder=tmp_path, processes=1, progress=False)
+    (kept,) = (row for row in outcome.rows if row["selected"])
+    task = searcher(job, "smoke", tmp_path)
+    with torch.no_grad():
+        found = task.evaluate(task.model, "test", task.last_parts["test"])
+    assert found["image_mean"] == pytest.approx(kept["test_image_mean"])
+
+
+def test_a_hasse_diagram_leaves_out_what_follows() -> None:
+    ball, red = frozenset({"ball"}), frozenset({"red"})
+    both, box = ball | red, frozenset({"box"})
+    texts = [(ball,), (red,), (both,), (both, box), (box,)]
+    assert covers(texts) == [(0, 2), (1, 2), (2, 3), (4, 3)]
+    assert covers([(ball, red), (red, ball)]) == []  # the same meaning: neither is above
