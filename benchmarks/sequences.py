@@ -12,7 +12,6 @@ the stand-ins serve, with lengths and vocabularies of their own; the provenance 
 """
 
 import argparse
-import os
 from collections.abc import Iterable, Iterator
 
 import torch
@@ -43,13 +42,14 @@ def main() -> None:
     parser.add_argument("--scales", nargs="+", choices=ROUNDS, default=("book", "paper"))
     args = parser.parse_args()
     torch.set_num_threads(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
     rows: list[Row] = []
     sections = [args.only] if args.only else [s for s in SECTIONS if s in EXPERIMENTS]
     for row in (row for section in sections for row in measure(section, args.scales)):
         cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print("{:<5}{:<7}{:<18}{:>5}{:>9}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}".format(*cells))
+        print(
+            "{:<5}{:<7}{:<18}{:>5}{:>9}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}".format(*cells),
+            flush=True,
+        )
         rows.append(row)
     if args.record:
         record("sequences", rows, provenance(threads=1))
