@@ -229,7 +229,7 @@ def test_lines_of_the_database_load_from_the_users_folder(
     assert [len(part.points) for part in (lines.train, lines.valid, lines.test)] == [6, 2, 2]
     assert lines.provenance["cases"] == 10
     assert lines.provenance["source"] == "LNLIB_DATA"
-    assert lines.encode("A move")[0] == iam.ALPHABET.index("A")
+    assert strokes.encode("A move", lines.alphabet)[0] == iam.ALPHABET.index("A")
 
 
 def test_too_few_forms_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +319,7 @@ def test_what_is_no_data_is_refused() -> None:
     with pytest.raises(DataError, match="allow more"):
         strokes.texts(["abcdefghijklm"], 2, Wanted(1, 1, 1), np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"it has no \['X'\]"):
-        load_lines("generated_strokes", Wanted(1, 1, 1)).encode("aX")
+        strokes.encode("aX", "abc")
 
 
 def test_equal_seeds_give_equal_lines() -> None:

@@ -21,7 +21,7 @@ from .dataset import DataError
 from .files import content
 from .lookup import OnStandIn, published
 
-__all__ = ["Lines", "Part", "Wanted", "load_lines", "offsets", "places", "texts"]
+__all__ = ["Lines", "Part", "Wanted", "encode", "load_lines", "offsets", "places", "texts"]
 
 TEXT = 5_000_000  # characters of books, from which texts are taken
 NAMES = ("omniglot_strokes", "generated_strokes", "iam_ondb")
@@ -59,12 +59,6 @@ class Lines:
     alphabet: str
     scale: Float[np.ndarray, " 2"]
     provenance: dict[str, Any]
-
-    def encode(self, text: str) -> Int64[np.ndarray, " U"]:
-        """Numbers of characters. Raises ValueError for one that is not in the alphabet."""
-        if wrong := sorted(set(text) - set(self.alphabet)):
-            raise ValueError(f"The alphabet is {self.alphabet!r}; it has no {wrong}.")
-        return np.array([self.alphabet.index(c) for c in text], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -121,6 +115,19 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn", se
         return _gathered(_scribbled(wanted, rng), scribbles.ALPHABET, wanted, provenance)
     (path,) = files.values()
     return _gathered(_composed(path, wanted, rng), omniglot.ALPHABET, wanted, provenance)
+
+
+def encode(text: str, alphabet: str) -> Int64[np.ndarray, " U"]:
+    """Numbers of characters.
+
+    Raises ValueError for one that is not in the alphabet.
+
+    >>> encode("ba", "abc")
+    array([1, 0])
+    """
+    if wrong := sorted(set(text) - set(alphabet)):
+        raise ValueError(f"The alphabet is {alphabet!r}; it has no {wrong}.")
+    return np.array([alphabet.index(c) for c in text], dtype=np.int64)
 
 
 def offsets(places: Float[np.ndarray, "S 3"]) -> Float[np.ndarray, "S 3"]:
@@ -224,7 +231,7 @@ def _padded(
     exact = []
     for n, ((text, _, nats), s) in enumerate(zip(written, steps, strict=True)):
         points[n, : len(s)] = s / (*scale, 1)
-        numbers[n, : len(text)] = [alphabet.index(c) for c in text]
+        numbers[n, : len(text)] = encode(text, alphabet)
         if nats is not None:  # a density in other units: p(x / s) = s p(x)
             exact.append(sum(nats[: lengths[n]]) - lengths[n] * np.log(scale).sum())
     return Part(points, lengths, numbers, letters, np.array(exact) if exact else None)

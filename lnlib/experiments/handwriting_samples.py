@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Float32
 from torch import Tensor
 
-from lnlib.data.strokes import Lines
+from lnlib.data.strokes import encode
 from lnlib.experiments.handwriting import EXPERIMENT, Writing
 from lnlib.experiments.handwriting_mixture import draw, mixture
 from lnlib.experiments.handwriting_model import Handwriting
@@ -47,7 +47,7 @@ def trained(job: Job, scale: str, folder: Path) -> Writing:
 @torch.no_grad()
 def write(
     model: Handwriting,
-    lines: Lines,
+    alphabet: str,
     texts: Sequence[str],
     generator: torch.Generator,
     *,
@@ -61,14 +61,14 @@ def write(
     *Source* Graves (2013), section 5.4; the end as in his section 5.3.
 
     Args:
-        model: of the alphabet of `lines`.
-        lines: the data it was trained on.
+        model: trained on data with this alphabet.
+        alphabet: its characters.
         texts: what to write.
         generator: draws the points.
         bias: Graves' b: 0 for fair samples, more for neat ones.
         most: points of a line.
     """
-    numbers = [torch.from_numpy(lines.encode(text)) for text in texts]
+    numbers = [torch.from_numpy(encode(text, alphabet)) for text in texts]
     padded = torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True)
     letters = torch.tensor([len(n) for n in numbers])
     point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, len(texts), 3)
@@ -100,11 +100,11 @@ def _behind(model: Handwriting, h: Tensor, kappa: Tensor, letters: Tensor) -> Fl
 
 @torch.no_grad()
 def read_along(
-    model: Handwriting, lines: Lines, text: str, points: Float32[np.ndarray, "S 3"]
+    model: Handwriting, alphabet: str, text: str, points: Float32[np.ndarray, "S 3"]
 ) -> Float32[np.ndarray, "T U"]:
     """Where the window looks while somebody else's hand writes the text."""
     x = torch.from_numpy(points[:-1, None])
-    numbers = torch.from_numpy(lines.encode(text))[None]
+    numbers = torch.from_numpy(encode(text, alphabet))[None]
     _, phi, _ = model.steps(x, numbers, torch.tensor([len(text)]), model.start(x))
     return phi[:, 0].numpy()
 
@@ -123,30 +123,25 @@ def _chunks(task: Writing, part: str) -> list[tuple[Tensor, ...]]:
 
 
 def save_weights(path: Path, model: Handwriting, facts: dict[str, Any]) -> None:
-    """Weights in 16 bits, and how they came about, in one `.npz` without pickles."""
+    """Weights in 16 bits, and how they came about, in one `.npz` without pickles.
+
+    Args:
+        path: of the file.
+        model: its weights.
+        facts: JSON; with the run's `job`, and the `alphabet` and `scale` of its data.
+    """
     arrays = {name: value.numpy().astype(np.float16) for name, value in model.state_dict().items()}
     np.savez_compressed(path, **arrays, facts=np.array(json.dumps(facts)))
 
 
-def load_weights(path: Path, lines: Lines) -> tuple[Handwriting, dict[str, Any]]:
-    """The network that `save_weights` kept, and how it came about.
-
-    Args:
-        path: of the file.
-        lines: data with the alphabet of its training.
-    """
+def load_weights(path: Path) -> tuple[Handwriting, dict[str, Any]]:
+    """The network that `save_weights` kept, and how it came about."""
     with np.load(path, allow_pickle=False) as held:
         facts = json.loads(str(held["facts"]))
-        weights = {
-            name: torch.from_numpy(held[name].astype(np.float32)) for name in held.files if name != "facts"
-        }
+        names = [name for name in held.files if name != "facts"]
+        weights = {name: torch.from_numpy(held[name].astype(np.float32)) for name in names}
     job = facts["job"]
-    model = Handwriting(
-        job["units"],
-        characters=len(lines.alphabet),
-        components=job["components"],
-        norm=job["norm"],
-        generator=torch.Generator(),
-    )
+    sizes = {"characters": len(facts["alphabet"]), "components": job["components"], "norm": job["norm"]}
+    model = Handwriting(job["units"], **sizes, generator=torch.Generator())
     model.load_state_dict(weights)
     return model, facts

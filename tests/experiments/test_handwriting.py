@@ -128,7 +128,9 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> No
     texts = ["abcabc", "ff"]
 
     def written(seed: int, bias: float = 0.0) -> list[samples.Script]:
-        return samples.write(model, data, texts, torch.Generator().manual_seed(seed), bias=bias, most=300)
+        return samples.write(
+            model, data.alphabet, texts, torch.Generator().manual_seed(seed), bias=bias, most=300
+        )
 
     one, same, other = written(0), written(0), written(1)
     assert all(np.array_equal(a.points, b.points) for a, b in zip(one, same, strict=True))
@@ -148,7 +150,7 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> No
 
 def test_a_line_that_does_not_end_is_cut() -> None:
     job = small()
-    (script,) = samples.write(model_of(job), lines(job), ["abcabc"], torch.Generator(), most=5)
+    (script,) = samples.write(model_of(job), lines(job).alphabet, ["abcabc"], torch.Generator(), most=5)
     assert not script.done
     assert len(script.points) == 6
 
@@ -156,17 +158,18 @@ def test_a_line_that_does_not_end_is_cut() -> None:
 def test_the_window_that_reads_along_is_the_one_of_the_writing() -> None:
     job = small()
     model, data = model_of(job), lines(job)
-    (script,) = samples.write(model, data, ["abc"], torch.Generator(), most=40)
-    phi = samples.read_along(model, data, "abc", script.points)
+    (script,) = samples.write(model, data.alphabet, ["abc"], torch.Generator(), most=40)
+    phi = samples.read_along(model, data.alphabet, "abc", script.points)
     np.testing.assert_allclose(phi, script.phi, atol=1e-5)
 
 
 def test_weights_come_back_in_sixteen_bits_with_their_story(tmp_path: Path) -> None:
     job = small()
     model, data = model_of(job), lines(job)
-    samples.save_weights(tmp_path / "w.npz", model, {"job": job, "commit": "abc"})
-    again, facts = samples.load_weights(tmp_path / "w.npz", data)
-    assert facts == {"job": job, "commit": "abc"}
+    told = {"job": job, "alphabet": data.alphabet, "commit": "abc"}
+    samples.save_weights(tmp_path / "w.npz", model, told)
+    again, facts = samples.load_weights(tmp_path / "w.npz")
+    assert facts == told
     for (name, p), (other, q) in zip(model.named_parameters(), again.named_parameters(), strict=True):
         assert name == other
         torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-6)  # 11 bits of a float16
@@ -183,4 +186,4 @@ def test_a_finished_runs_model_is_found_in_its_folder(tmp_path: Path) -> None:
 def test_a_text_with_other_characters_is_refused() -> None:
     job = small()
     with pytest.raises(ValueError, match="it has no"):
-        samples.write(model_of(job), lines(job), ["xyz"], torch.Generator())
+        samples.write(model_of(job), lines(job).alphabet, ["xyz"], torch.Generator())

@@ -1,0 +1,43 @@
+"""Section 6.5's pictures draw what they are given."""
+
+import numpy as np
+
+from lnlib import plots
+from lnlib.drawings import handwriting as drawings
+
+CURVE = {"update": np.array([1.0, 2.0]), "mean": np.array([5.0, 3.0])}
+BAND = CURVE | {"low": np.array([4.0, 2.0]), "high": np.array([6.0, 4.0])}
+LINE = [np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[9.0, 1.0]])]
+
+
+def test_every_line_of_writing_has_its_strokes_and_the_same_measure() -> None:
+    fig = drawings.written([("one", LINE), ("two", LINE[:1])])
+    first, second = fig.axes
+    assert [len(ax.lines) for ax in fig.axes] == [2, 1]
+    assert first.lines[1].get_marker() == "."  # a dot is a stroke of one point
+    assert first.get_title(loc="left") == "one"
+    assert np.ptp(first.get_xlim()) == np.ptp(second.get_xlim())
+
+
+def test_losses_have_a_panel_a_title_and_name_each_norm_once() -> None:
+    fig = drawings.losses({"a": [("none", CURVE), ("none", CURVE), ("layer", BAND)], "b": [("layer", CURVE)]})
+    assert [ax.get_title() for ax in fig.axes] == ["a", "b"]
+    legend = fig.axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["no norm", "layer norm"]
+    assert len(fig.axes[0].lines) == 3
+    assert len(fig.axes[0].collections) == 1
+
+
+def test_the_exact_loss_is_a_line() -> None:
+    ax = drawings.known([("layer", BAND)], 2.5).axes[0]
+    assert ax.lines[-1].get_ydata()[0] == 2.5
+    assert ax.get_ylim()[0] == 0
+
+
+def test_the_window_is_shown_below_the_line_with_visible_blanks() -> None:
+    phi = np.array([[0.2, 0.1, 0.0], [0.0, 3.0, 1.5]])
+    above, below = drawings.reading(LINE, phi, "a b").axes
+    assert len(above.lines) == 2
+    assert above.lines[0].get_color() == plots.INK
+    assert [label.get_text() for label in below.get_yticklabels()] == ["a", "␣", "b"]
+    np.testing.assert_allclose(below.images[0].get_array(), [[1, 0], [0.5, 1], [0, 0.5]])
