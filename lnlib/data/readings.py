@@ -71,7 +71,7 @@ def load_readings(
     Args:
         name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
             files in $LNLIB_DATA/cnn/questions/training and /validation, four sentences of each passage.
-        markers: a question with more entities is left out; stories have 8.
+        markers: a question with more entities is left out; stories have 6.
         words: in the vocabulary, the most frequent ones of the training questions.
         longest: of the books' passages and queries, in tokens.
         titles: of the books; default: all.
