@@ -15,7 +15,7 @@ from lnlib.results import Evidence
 __all__ = ["FEED_FORWARD", "RECURRENT", "advantage", "speed_ups"]
 
 RECURRENT = {  # section of the paper: the claim that measures its speed-up
-    "6.1": "s61-faster",
+    "6.1": "s61-speedup",
     "6.2": "s62-faster",
     "6.3": "s63-faster",
     "6.4": "s64-faster",

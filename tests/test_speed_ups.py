@@ -67,8 +67,8 @@ def test_a_speed_up_without_an_interval_or_below_zero_is_refused(wrong: Evidence
 
 
 def test_speed_ups_that_are_missing_or_not_numbers_are_left_out() -> None:
-    lacking = Evidence("s61-faster", math.nan, math.nan, math.nan, 1, "not reproduced")
-    found = speed_ups(RECURRENT, {"s61-faster": lacking, "s64-faster": made([1.0, 2.0], "s64-faster")})
+    lacking = Evidence("s61-speedup", math.nan, math.nan, math.nan, 1, "not reproduced")
+    found = speed_ups(RECURRENT, {"s61-speedup": lacking, "s64-faster": made([1.0, 2.0], "s64-faster")})
     assert list(found) == ["6.4"]
 
 
