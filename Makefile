@@ -71,6 +71,7 @@ bench: $(READY)
 	$(call timed,benchmarking the Fisher matrix,$(BIN)/python benchmarks/fisher.py)
 	$(call timed,benchmarking the recurrent networks,$(BIN)/python benchmarks/recurrent.py)
 	$(call timed,benchmarking training,$(BIN)/python benchmarks/training.py)
+	$(call timed,benchmarking the experiments on sequences,$(BIN)/python benchmarks/sequences.py)
 
 clean:
 	$(call timed,removing _build and caches,rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis)
