@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from lnlib.experiments.sentence_tasks import accuracy, pair_features, relatedness
 from lnlib.experiments.sentence_vectors import bag_of_words, expanded, random_states, thoughts
-from lnlib.experiments.skip_thoughts_data import TASKS, Corpus, corpus, tasks
+from lnlib.experiments.skip_thoughts_data import Corpus, corpus, tasks
 from lnlib.experiments.skip_thoughts_model import SkipThoughts
 from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
@@ -49,8 +49,7 @@ class Study:
         rate: Adam's step size.
         updates: in all.
         rows: of a run after its first.
-        quick: cases of each set by which all but the last row judge; 0: all.
-        full: the same of the last row.
+        quick: cases of each set that judge, and triples of the validation books; 0: all.
         choices: strengths of the penalty to choose from.
         initial: weights, as in `lnlib.experiments.skip_thoughts_model.initialize`.
         judged: 1, or 0 for runs that are measured on the books alone.
@@ -68,7 +67,6 @@ class Study:
     updates: int
     rows: int
     quick: int
-    full: int
     choices: int = 1
     initial: str = "scaled"
     judged: int = 1
@@ -76,14 +74,14 @@ class Study:
 
 
 DATA = {"smoke": "python_topics", "book": "gutenberg", "paper": "gutenberg"}
-_SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=60, rows=3, quick=60, full=160, seeds=2)
-_BOOK = Study(8, 1500, 50, 20, 48, 96, 32, 2e-3, updates=160, rows=4, quick=400, full=800)
-_LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=1000, rows=8, quick=1000, full=3000)
+_SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=60, rows=3, quick=100, seeds=2)
+_BOOK = Study(8, 1500, 50, 20, 48, 96, 32, 2e-3, updates=160, rows=4, quick=600)
+_LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=800, rows=5, quick=1500)
 STUDIES = {  # with a control, whose initial weights are as narrow as those of the paper's large network
     "smoke": [_SMOKE, replace(_SMOKE, updates=30, initial="printed", judged=0)],
     "book": [_BOOK, replace(_BOOK, updates=80, initial="printed", judged=0)],
     "paper": [
-        Study(0, 20_000, 300, 30, 620, 2400, 128, 2e-4, 1_000_000, rows=20, quick=0, full=0, choices=4),
+        Study(0, 20_000, 300, 30, 620, 2400, 128, 2e-4, 1_000_000, rows=20, quick=0, choices=4),
         _LAPTOP,
     ],
 }
@@ -105,12 +103,11 @@ def corpus_of(job: Job, scale: str) -> Corpus:
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     text = corpus_of(job, scale)
-    settings = {"real": scale != "smoke", "seed": int(job["seed"])}
-    quick, full = (tasks(text.wide, limit=int(job[key]), **settings) for key in ("quick", "full"))
-    if not job["judged"]:
-        quick, full = {}, {}
+    judges: Mapping[str, Cases] = {}
+    if job["judged"]:
+        judges = tasks(text.wide, real=scale != "smoke", limit=int(job["quick"]), seed=int(job["seed"]))
     names = ("norm", "initial", "size", "units", "batch_size", "rate", "updates", "rows", "quick", "choices")
-    return Skipping(text, quick, full, machine, seed=int(job["seed"]), **{name: job[name] for name in names})
+    return Skipping(text, judges, machine, seed=int(job["seed"]), **{name: job[name] for name in names})
 
 
 class Skipping(Task):
@@ -118,11 +115,10 @@ class Skipping(Task):
 
     Args:
         text: the books.
-        few, all_cases: sets of sentences to judge by, at every row and at the last.
+        judges: sets of sentences to judge by; none for a run that is measured on the books alone.
         machine: where to compute.
         norm: "none" or "layer".
         seed: of the weights, the order, the folds and the random encoder.
-        quick: triples of the validation books that every row but the last is measured on; 0 for all.
         The others are as in `Study`.
     """
 
@@ -133,8 +129,7 @@ class Skipping(Task):
     def __init__(
         self,
         text: Corpus,
-        few: Mapping[str, Cases],
-        all_cases: Mapping[str, Cases],
+        judges: Mapping[str, Cases],
         machine: Machine,
         *,
         norm: str,
@@ -160,12 +155,11 @@ class Skipping(Task):
         self.batches = LengthBatches((*sides, lengths), lengths, batch_size, order, cut=[0, 1, 2], **share)
         self.updates, self.every = updates, -(-updates // rows)
         every = max(1, len(text.valid[0]) // quick) if quick else 1
-        valid = {"valid": tuple(x[::every] for x in text.valid)}
-        self.parts = {**valid, **few}
-        self.last_parts = {**valid, **all_cases}
-        self.judged = {name: ("trained", name) for name in TASKS}
-        for kind, name in product(BASELINES, all_cases):
-            self.last_parts[f"{kind}_{name}"] = all_cases[name]
+        self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
+        self.last_parts = dict(self.parts)
+        self.judged = {name: ("trained", name) for name in judges}
+        for kind, name in product(BASELINES, judges):
+            self.last_parts[f"{kind}_{name}"] = judges[name]
             self.judged[f"{kind}_{name}"] = (kind, name)
 
     def _untrained(self) -> SkipThoughts:

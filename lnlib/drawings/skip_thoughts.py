@@ -1,0 +1,56 @@
+"""Section 6.3's pictures: the loss against updates, and what is read from the vectors meanwhile."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lnlib import plots
+
+__all__ = ["losses", "scores"]
+
+LABELS = {"none": "no norm", "layer": "layer norm"}
+TITLES = {"sick": "SICK (Pearson)", "mr": "MR", "cr": "CR", "subj": "SUBJ", "pros_cons": "pros and cons"}
+WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
+Curve = Mapping[str, np.ndarray]  # update, mean, low, high
+
+
+def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
+    """Nats a word against updates: a panel for each title, in it a band a norm."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4 if len(panels) > 1 else 6.0, 3.1), squeeze=False)
+    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
+        for norm, curve in curves.items():
+            _band(ax, norm, curve)
+        ax.set(title=title, xlabel="updates")
+    axes[0][0].set_ylabel("nats a word, books not trained on")
+    axes[0][0].legend(loc="upper right")
+    return fig
+
+
+def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
+    """A panel a task: its score against updates for each norm, and flat lines for what needs no training.
+
+    Args:
+        curves: by task, then by norm; accuracies as shares.
+        untrained: by "bag" and "random", then by task.
+    """
+    fig, axes = plots.subplots(1, len(curves), figsize=(8.6, 2.9))
+    for ax, (task, found) in zip(axes, curves.items(), strict=True):
+        factor = 1.0 if task == "sick" else 100.0
+        for norm, curve in found.items():
+            _band(ax, norm, {k: v if k == "update" else factor * v for k, v in curve.items()})
+        for kind, (label, line) in WITHOUT.items():
+            level = factor * untrained[kind][task]
+            ax.axhline(level, color=plots.INK, linewidth=1.1, linestyle=line, label=label)
+        ax.set(title=TITLES[task], xlabel="updates")
+        ax.margins(y=0.12)
+    axes[0].set_ylabel("correlation; accuracy (%)")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return fig
+
+
+def _band(ax: Axes, norm: str, curve: Curve) -> None:
+    color, line = plots.COLORS[norm], plots.LINES[norm]
+    ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
+    ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
