@@ -72,3 +72,11 @@ def test_a_longer_name_is_found_before_the_one_that_it_begins_with() -> None:
     ((_, q),) = cloze(book, {"Ann", "Anna"})
     assert q.names[q.answer] == "Anna"
     assert q.passage[:3] == ("@entity0", "met", "@entity1")
+
+
+def test_a_name_between_hyphens_is_a_marker_of_its_own() -> None:
+    book = ["Ann met Bob.", "They ate.", "Non-Ann left.", "Bob too.", "The Ann-like one -said-Bob- slept."]
+    (_, ann), (_, bob) = sorted(cloze(book, {"Ann", "Bob"}), key=lambda pair: pair[1].answer)
+    assert " ".join(ann.query) == "the @placeholder - like one - said - @entity1 - slept ."
+    assert " ".join(bob.query) == "the @entity0 - like one - said - @placeholder - slept ."
+    assert ann.passage.count("@entity0") == 2

@@ -108,5 +108,6 @@ def cloze(
 def _tokens(name: re.Pattern[str], text: str, markers: Mapping[str, str]) -> tuple[str, ...]:
     """The tokens of a text, names as markers; first as words, since "@entity0's" would fall into three."""
     words = {token[1:]: token for token in markers.values()}
-    plain = name.sub(lambda match: markers[match[0]][1:], text)
+    plain = name.sub(lambda match: f" {markers[match[0]][1:]}", text)
+    plain = re.sub(r"\b(entity\d+|placeholder)(?!['’]s(?![\w-]))", r"\1 ", plain)
     return tuple(words.get(token, token) for token in tokenize(plain))
