@@ -1,0 +1,98 @@
+"""Section 6.2's pictures: errors against updates, gains side by side, and attention on a text."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from lnlib import plots
+
+__all__ = ["LABELS", "attention", "errors", "gains"]
+
+LABELS = {
+    "none": "no norm",
+    "batch": "batch norm",
+    "batch everywhere": "batch norm everywhere",
+    "layer": "layer norm",
+}
+LINES = {**plots.LINES, "batch everywhere": (0, (1, 1))}
+Curve = Mapping[str, np.ndarray]  # update, mean, low, high
+
+
+def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
+    """Validation error in per cent against updates: a band a norm, and errors to compare with as lines."""
+    fig, ax = plots.subplots(figsize=(6.4, 3.6))
+    for norm, curve in curves.items():
+        _band(ax, curve, norm.split()[0], LABELS[norm], LINES[norm])
+    end = max(curve["update"][-1] for curve in curves.values())
+    for name, level in lines.items():
+        ax.axhline(level, color=plots.INK, linewidth=0.8)
+        ax.annotate(name, (end, level), (0, -12), textcoords="offset points", ha="right")
+    ax.set(xlabel="updates", ylabel="validation error (%)")
+    ax.legend(loc="lower left", ncols=1)
+    return fig
+
+
+def gains(panels: Mapping[str, Mapping[float, Curve]]) -> Figure:
+    """A panel a norm: validation error in per cent against updates, a band a gain at the start."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.2), sharey=True)
+    for ax, (norm, curves) in zip(axes, panels.items(), strict=True):
+        for gain, curve in curves.items():
+            _band(ax, curve, norm, f"gain {gain:g}", "-" if gain == 1 else "--")
+        ax.set(xlabel="updates", title=LABELS[norm])
+        ax.legend(loc="lower left")
+    axes[0].set_ylabel("validation error (%)")
+    return fig
+
+
+def _band(ax: Axes, curve: Curve, norm: str, label: str, line: object) -> None:
+    color = plots.COLORS[norm]
+    ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=label)
+    ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.15, linewidth=0)
+
+
+def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]], width: int = 46) -> Figure:
+    """Texts whose words are marked the darker the more attention they get.
+
+    Args:
+        panels: a title, tokens and their weights, each.
+        width: of a line, in characters.
+    """
+    laid = [(title, list(_lines(tokens, weights, width))) for title, tokens, weights in panels]
+    heights = [1 + len(lines) for _, lines in laid]
+    fig, axes = plots.subplots(
+        len(laid),
+        1,
+        figsize=(5.2, 0.25 * sum(heights) + 0.15 * len(laid)),
+        squeeze=False,
+        height_ratios=heights,
+    )
+    for ax, (title, lines) in zip(axes[:, 0], laid, strict=True):
+        most = max(weight for line in lines for *_, weight in line)
+        for row, line in enumerate(lines):
+            for column, token, weight in line:
+                place = (column - 0.3, row - 0.45)
+                box = Rectangle(place, len(token) + 0.6, 0.9, color=plots.COLORS["layer"], linewidth=0)
+                box.set_alpha(0.65 * weight / most)
+                ax.add_patch(box)
+                middle = column + len(token) / 2
+                ax.text(middle, row, token, ha="center", va="center", family="monospace", fontsize=8.5)
+        ax.set(xlim=(-1, width + 1), ylim=(len(lines) - 0.4, -0.6))
+        ax.set_title(title, loc="left", fontsize=10)
+        ax.set_axis_off()
+    return fig
+
+
+def _lines(tokens: Sequence[str], weights: Sequence[float], width: int) -> list[list[tuple[int, str, float]]]:
+    """Tokens in lines, each with its column and weight."""
+    lines: list[list[tuple[int, str, float]]] = [[]]
+    column = 0
+    for token, weight in zip(tokens, weights, strict=True):
+        if column + len(token) > width and lines[-1]:
+            lines.append([])
+            column = 0
+        lines[-1].append((column, token, float(weight)))
+        column += len(token) + 1
+    return lines
