@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from lnlib import plots
 
-__all__ = ["losses", "scores"]
+__all__ = ["LABELS", "TITLES", "losses", "scores", "scores_in_words"]
 
 LABELS = {"none": "no norm", "layer": "layer norm"}
 TITLES = {"sick": "SICK (Pearson)", "mr": "MR", "cr": "CR", "subj": "SUBJ", "pros_cons": "pros and cons"}
@@ -48,6 +48,21 @@ def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Ma
     axes[0].set_ylabel("correlation; accuracy (%)")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return fig
+
+
+def scores_in_words(
+    curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]
+) -> str:
+    """The text that stands for the picture of `scores`: where each line ends."""
+    ends = {
+        task: [*(c["mean"][-1] for c in found.values()), untrained["bag"][task], untrained["random"][task]]
+        for task, found in curves.items()
+    }
+    told = "; ".join(f"{TITLES[task]} " + ", ".join(f"{v:.2f}" for v in end) for task, end in ends.items())
+    return (
+        f"{len(curves)} panels of scores against updates, two curves and two flat lines in each. At the end, "
+        f"no norm, layer norm, bag of words, random encoder: {told}."
+    )
 
 
 def _band(ax: Axes, norm: str, curve: Curve) -> None:

@@ -7,11 +7,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.curves import runs_of, updates_to
-from lnlib.experiments.skip_thoughts import NORMS
+from lnlib.experiments.curves import band, runs_of, updates_to
+from lnlib.experiments.skip_thoughts import BASELINES, NORMS
 from lnlib.training import Row
 
-__all__ = ["COLUMNS", "LOSS", "ends", "gains", "mean_scores", "scores", "speed_ups"]
+__all__ = [
+    "COLUMNS",
+    "LOSS",
+    "averages",
+    "ends",
+    "gains",
+    "losses",
+    "mean_scores",
+    "scores",
+    "speed_ups",
+    "tracks",
+]
+
+Bands = dict[str, dict[str, dict[str, np.ndarray]]]
 
 LOSS = "valid_nats_per_word"
 COLUMNS = {  # Figure 3's and Table 3's, by the names of the tasks
@@ -47,9 +60,11 @@ def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "upda
     return found
 
 
-def ends(rows: Sequence[Row], norm: str, column: str, *, initial: str = "scaled") -> dict[int, float]:
-    """A column of the last row of each seed's run."""
-    return {seed: run[-1][column] for seed, run in _runs(rows, norm, initial).items()}
+def ends(
+    rows: Sequence[Row], norm: str, column: str, *, initial: str = "scaled", row: int = -1
+) -> dict[int, float]:
+    """A column of the last row, or of another, of each seed's run."""
+    return {seed: run[row][column] for seed, run in _runs(rows, norm, initial).items()}
 
 
 def gains(rows: Sequence[Row], task: str) -> dict[int, float]:
@@ -78,3 +93,30 @@ def mean_scores(rows: Sequence[Row], norm: str, kind: str = "") -> dict[int, flo
     columns = [f"{kind}_{c}" if kind else c for task, c in COLUMNS.items() if task != "sick"]
     values = [ends(rows, norm, column) for column in columns]
     return {seed: 100 * float(np.mean([value[seed] for value in values])) for seed in values[0]}
+
+
+def averages(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+    """`mean_scores` averaged over seeds: by norm, and by kind, of which "" is the trained encoder."""
+    return {
+        (norm, kind): float(np.mean(list(mean_scores(rows, norm, kind).values())))
+        for norm in NORMS
+        for kind in ("", *BASELINES)
+    }
+
+
+def losses(rows: Sequence[Row]) -> Bands:
+    """The validation loss to draw: by initial weights, then by norm."""
+    initials = dict.fromkeys(row["initial"] for row in rows)
+    return {
+        initial: {n: band(rows, n, rows[0]["batch_size"], LOSS, initial=initial) for n in NORMS}
+        for initial in initials
+    }
+
+
+def tracks(rows: Sequence[Row]) -> Bands:
+    """The scores to draw: by task, then by norm."""
+    size = rows[0]["batch_size"]
+    return {
+        task: {n: band(rows, n, size, column, initial="scaled") for n in NORMS}
+        for task, column in COLUMNS.items()
+    }
