@@ -70,7 +70,7 @@ class Study:
 
 
 STUDIES = {
-    "smoke": [Study((*KINDS, *OTHER_GAINS), "stories", 32, 60, 6, 1e-2, 64, updates=40, rows=5, seeds=2)],
+    "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=40, rows=5, seeds=2)],
     "book": [Study(KINDS, "gutenberg", 64, 1000, 10, 1e-3, 64, updates=120, rows=10)],
     "paper": [
         Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, updates=800_000, rows=800),

@@ -19,18 +19,21 @@ def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, list[Row]]:
     return runs_of(rows, norm, rows[0]["batch_size"], gain=gain, start=start)
 
 
-def late(rows: Sequence[Row], kind: Kind) -> dict[int, float]:
-    """The mean validation error over the last quarter of each seed's run: one measurement alone is luck."""
+def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, float]:
+    """The mean validation error over the last quarter, or another share, of each seed's run.
+
+    One measurement on a few hundred questions is luck; several are less so.
+    """
     return {
-        seed: float(np.mean([row["valid_error"] for row in run[-max(1, len(run) // 4) :]]))
+        seed: float(np.mean([row["valid_error"] for row in run[-max(1, round(share * len(run))) :]]))
         for seed, run in _runs(rows, kind).items()
     }
 
 
-def differences(rows: Sequence[Row], above: Kind, below: Kind) -> dict[int, float]:
-    """Late errors of one kind less those of another, for the seeds that both have."""
-    one, other = late(rows, above), late(rows, below)
-    return {seed: one[seed] - other[seed] for seed in one if seed in other}
+def differences(rows: Sequence[Row], above: Kind, below: Kind, share: float = 0.25) -> dict[int, float]:
+    """Late errors of one kind less those of another, in percentage points, for the seeds that both have."""
+    one, other = (late(rows, kind, share) for kind in (above, below))
+    return {seed: 100 * (one[seed] - other[seed]) for seed in one if seed in other}
 
 
 def times(

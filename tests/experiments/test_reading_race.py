@@ -42,11 +42,12 @@ def test_late_errors_are_means_over_the_last_quarter() -> None:
     assert race.late(GIVEN, LAYER) == {0: 0.4, 1: 0.65}
     eight = rows({(NONE, 0): [1, 1, 1, 1, 1, 1, 0.5, 0.25]})
     assert race.late(eight, NONE) == {0: 0.375}
+    assert race.late(eight, NONE, 1.0) == {0: 6.75 / 8}
 
 
 def test_kinds_are_told_apart_by_gain_and_compared_by_seed() -> None:
-    assert race.differences(GIVEN, SMALL_GAIN, LAYER) == {0: pytest.approx(0.3)}
-    assert race.differences(GIVEN, NONE, LAYER) == {0: pytest.approx(0.2), 1: pytest.approx(-0.05)}
+    assert race.differences(GIVEN, SMALL_GAIN, LAYER) == {0: pytest.approx(30)}
+    assert race.differences(GIVEN, NONE, LAYER) == {0: pytest.approx(20), 1: pytest.approx(-5)}
 
 
 def test_speed_ups_are_quotients_to_the_late_error_of_the_slower_and_zero_for_never() -> None:
