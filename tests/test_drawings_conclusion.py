@@ -46,7 +46,7 @@ def test_a_speed_up_is_a_point_with_its_interval_in_the_line_of_its_experiment()
     assert [1.2, 1.9] in [list(line.get_xdata()) for line in ax.lines]
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names == ["6.4 DRAW", "6.5 Handwriting", "6.6 MNIST"]
-    assert [(note.get_text(), note.xy[1]) for note in ax.texts if note.get_text() == "not measured"] == [
-        ("not measured", 1)
+    assert [(note.get_text(), note.xy[1]) for note in ax.texts if note.get_text() == "no number"] == [
+        ("no number", 1)
     ]
     assert smallest(fig) >= READABLE

@@ -80,7 +80,7 @@ def gains(
     Args:
         speed_ups: by kind of network, by section.
         titles: of the sections.
-        lacking: sections that have no number yet; they say so.
+        lacking: sections that have no number; they say so.
     """
     sections = [section for found in speed_ups.values() for section in found]
     rows = sorted([*sections, *lacking])
@@ -93,7 +93,7 @@ def gains(
             ax.plot(e.value, y, shape, color=color, ms=8, label=None if k else kind)
             ax.annotate(f"{e.value:.2f}", (e.value, y), (0, 7), textcoords="offset points", ha="center")
     for section in lacking:
-        ax.annotate("not measured", (1, rows.index(section)), (6, 0), textcoords="offset points", va="center")
+        ax.annotate("no number", (1, rows.index(section)), (6, 0), textcoords="offset points", va="center")
     ax.axvline(1, color=plots.INK, lw=1)
     ax.set(xscale="log", xlabel="updates without a norm over those with layer norm")
     ax.set_ylim(len(rows) - 0.5, -0.7)
