@@ -57,14 +57,17 @@ def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
 
 
 def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, float]:
-    """The areas under the ROC curves: of captions above pictures, and of captions above captions.
-
-    No pair of captions was ever trained for; theirs follows from the pictures'.
+    """How well violations tell what is truly above what; no pair of captions was ever trained for.
 
     Args:
         made: a task, trained or not.
         part: generated scenes, whose true order is known.
         stride: every so manieth caption is looked at.
+
+    Returns:
+        `pictures`, `captions`: the areas under the ROC curves of captions above pictures, and of captions
+        above captions. `direction`: among captions of which one is truly above the other and not the other
+        way round, how often its violation is the smaller one.
 
     Raises ValueError for a part without a known order.
     """
@@ -76,11 +79,14 @@ def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, fl
     with torch.no_grad():
         tables = violations(captions, made.images("test")), violations(captions, captions)
     texts = [told[k] for k in chosen]
-    truths = order_of(texts, scenes), order_of(texts, texts) & ~np.eye(len(texts), dtype=bool)
-    return {
+    order = order_of(texts, texts)
+    truths = order_of(texts, scenes), order & ~np.eye(len(texts), dtype=bool)
+    found = {
         name: float(roc_auc_score(truth.ravel(), -table.double().numpy().ravel()))
         for name, table, truth in zip(("pictures", "captions"), tables, truths, strict=True)
     }
+    down = (tables[1] < tables[1].T).numpy()
+    return found | {"direction": float(down[order & ~order.T].mean())}
 
 
 def direction(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> dict[str, float]:

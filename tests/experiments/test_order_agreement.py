@@ -32,6 +32,7 @@ def test_the_learned_order_agrees_with_the_true_one_and_that_of_random_weights_d
     # runs of several seeds and lengths: 0.44 to 0.56 before, 0.70 to 0.82 after
     for kind in ("pictures", "captions"):
         assert before[kind] < 0.6 < 0.65 < after[kind], kind
+    assert 0 < after["direction"] < 1
     assert rows[0]["valid_image_r10"] < 20 < 45 < rows[-1]["valid_image_r10"]  # chance: 10 of 100
 
 
