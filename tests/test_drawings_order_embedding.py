@@ -26,7 +26,7 @@ def test_what_is_found_has_a_row_a_query_and_frames_the_right_one() -> None:
     fig = drawings.found(["a cat", "a dog"], [[PICTURE] * 3] * 2, [2, -1], NAMES)
     widths = [ax.spines["top"].get_linewidth() for ax in fig.axes]
     assert widths == [0.8, 0.8, 3.0, 0.8, 0.8, 0.8]
-    assert [ax.get_title(loc="left") for ax in fig.axes[::3]] == ["a cat", "a dog"]
+    assert [ax.texts[-1].get_text() for ax in fig.axes[::3]] == ["a cat", "a dog"]
 
 
 def test_recalls_draw_a_panel_a_k_with_both_norms() -> None:

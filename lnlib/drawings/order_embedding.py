@@ -52,7 +52,9 @@ def found(
     for line, query, shown, own in zip(axes, queries, answers, right, strict=True):
         for k, (ax, boxes) in enumerate(zip(line, shown, strict=True)):
             _picture(ax, boxes, names, framed=k == own, most=4)
-        line[0].set_title(textwrap.fill(query, 90), loc="left", fontsize=10)
+        text = textwrap.fill(query, 90)
+        line[0].set_title("\n" * text.count("\n") + " ", fontsize=10)  # room for what is wider than a picture
+        line[0].text(0, 1.06, text, transform=line[0].transAxes, fontsize=10).set_in_layout(False)
     return fig
 
 
@@ -66,7 +68,7 @@ def recalls(curves: Mapping[int, Mapping[str, Curve]]) -> Figure:
             ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
         ax.set(title=f"R@{k}", xlabel="updates", ylim=(0, None))
     axes[0].set_ylabel("pictures found (%)")
-    axes[0].legend(loc="upper left")
+    axes[0].legend(loc="lower right")
     return fig
 
 
@@ -106,9 +108,10 @@ def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = Fal
         ax.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=color, lw=1.2))
         if kind not in named and len(named) < most:
             place = (left + 0.02 * boxes.width, top + 0.02 * boxes.height)
-            ax.annotate(names[kind], place, va="top", fontsize=7, color=plots.INK)
+            name = ax.annotate(names[kind], place, va="top", fontsize=7, color=plots.INK, clip_on=True)
+            name.set_in_layout(False)
             named.add(kind)
-    ax.set(xlim=(0, boxes.width), ylim=(boxes.height, 0), xticks=[], yticks=[], aspect="equal")
+    ax.set(xlim=(0, boxes.width), ylim=(boxes.height, 0), xticks=[], yticks=[], aspect="equal", anchor="N")
     ax.grid(visible=False)
     ax.spines[:].set_visible(True)
     ax.spines[:].set(linewidth=3.0 if framed else 0.8, color=plots.COLORS["weight"] if framed else plots.INK)
