@@ -32,21 +32,27 @@ def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Ma
     """A panel a task: its score against updates for each norm, and flat lines for what needs no training.
 
     Args:
-        curves: by task, then by norm; accuracies as shares.
+        curves: by task, at most five, then by norm; accuracies as shares.
         untrained: by "bag" and "random", then by task.
     """
-    fig, axes = plots.subplots(1, len(curves), figsize=(8.6, 2.9))
-    for ax, (task, found) in zip(axes, curves.items(), strict=True):
-        factor = 1.0 if task == "sick" else 100.0
+    fig, grid = plots.subplots(2, 3, figsize=(7.0, 4.6))
+    axes = grid.flatten()
+    for ax, (task, found) in zip(axes, curves.items(), strict=False):
+        factor, least = (1.0, -1.0) if task == "sick" else (100.0, 0.0)
         for norm, curve in found.items():
-            _band(ax, norm, {k: v if k == "update" else factor * v for k, v in curve.items()})
+            shares = {
+                k: v if k == "update" else factor * v.clip(least / factor, 1.0) for k, v in curve.items()
+            }
+            _band(ax, norm, shares)
         for kind, (label, line) in WITHOUT.items():
             level = factor * untrained[kind][task]
             ax.axhline(level, color=plots.INK, linewidth=1.1, linestyle=line, label=label)
         ax.set(title=TITLES[task], xlabel="updates")
+        ax.set_ylabel("correlation" if task == "sick" else "accuracy (%)")
         ax.margins(y=0.12)
-    axes[0].set_ylabel("correlation; accuracy (%)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    for ax in axes[len(curves) :]:
+        ax.set_axis_off()
+    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
     return fig
 
 

@@ -89,7 +89,7 @@ def test_the_smoke_run_learns_the_books_and_reports_every_row() -> None:
             assert 0 <= end[f"{kind}{name}_accuracy"] <= 1
         assert -1 <= end[f"{kind}sick_spearman"] <= 1
     assert end["subj_accuracy"] > 0.9  # two templates without a word in common
-    assert end["mr_cases"] == begin["mr_cases"] == 100
+    assert end["mr_cases"] == begin["mr_cases"] == 60
 
 
 def test_a_run_that_is_not_judged_measures_the_books_alone() -> None:
