@@ -10,13 +10,16 @@ BAND = CURVE | {"low": np.array([4.0, 2.0]), "high": np.array([6.0, 4.0])}
 LINE = [np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[9.0, 1.0]])]
 
 
-def test_every_line_of_writing_has_its_strokes_and_the_same_measure() -> None:
-    fig = drawings.written([("one", LINE), ("two", LINE[:1])])
-    first, second = fig.axes
-    assert [len(ax.lines) for ax in fig.axes] == [2, 1]
-    assert first.lines[1].get_marker() == "."  # a dot is a stroke of one point
-    assert first.get_title(loc="left") == "one"
-    assert np.ptp(first.get_xlim()) == np.ptp(second.get_xlim())
+def test_lines_of_writing_stand_below_each_other_under_their_titles() -> None:
+    (ax,) = drawings.written([("one", LINE), ("two", LINE)]).axes
+    assert [text.get_text() for text in ax.texts] == ["one", "two"]
+    assert ax.lines[1].get_marker() == "."  # a dot is a stroke of one point
+    first, second = (np.asarray(ax.lines[k].get_ydata()) for k in (0, 2))
+    assert second.max() < first.min()
+    np.testing.assert_allclose(np.diff(first), np.diff(second))
+    low, high = ax.get_ylim()
+    assert low < second.min() < first.max() < high
+    assert ax.lines[0].get_xdata()[0] == 0
 
 
 def test_losses_have_a_panel_a_title_and_name_each_norm_once() -> None:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from lnlib import plots
 
-__all__ = ["known", "losses", "reading", "written"]
+__all__ = ["LABELS", "known", "losses", "reading", "written"]
 
 LABELS = {"none": "no norm", "layer": "layer norm"}
 Curve = Mapping[str, np.ndarray]  # update, mean, low, high
@@ -18,13 +18,17 @@ Strokes = Sequence[Float[np.ndarray, "_ 2"]]
 
 def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
     """Lines of writing below each other, to one measure, each under its title."""
-    fig, axes = plots.subplots(len(lines), 1, figsize=(7.0, 1.05 * len(lines)), squeeze=False)
-    widest = max(np.ptp(np.concatenate(list(strokes))[:, 0]) for _, strokes in lines)
-    for ax, (title, strokes) in zip(axes[:, 0], lines, strict=True):
-        _pen(ax, strokes)
-        left = min(stroke[:, 0].min() for stroke in strokes)
-        ax.set_xlim(left - 0.02 * widest, left + 1.02 * widest)
-        ax.set_title(title, loc="left", fontsize=10)
+    spans = [np.concatenate(list(strokes)) for _, strokes in lines]
+    widest = max(np.ptp(span[:, 0]) for span in spans)
+    room, y = 0.07 * widest, 0.0
+    height = sum(np.ptp(span[:, 1]) + room for span in spans)
+    fig, ax = plots.subplots(figsize=(7.0, max(1.0, 6.8 * height / widest)))
+    for (title, strokes), span in zip(lines, spans, strict=True):
+        ax.text(0, y - 0.6 * room, title, fontsize=10)
+        shift = np.array([-span[:, 0].min(), y - room - span[:, 1].max()])
+        _pen(ax, [stroke + shift for stroke in strokes])
+        y -= np.ptp(span[:, 1]) + room
+    ax.set(xlim=(-0.02 * widest, 1.02 * widest), ylim=(y - 0.02 * widest, 0))
     return fig
 
 
@@ -55,13 +59,13 @@ def known(curves: Sequence[tuple[str, Curve]], exact: float) -> Figure:
 
 def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figure:
     """A written line, and below it the window's weight of each character at each of its points."""
-    fig, (above, below) = plots.subplots(2, 1, figsize=(7.0, 3.8), height_ratios=(1, 2.4))
+    fig, (above, below) = plots.subplots(2, 1, figsize=(7.0, 4.6), height_ratios=(1, 3.2))
     _pen(above, strokes)
     shown = phi / np.maximum(phi.max(1, keepdims=True), 1e-9)
     below.imshow(
         shown.T, aspect="auto", cmap="Blues", vmin=0, vmax=1, interpolation="nearest", rasterized=True
     )
-    below.set_yticks(range(len(text)), [c if c.strip() else "␣" for c in text])
+    below.set_yticks(range(len(text)), [c if c.strip() else "␣" for c in text], fontsize=8)
     below.set(xlabel="points of the pen", ylabel="characters")
     below.grid(visible=False)
     return fig
@@ -79,7 +83,14 @@ def _curves(ax: Axes, curves: Sequence[tuple[str, Curve]]) -> None:
 
 def _pen(ax: Axes, strokes: Strokes) -> None:
     for stroke in strokes:
-        mark = {"marker": ".", "markersize": 3} if len(stroke) == 1 else {}
-        ax.plot(*np.asarray(stroke).T, color=plots.INK, linewidth=1.3, solid_capstyle="round", **mark)
-    ax.set_aspect("equal", adjustable="datalim")
+        marker = "." if len(stroke) == 1 else ""
+        ax.plot(
+            *np.asarray(stroke).T,
+            color=plots.INK,
+            linewidth=1.3,
+            solid_capstyle="round",
+            marker=marker,
+            markersize=3,
+        )
+    ax.set_aspect("equal")
     ax.axis("off")

@@ -4,18 +4,20 @@ Rows are those of `lnlib.experiments.handwriting`, of one study. The validation 
 unseen: the loss is the mean of theirs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from lnlib.experiments import curves
 from lnlib.experiments.curves import runs_of
 from lnlib.experiments.handwriting import NORMS
 from lnlib.training import Row
 
-__all__ = ["SHARE", "first_at", "fresh", "gaps", "lines", "speed_ups", "study_of", "unseen"]
+__all__ = ["SHARE", "first_at", "flat", "fresh", "gaps", "lines", "speed_ups", "spoken", "study_of", "unseen"]
 
+Line = tuple[str, dict[str, np.ndarray]]  # a norm, and a curve
 SHARE = 0.9  # of the baseline's fall: at its very end luck decides who is first
 
 
@@ -81,9 +83,7 @@ def gaps(rows: Sequence[Row]) -> dict[int, float]:
     return found
 
 
-def lines(
-    rows: Sequence[Row], loss: Callable[[Row], float] = unseen
-) -> list[tuple[str, dict[str, np.ndarray]]]:
+def lines(rows: Sequence[Row], loss: Callable[[Row], float] = unseen) -> list[Line]:
     """For each run its norm, and its curve after the first row: `update`, and `mean`, the loss."""
     found = []
     for norm in NORMS:
@@ -91,6 +91,29 @@ def lines(
             update, mean = np.array([(row["update"], loss(row)) for row in run[1:]], dtype=float).T
             found.append((norm, {"update": update, "mean": mean}))
     return found
+
+
+def flat(panels: Mapping[str, Sequence[Line]]) -> list[Row]:
+    """Such lines of several panels as rows."""
+    return [
+        {"panel": title, **row}
+        for title, found in panels.items()
+        for norm, curve in found
+        for row in curves.flat({norm: curve}, "norm")
+    ]
+
+
+def spoken(panels: Mapping[str, Sequence[Line]]) -> str:
+    """Where each line begins and ends, in words.
+
+    >>> spoken({"test": [("layer", {"mean": np.array([9.0, 5.0])})]})
+    'test, layer: 9 to 5'
+    """
+    return "; ".join(
+        f"{title}, {norm}: {curve['mean'][0]:.0f} to {curve['mean'][-1]:.0f}"
+        for title, found in panels.items()
+        for norm, curve in found
+    )
 
 
 def _runs(rows: Sequence[Row], norm: str) -> dict[int, list[Row]]:

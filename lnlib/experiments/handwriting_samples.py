@@ -14,6 +14,7 @@ from lnlib.data.strokes import encode
 from lnlib.experiments.handwriting import EXPERIMENT, Writing
 from lnlib.experiments.handwriting_mixture import draw, mixture
 from lnlib.experiments.handwriting_model import Handwriting
+from lnlib.rnn import plain
 from lnlib.training import Job, Machine
 from lnlib.training.runs import label
 
@@ -75,7 +76,8 @@ def write(
     state = model.start(point)
     points, looks, ends = [point[0]], [], torch.full((len(texts),), most)
     for step in range(most):
-        y, phi, state = model.steps(point, padded, letters, state)
+        with plain():  # for one step alone the kernels would prepare longer than they run
+            y, phi, state = model.steps(point, padded, letters, state)
         looks.append(phi[0])
         left = _behind(model, state.first.h, state.first.kappa, letters) > phi[0].amax(1)
         ends = torch.where(left & (ends == most), step, ends)

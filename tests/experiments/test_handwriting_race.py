@@ -60,3 +60,9 @@ def test_lines_leave_out_the_row_before_training() -> None:
     assert line["update"].tolist() == [10, 20]
     assert line["mean"].tolist() == [5, 3]
     assert race.lines(both, race.fresh)[0][1]["mean"].tolist() == [0.05, 0.03]
+
+
+def test_panels_become_rows_and_words() -> None:
+    panels = {"one": race.lines(rows("none", [9, 5, 3]) + rows("layer", [9, 3, 1]))}
+    assert race.flat(panels)[-1] == {"panel": "one", "norm": "layer", "update": 20.0, "mean": 1.0}
+    assert race.spoken(panels) == "one, none: 5 to 3; one, layer: 3 to 1"
