@@ -8,12 +8,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.curves import Mean, mean_of, over, runs_of, updates_to
+from lnlib.experiments.curves import Mean, band, mean_of, over, runs_of, updates_to
 from lnlib.experiments.order_embedding import NORMS
 from lnlib.experiments.ranking import TOP
+from lnlib.results import Table
 from lnlib.training import Row
 
-__all__ = ["FIGURE_1", "METRICS", "fits", "gains", "slowest", "speed_ups", "table", "to_the_best"]
+__all__ = [
+    "FIGURE_1",
+    "METRICS",
+    "figure_1",
+    "fits",
+    "gains",
+    "slowest",
+    "speed_up_table",
+    "speed_ups",
+    "summary",
+    "table",
+    "to_the_best",
+]
 
 FIGURE_1 = tuple(f"valid_image_r{k}" for k in TOP)
 METRICS = tuple(f"{way}_{kind}" for way in ("caption", "image") for kind in (*(f"r{k}" for k in TOP), "mean"))
@@ -46,6 +59,23 @@ def speed_ups(rows: Sequence[Row], key: str, axis: str = "update") -> dict[int, 
         goal = min(max(row[key] for row in run) for run in (without, layer))
         found[seed] = _time(without, key, goal, axis) / _time(layer, key, goal, axis)
     return found
+
+
+def speed_up_table(rows: Sequence[Row]) -> Table:
+    """A line for each recall of Figure 1: `speed_ups` in updates and in seconds, with 95 % intervals."""
+    lines = []
+    for k, key in zip(TOP, FIGURE_1, strict=True):
+        both = [mean_of(speed_ups(rows, key, axis), geometric=True) for axis in ("update", "seconds")]
+        lines.append([f"R@{k}", *(f"{mean.value:.2f} ({mean.low:.2f} to {mean.high:.2f})" for mean in both)])
+    return Table(["", "Speed-up in updates (95 %)", "Speed-up in seconds (95 %)"], lines)
+
+
+def figure_1(rows: Sequence[Row]) -> dict[int, dict[str, dict[str, np.ndarray]]]:
+    """The curves of Figure 1: for each K and norm `update`, `mean`, `low` and `high` over seeds."""
+    size = rows[0]["batch_size"]
+    return {
+        k: {norm: band(rows, norm, size, key) for norm in NORMS} for k, key in zip(TOP, FIGURE_1, strict=True)
+    }
 
 
 def slowest(rows: Sequence[Row], axis: str = "update") -> tuple[str, Mean]:
@@ -91,3 +121,11 @@ def table(rows: Sequence[Row]) -> dict[str, list[float]]:
         ends = [run[0] for run in _runs(rows, norm, selected=1).values()]
         found[norm] = [float(np.mean([row[f"test_{metric}"] for row in ends])) for metric in METRICS]
     return found
+
+
+def summary(rows: Sequence[Row]) -> dict[str, Mean]:
+    """What the page measures of the paper's claims, by claim: means over seeds."""
+    quotients = {"fits": fits(rows), "converges": to_the_best(rows), "seconds": to_the_best(rows, "seconds")}
+    found = {"s61-speedup": slowest(rows)[1]}
+    found |= {f"s61-{name}": mean_of(times, geometric=True) for name, times in quotients.items()}
+    return found | {f"s61-{way}-recall": mean_of(gains(rows, f"{way}_r1")) for way in ("caption", "image")}

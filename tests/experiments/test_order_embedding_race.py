@@ -7,10 +7,13 @@ import pytest
 from lnlib.experiments.order_embedding_race import (
     FIGURE_1,
     METRICS,
+    figure_1,
     fits,
     gains,
     slowest,
+    speed_up_table,
     speed_ups,
+    summary,
     table,
     to_the_best,
 )
@@ -69,3 +72,24 @@ def test_gains_and_the_table_are_of_the_selected_models() -> None:
 
 def test_one_seed_gives_no_interval() -> None:
     assert math.isnan(slowest(rows(1))[1].value)
+
+
+def test_the_summary_has_a_mean_for_each_claim() -> None:
+    found = summary(rows())
+    assert {name: round(mean.value, 6) for name, mean in found.items()} == {
+        "s61-speedup": 1.0,
+        "s61-fits": 1.5,
+        "s61-converges": round(20 / 30, 6),
+        "s61-seconds": round(40 / 30, 6),
+        "s61-caption-recall": 20.0,
+        "s61-image-recall": 20.0,
+    }
+    table = speed_up_table(rows()).to_markdown().splitlines()
+    assert table[2] == "| R@1 | 2.00 (2.00 to 2.00) | 1.00 (1.00 to 1.00) |"
+
+
+def test_the_curves_of_figure_1_leave_out_the_row_before_training() -> None:
+    found = figure_1(rows())
+    assert list(found) == [1, 5, 10]
+    assert found[5]["layer"]["update"].tolist() == [10, 20, 30]
+    assert found[5]["layer"]["mean"].tolist() == [40, 80, 70]
