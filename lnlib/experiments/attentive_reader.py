@@ -70,7 +70,7 @@ class Study:
 
 
 STUDIES = {
-    "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=40, rows=5, seeds=2)],
+    "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=24, rows=4, seeds=2)],
     "book": [Study(KINDS, "gutenberg", 64, 1000, 10, 1e-3, 64, updates=120, rows=10)],
     "paper": [
         Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, updates=800_000, rows=800),
@@ -91,7 +91,7 @@ TITLES = (
     "Bleak House",
     "The Secret Garden",
 )
-LIMITS = {"smoke": 600, "book": None, "paper": None}
+LIMITS = {"smoke": 300, "book": None, "paper": None}
 LONGEST = {"smoke": (64, 20), "book": (64, 20), "paper": (64, 20)}
 
 

@@ -11,7 +11,7 @@ from lnlib.experiments.attentive_reader import Kind
 from lnlib.experiments.curves import band, runs_of, updates_to
 from lnlib.training import Row
 
-__all__ = ["curve", "differences", "late", "speed_ups", "times"]
+__all__ = ["curve", "differences", "late", "level", "speed_ups", "times"]
 
 
 def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, list[Row]]:
@@ -28,6 +28,11 @@ def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, floa
         seed: float(np.mean([row["valid_error"] for row in run[-max(1, round(share * len(run))) :]]))
         for seed, run in _runs(rows, kind).items()
     }
+
+
+def level(rows: Sequence[Row], kind: Kind) -> float:
+    """The late error of a kind in per cent, mean over seeds."""
+    return 100 * float(np.mean(list(late(rows, kind).values())))
 
 
 def differences(rows: Sequence[Row], above: Kind, below: Kind, share: float = 0.25) -> dict[int, float]:

@@ -40,6 +40,7 @@ GIVEN = rows(
 
 def test_late_errors_are_means_over_the_last_quarter() -> None:
     assert race.late(GIVEN, LAYER) == {0: 0.4, 1: 0.65}
+    assert race.level(GIVEN, LAYER) == pytest.approx(52.5)
     eight = rows({(NONE, 0): [1, 1, 1, 1, 1, 1, 0.5, 0.25]})
     assert race.late(eight, NONE) == {0: 0.375}
     assert race.late(eight, NONE, 1.0) == {0: 6.75 / 8}
