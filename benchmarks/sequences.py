@@ -12,15 +12,18 @@ the stand-ins serve, with lengths and vocabularies of their own; the provenance 
 """
 
 import argparse
+import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import torch
 from rounds import Row, record
 
-from lnlib.experiments.registry import EXPERIMENTS, find
+from lnlib.experiments.registry import find
 from lnlib.experiments.step_costs import one_of_each_norm, step_costs
 from lnlib.experiments.step_profile import PARTS
 from lnlib.provenance import provenance
+from lnlib.rows import book_dir, read_rows
 
 SECTIONS = ("6.1", "6.2", "6.3", "6.5")
 ROUNDS = {"smoke": 3, "book": 7, "paper": 2}
@@ -30,6 +33,7 @@ INSTEAD = {  # of the paper's studies: captions with boxes, questions about nove
     "6.3": {"batch_size": 16},  # of 128: an update of those takes minutes
     "6.5": {"data": "omniglot_strokes", "lines": 2000, "judged": 100, "longest": 16},
 }
+LINE = "{:<5}{:<7}{:<7}{:>5}{:>9}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}"
 COLUMNS = ("section", "scale", "norm", "batch_size", "ms", "ratio", "ratio_low", "ratio_high", *PARTS)
 
 
@@ -42,24 +46,37 @@ def main() -> None:
     parser.add_argument("--scales", nargs="+", choices=ROUNDS, default=("book", "paper"))
     args = parser.parse_args()
     torch.set_num_threads(1)
-    rows: list[Row] = []
-    sections = [args.only] if args.only else [s for s in SECTIONS if s in EXPERIMENTS]
-    for row in (row for section in sections for row in measure(section, args.scales)):
-        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print(
-            "{:<5}{:<7}{:<18}{:>5}{:>9}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}".format(*cells),
-            flush=True,
-        )
-        rows.append(row)
-    if args.record:
-        record("sequences", rows, provenance(threads=1))
+    sections = [args.only] if args.only else SECTIONS
+    for section in sections:
+        rows: list[Row] = []
+        for row in measure(section, args.scales):
+            cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+            print(LINE.format(*cells), flush=True)
+            rows.append(row)
+        if args.record:
+            keep(section, rows)
+
+
+def keep(section: str, rows: list[Row]) -> None:
+    """Record a section's rows in place of its old ones, with facts of its own: each may be run by itself."""
+    book = book_dir()
+    path = (book or Path()) / "results" / "benchmarks" / "sequences.json"
+    facts = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    old = read_rows("sequences", scale="benchmarks") if facts else []
+    facts[section] = provenance(threads=1)
+    record("sequences", sorted([*rows, *(r for r in old if r["section"] != section)], key=_place), facts)
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return str(row["section"]), str(row["scale"])
 
 
 def measure(section: str, scales: Iterable[str]) -> Iterator[Row]:
     experiment = find(section)
     for scale in scales:
         changed = INSTEAD[section] if scale == "paper" else {}
-        jobs = [{**job, **changed} for job in one_of_each_norm(experiment, scale)]
+        each = [job for job in one_of_each_norm(experiment, scale) if job["norm"] in ("none", "layer")]
+        jobs = [{**job, **changed} for job in each]
         updates = 1 if scale == "paper" else 3
         for row in step_costs(experiment, scale, jobs, rounds=ROUNDS[scale], updates=updates, memory=True):
             row |= {"section": section, "scale": scale}
