@@ -60,7 +60,7 @@ class Study:
 
 EPOCH = 5 * 113_287 // 128
 STUDIES = {
-    "smoke": [Study("scenes", 32, 16, 100, batch_size=32, updates=200, every=25, seeds=2)],
+    "smoke": [Study("scenes", 32, 16, 100, batch_size=32, updates=120, every=20, seeds=2)],
     "book": [Study("coco_captions", 128, 100, 2000, batch_size=128, updates=400, every=40)],
     "paper": [
         Study("coco_vgg", 1024, 300, 100_000, batch_size=128, updates=100 * EPOCH, every=300),
