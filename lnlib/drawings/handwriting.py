@@ -22,7 +22,7 @@ def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
     widest = max(np.ptp(span[:, 0]) for span in spans)
     room, y = 0.07 * widest, 0.0
     height = sum(np.ptp(span[:, 1]) + room for span in spans)
-    fig, ax = plots.subplots(figsize=(7.0, max(1.0, 6.8 * height / widest)))
+    fig, ax = plots.subplots(figsize=(7.0, min(9.0, max(1.0, 6.8 * height / widest))))
     for (title, strokes), span in zip(lines, spans, strict=True):
         ax.text(0, y - 0.6 * room, title, fontsize=10)
         shift = np.array([-span[:, 0].min(), y - room - span[:, 1].max()])
