@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int64
 from torch import Tensor
 
 from lnlib.data.strokes import encode
@@ -15,7 +15,7 @@ from lnlib.experiments.handwriting import EXPERIMENT, Writing
 from lnlib.experiments.handwriting_mixture import draw, mixture
 from lnlib.experiments.handwriting_model import Handwriting
 from lnlib.rnn import plain
-from lnlib.training import Job, Machine
+from lnlib.training import Job, Machine, torch_threads
 from lnlib.training.runs import label
 
 __all__ = ["Script", "load_weights", "nats_of", "read_along", "save_weights", "trained", "write"]
@@ -72,19 +72,9 @@ def write(
     numbers = [torch.from_numpy(encode(text, alphabet)) for text in texts]
     padded = torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True)
     letters = torch.tensor([len(n) for n in numbers])
-    point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, len(texts), 3)
-    state = model.start(point)
-    points, looks, ends = [point[0]], [], torch.full((len(texts),), most)
-    for step in range(most):
-        with plain():  # for one step alone the kernels would prepare longer than they run
-            y, phi, state = model.steps(point, padded, letters, state)
-        looks.append(phi[0])
-        left = _behind(model, state.first.h, state.first.kappa, letters) > phi[0].amax(1)
-        ends = torch.where(left & (ends == most), step, ends)
-        if (ends < most).all():
-            break
-        point = draw(mixture(y[0], bias), generator)[None]
-        points.append(point[0])
+    # for one step alone the kernels would prepare, and several threads wait, longer than the step takes
+    with torch_threads(1), plain():
+        points, looks, ends = _steps(model, padded, letters, generator, bias, most)
     drawn, seen = torch.stack(points), torch.stack(looks)
     found = []
     for n, text in enumerate(texts):
@@ -92,6 +82,31 @@ def write(
         line = drawn[: end + 1, n].numpy().copy()
         found.append(Script(text, line, seen[:end, n, : len(text)].numpy().copy(), int(ends[n]) < most))
     return found
+
+
+def _steps(
+    model: Handwriting,
+    texts: Int64[Tensor, "N U"],
+    letters: Int64[Tensor, " N"],
+    generator: torch.Generator,
+    bias: float,
+    most: int,
+) -> tuple[list[Tensor], list[Tensor], Int64[Tensor, " N"]]:
+    """Points and looks of all lines, until the last has ended; and after how many points each did."""
+    count = len(texts)
+    point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, count, 3)
+    state = model.start(point)
+    points, looks, ends = [point[0]], [], torch.full((count,), most)
+    for step in range(most):
+        y, phi, state = model.steps(point, texts, letters, state)
+        looks.append(phi[0])
+        left = _behind(model, state.first.h, state.first.kappa, letters) > phi[0].amax(1)
+        ends = torch.where(left & (ends == most), step, ends)
+        if (ends < most).all():
+            break
+        point = draw(mixture(y[0], bias), generator)[None]
+        points.append(point[0])
+    return points, looks, ends
 
 
 def _behind(model: Handwriting, h: Tensor, kappa: Tensor, letters: Tensor) -> Float[Tensor, " N"]:
