@@ -30,8 +30,10 @@ def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
     for name, level in lines.items():
         ax.axhline(level, color=plots.INK, linewidth=0.8)
         ax.annotate(name, (end, level), (0, -12), textcoords="offset points", ha="right")
-    ax.set(xlabel="updates", ylabel="validation error (%)")
-    ax.legend(loc="lower left", ncols=1)
+    lowest = min([*lines.values(), *(curve["mean"].min() for curve in curves.values())])
+    # an interval of two seeds may be wider than all there is
+    ax.set(xlabel="updates", ylabel="validation error (%)", ylim=(lowest - 8, 100))
+    ax.legend(loc="upper right")
     return fig
 
 
@@ -42,15 +44,16 @@ def gains(panels: Mapping[str, Mapping[float, Curve]]) -> Figure:
         for gain, curve in curves.items():
             _band(ax, curve, norm, f"gain {gain:g}", "-" if gain == 1 else "--")
         ax.set(xlabel="updates", title=LABELS[norm])
-        ax.legend(loc="lower left")
-    axes[0].set_ylabel("validation error (%)")
+        ax.legend(loc="upper right")
+    lowest = min(curve["mean"].min() for curves in panels.values() for curve in curves.values())
+    axes[0].set(ylabel="validation error (%)", ylim=(lowest - 8, 100))
     return fig
 
 
 def _band(ax: Axes, curve: Curve, norm: str, label: str, line: object) -> None:
     color = plots.COLORS[norm]
     ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=label)
-    ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.15, linewidth=0)
+    ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.12, linewidth=0)
 
 
 def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]], width: int = 46) -> Figure:
