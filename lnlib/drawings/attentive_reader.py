@@ -33,7 +33,7 @@ def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
     lowest = min([*lines.values(), *(curve["mean"].min() for curve in curves.values())])
     # an interval of two seeds may be wider than all there is
     ax.set(xlabel="updates", ylabel="validation error (%)", ylim=(lowest - 8, 100))
-    ax.legend(loc="upper right")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     return fig
 
 
