@@ -19,6 +19,7 @@ from itertools import product
 import numpy as np
 import torch
 from jaxtyping import Float
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from lnlib.experiments.sentence_tasks import accuracy, pair_features, relatedness
@@ -102,7 +103,8 @@ def corpus_of(job: Job, scale: str) -> Corpus:
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    text = corpus_of(job, scale)
+    with threadpool_limits(1):
+        text = corpus_of(job, scale)
     judges: Mapping[str, Cases] = {}
     if job["judged"]:
         judges = tasks(text.wide, real=scale != "smoke", limit=int(job["quick"]), seed=int(job["seed"]))
@@ -182,7 +184,10 @@ class Skipping(Task):
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float] | None:
         if part not in self.judged:
             return None
-        kind, name = self.judged[part]
+        with threadpool_limits(1):  # runs share the cores; more threads than cores wait for one another
+            return self._judge(model, *self.judged[part], cases)
+
+    def _judge(self, model: nn.Module, kind: str, name: str, cases: Cases) -> Mapping[str, float]:
         vectors = self._vectors(model, kind, *cases[:2])
         if name == "sick":
             features = pair_features(vectors, self._vectors(model, kind, *cases[2:4]))
