@@ -118,7 +118,7 @@ def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, An
     ends = [0, len(names) - 2 * few, len(names) - few, len(names)]
     parts = [[line for name in names[a:b] for line in forms[str(name)]] for a, b in pairwise(ends)]
     for part in parts:
-        rng.shuffle(part)  # type: ignore[arg-type]
+        rng.shuffle(part)
     provenance = {
         "name": "iam_ondb",
         "requested": "iam_ondb",

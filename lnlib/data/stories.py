@@ -40,7 +40,10 @@ def stories(count: int, seed: int = 0, unanswerable: float = UNANSWERABLE) -> It
         numbers = draw.sample(range(PEOPLE), PEOPLE)
         people, absent = numbers[:MENTIONED], numbers[MENTIONED:]
         *things, other = draw.sample(_THINGS, SENTENCES + 1)
-        told = [(*draw.sample(people, 2), thing, draw.choice(_VERBS)) for thing in things]
+        told: list[tuple[int, int, str, str]] = []
+        for thing in things:
+            giver, taker = draw.sample(people, 2)
+            told.append((giver, taker, thing, draw.choice(_VERBS)))
         passage: list[str] = []
         for giver, taker, thing, verb in told:
             end = draw.choice(_WHEN).split()

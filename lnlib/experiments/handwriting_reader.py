@@ -187,8 +187,8 @@ class _Compiled(torch.autograd.Function):
         a = product(x.flatten(0, 1), p["weight_ih"][:, :D].mT.contiguous())
         a = (a if normed else a + both).view(T, N, 4 * H)
         R, M = (T, N) if normed else (0, 0)
-        shapes = [(R, M, 4 * H), (R, M, 4), (T, N, H), (T, N, H), (T, N, layer.characters)]
-        shapes += [(T, N, 3 * K), (T, N, K), (T, N, K, U)]
+        shapes: list[tuple[int, ...]] = [(R, M, 4 * H), (R, M, 4), (T, N, H), (T, N, H)]
+        shapes += [(T, N, layer.characters), (T, N, 3 * K), (T, N, K), (T, N, K, U)]
         saved = (a.detach().numpy(), *(np.empty(shape, np.float32) for shape in shapes))
         norm = _norm(p, both, H)
         packed = [pack(m.detach().numpy()) for m in _matrices(p, to_window, D)]
@@ -217,7 +217,7 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, d_h: Tensor, d_w: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, d_h: Tensor, d_w: Tensor, *others: Tensor) -> tuple[Tensor | None, ...]:
         from lnlib.experiments.kernels import handwriting as kernels
         from lnlib.rnn.kernels.matmul import pack, padded
 

@@ -68,14 +68,14 @@ class OrderEmbedding(nn.Module):
         self.words = nn.utils.skip_init(nn.Embedding, words, word_size)
         self.gru = GRU(word_size, units, norm=norm)
         self.image = nn.utils.skip_init(Linear, features, units)
-        weights = self.gru.weight_ih_l0, self.gru.weight_hh_l0
+        p = dict(self.gru.named_parameters())
         with torch.no_grad():
             nn.init.uniform_(self.words.weight, -0.1, 0.1, generator=generator)
-            nn.init.uniform_(weights[0], -0.1, 0.1, generator=generator)
-            for gate in weights[1].split(units):
+            nn.init.uniform_(p["weight_ih_l0"], -0.1, 0.1, generator=generator)
+            for gate in p["weight_hh_l0"].split(units):
                 nn.init.orthogonal_(gate, generator=generator)
             nn.init.xavier_uniform_(self.image.weight, generator=generator)
-            for bias in (self.gru.bias_ih_l0, self.gru.bias_hh_l0, self.image.bias):
+            for bias in (p["bias_ih_l0"], p["bias_hh_l0"], self.image.bias):
                 bias.zero_()
 
     def captions(self, words: Int64[Tensor, "C T"], lengths: Int64[Tensor, " C"]) -> Float[Tensor, "C H"]:
