@@ -47,7 +47,7 @@ book: $(READY)
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
 test: $(READY)
-	$(call timed,testing the library and the notebooks at smoke scale,$(BIN)/python -m pytest -n auto \
+	$(call timed,testing the library and the notebooks at smoke scale,$(BIN)/python -m pytest -n auto --dist worksteal \
 		-m 'not pages and not browser')
 	$(call timed,testing the built pages and the figures in a browser,$(BIN)/python -m pytest \
 		-m 'pages or browser')
