@@ -86,7 +86,8 @@ class BatchNorm(nn.BatchNorm1d):
         if cases == 1:
             raise ValueError(
                 f"BatchNorm: the running variance is an unbiased one, which needs 2 cases, and shape "
-                f"{tuple(a.shape)} has 1; give more cases, call eval(), or set track_running_stats=False"
+                f"{tuple(a.shape)} has 1; give more cases, use evaluation mode, or set "
+                f"track_running_stats=False"
             )
         if cases > 1 and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)

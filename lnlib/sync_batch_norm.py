@@ -96,7 +96,8 @@ class SyncBatchNorm(BatchNorm):
         if n == 1:
             raise ValueError(
                 "SyncBatchNorm: the running variance is an unbiased one, which needs 2 cases, and all "
-                "processes together have 1; give more cases, call eval(), or set track_running_stats=False"
+                "processes together have 1; give more cases, use evaluation mode, or set "
+                "track_running_stats=False"
             )
         self.num_batches_tracked.add_(1)
         step = 1 / int(self.num_batches_tracked) if self.momentum is None else self.momentum

@@ -232,7 +232,7 @@ def test_layers_are_compiled_in_one_graph_with_their_running_statistics() -> Non
         (lambda: LayerNorm(4)(torch.zeros(2, 3)), ["end in normalized_shape (4,)", "(2, 3)"]),
         (lambda: LayerNorm((3, 4), elementwise_affine=False)(torch.zeros(4)), ["(3, 4)", "(4,)"]),
         (lambda: RMSNorm((3, 4))(torch.zeros(4, 3)), ["(3, 4)", "(4, 3)", "move the units"]),
-        (lambda: BatchNorm(4)(torch.zeros(1, 4)), ["2 cases", "(1, 4)", "eval()"]),
+        (lambda: BatchNorm(4)(torch.zeros(1, 4)), ["2 cases", "(1, 4)", "evaluation mode"]),
         (lambda: BatchNorm(4)(torch.zeros(5, 3)), ["4 units", "(5, 3)"]),
         (lambda: BatchNorm(4, affine=False).eval()(torch.zeros(4)), ["4 units", "(4,)"]),
         (lambda: GroupNorm(2, 4)(torch.zeros(5, 6)), ["GroupNorm", "4 units", "(5, 6)"]),

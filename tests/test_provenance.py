@@ -28,7 +28,6 @@ def test_the_facts_are_those_of_this_process_and_fit_into_json() -> None:
     assert facts["cpu"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell")
 def test_the_peak_of_memory_is_in_megabytes_and_not_that_of_the_process_that_started_this_one() -> None:
     ballast = bytearray(b"1") * 700_000_000  # more than lnlib and the block below take
     script = (

@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lnlib import plots
+from lnlib.drawings.training import Curve, lines
 
 __all__ = ["bounds", "published", "strip", "windows"]
 
 WINDOW = plots.COLORS["batch"]
-LABELS = {"none": "no norm", "layer": "layer norm"}
-Curve = Mapping[str, np.ndarray]  # update, mean, low, high
 
 
 def windows(
@@ -47,13 +46,7 @@ def bounds(curves: Sequence[tuple[str, Curve]], goal: float) -> Figure:
         goal: the bound that the race is to.
     """
     fig, ax = plots.subplots(figsize=(6.4, 3.3))
-    drawn: set[str] = set()
-    for norm, curve in curves:
-        color, label = plots.COLORS[norm], None if norm in drawn else LABELS[norm]
-        ax.plot(curve["update"], curve["mean"], color=color, linestyle=plots.LINES[norm], label=label)
-        if "low" in curve:
-            ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
-        drawn.add(norm)
+    lines(ax, curves)
     ax.axhline(goal, color=plots.INK, linewidth=0.8)
     start = min(curve["update"][0] for _, curve in curves)
     ax.annotate("where no norm ends", (start, goal), (0, 4), textcoords="offset points")

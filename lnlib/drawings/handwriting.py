@@ -8,11 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnlib import plots
+from lnlib.drawings.training import LABELS, Curve, lines
 
 __all__ = ["LABELS", "known", "losses", "reading", "written"]
 
-LABELS = {"none": "no norm", "layer": "layer norm"}
-Curve = Mapping[str, np.ndarray]  # update, mean, low, high
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
 
 
@@ -38,7 +37,7 @@ def losses(panels: Mapping[str, Sequence[tuple[str, Curve]]]) -> Figure:
         1, len(panels), figsize=(max(4.6, 3.7 * len(panels)), 3.2), sharey=True, squeeze=False
     )
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        _curves(ax, curves)
+        lines(ax, curves)
         ax.set(xlabel="updates", title=title)
     axes[0, 0].set_ylabel("test loss (nats a line)")
     axes[0, 0].legend(loc="upper right")
@@ -48,7 +47,7 @@ def losses(panels: Mapping[str, Sequence[tuple[str, Curve]]]) -> Figure:
 def known(curves: Sequence[tuple[str, Curve]], exact: float) -> Figure:
     """The same, with the exact loss that nothing can beat."""
     fig, ax = plots.subplots(figsize=(5.6, 3.0))
-    _curves(ax, curves)
+    lines(ax, curves)
     ax.axhline(exact, color=plots.INK, linewidth=1.0)
     end = max(curve["update"][-1] for _, curve in curves)
     ax.annotate("exact", (end, exact), (0, 4), textcoords="offset points", ha="right")
@@ -69,16 +68,6 @@ def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figur
     below.set(xlabel="points of the pen", ylabel="characters")
     below.grid(visible=False)
     return fig
-
-
-def _curves(ax: Axes, curves: Sequence[tuple[str, Curve]]) -> None:
-    drawn: set[str] = set()
-    for norm, curve in curves:
-        color, label = plots.COLORS[norm], None if norm in drawn else LABELS[norm]
-        ax.plot(curve["update"], curve["mean"], color=color, linestyle=plots.LINES[norm], label=label)
-        if "low" in curve:
-            ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
-        drawn.add(norm)
 
 
 def _pen(ax: Axes, strokes: Strokes) -> None:

@@ -10,12 +10,10 @@ from matplotlib.patches import Rectangle
 
 from lnlib import plots
 from lnlib.data.boxes import Boxes
+from lnlib.drawings.training import Curve, lines
 from lnlib.experiments.ranking import TOP
 
 __all__ = ["found", "hierarchy", "pictures", "recalls"]
-
-LABELS = {"none": "no norm", "layer": "layer norm"}
-Curve = Mapping[str, np.ndarray]  # update, mean, low, high
 
 
 def pictures(
@@ -62,10 +60,7 @@ def recalls(curves: Mapping[int, Mapping[str, Curve]]) -> Figure:
     """Figure 1: recall at K in percent against updates; a panel a K, a line and a band a norm."""
     fig, axes = plots.subplots(1, len(TOP), figsize=(7.4, 2.9))
     for ax, (k, by_norm) in zip(axes, curves.items(), strict=True):
-        for norm, curve in by_norm.items():
-            color, line = plots.COLORS[norm], plots.LINES[norm]
-            ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
-            ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)
+        lines(ax, by_norm.items())
         ax.set(title=f"R@{k}", xlabel="updates", ylim=(0, None))
     axes[0].set_ylabel("pictures found (%)")
     axes[0].legend(loc="lower right")

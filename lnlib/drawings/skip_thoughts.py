@@ -3,25 +3,22 @@
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnlib import plots
+from lnlib.drawings.training import LABELS, Curve, lines
 
 __all__ = ["LABELS", "TITLES", "losses", "scores", "scores_in_words"]
 
-LABELS = {"none": "no norm", "layer": "layer norm"}
 TITLES = {"sick": "SICK (Pearson)", "mr": "MR", "cr": "CR", "subj": "SUBJ", "pros_cons": "pros and cons"}
 WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
-Curve = Mapping[str, np.ndarray]  # update, mean, low, high
 
 
 def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
     """Nats a word against updates: a panel for each title, in it a band a norm."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4 if len(panels) > 1 else 6.0, 3.1), squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        for norm, curve in curves.items():
-            _band(ax, norm, curve)
+        lines(ax, curves.items())
         ax.set(title=title, xlabel="updates")
     axes[0][0].set_ylabel("nats a word, books not trained on")
     axes[0][0].legend(loc="upper right")
@@ -39,11 +36,11 @@ def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Ma
     axes = grid.flatten()
     for ax, (task, found) in zip(axes, curves.items(), strict=False):
         factor, least = (1.0, -1.0) if task == "sick" else (100.0, 0.0)
-        for norm, curve in found.items():
-            shares = {
-                k: v if k == "update" else factor * v.clip(least / factor, 1.0) for k, v in curve.items()
-            }
-            _band(ax, norm, shares)
+        shares = {
+            norm: {k: v if k == "update" else factor * np.clip(v, least / factor, 1) for k, v in curve.items()}
+            for norm, curve in found.items()
+        }
+        lines(ax, shares.items())
         for kind, (label, line) in WITHOUT.items():
             level = factor * untrained[kind][task]
             ax.axhline(level, color=plots.INK, linewidth=1.1, linestyle=line, label=label)
@@ -69,9 +66,3 @@ def scores_in_words(
         f"{len(curves)} panels of scores against updates, two curves and two flat lines in each. At the end, "
         f"no norm, layer norm, bag of words, random encoder: {told}."
     )
-
-
-def _band(ax: Axes, norm: str, curve: Curve) -> None:
-    color, line = plots.COLORS[norm], plots.LINES[norm]
-    ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
-    ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.2, linewidth=0)

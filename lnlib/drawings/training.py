@@ -1,6 +1,6 @@
 """Section 1's pictures: learning curves of several methods, a panel a batch size."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,18 +8,17 @@ from matplotlib.figure import Figure
 
 from lnlib import plots
 
-__all__ = ["learning_curves", "training_losses"]
+__all__ = ["learning_curves", "lines", "training_losses"]
 
 LABELS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
-Curve = Mapping[str, Sequence[float]]  # update, mean, low, high
+Curve = Mapping[str, Sequence[float] | np.ndarray]  # update, mean, low, high
 
 
 def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
     """Test error in percent against updates, log scale: a panel a batch size, a band a method."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.3), sharey=True)
     for ax, (batch_size, curves) in zip(axes, panels.items(), strict=True):
-        for norm, curve in curves.items():
-            _line(ax, norm, curve)
+        lines(ax, curves.items(), least=1e-9)
         ax.set(title=f"batch of {batch_size}", xlabel="updates", yscale="log", ylim=(2, 100))
         ax.set_yticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
         ax.minorticks_off()
@@ -31,8 +30,7 @@ def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
 def training_losses(curves: Mapping[str, Curve], chance: float) -> Figure:
     """Training loss in nats against updates, and the loss of always answering with the class frequencies."""
     fig, ax = plots.subplots(figsize=(6.4, 3.0))
-    for norm, curve in curves.items():
-        _line(ax, norm, curve)
+    lines(ax, curves.items())
     end = max(curve["update"][-1] for curve in curves.values())
     ax.axhline(chance, color=plots.INK, linewidth=0.8)
     ax.annotate("class frequencies alone", (end, chance), (0, 5), textcoords="offset points", ha="right")
@@ -41,8 +39,19 @@ def training_losses(curves: Mapping[str, Curve], chance: float) -> Figure:
     return fig
 
 
-def _line(ax: Axes, norm: str, curve: Curve) -> None:
-    color, line = plots.COLORS[norm], plots.LINES[norm]
-    ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=LABELS[norm])
-    low = np.maximum(curve["low"], 1e-9)
-    ax.fill_between(curve["update"], low, curve["high"], color=color, alpha=0.2, linewidth=0)
+def lines(ax: Axes, curves: Iterable[tuple[str, Curve]], least: float = -np.inf) -> None:
+    """Draw curves into a panel, a name for each norm in the legend, a band where a curve has an interval.
+
+    Args:
+        ax: where.
+        curves: a norm and its `update`, `mean`, and `low` and `high` where there is an interval.
+        least: where intervals are cut below: above 0 for a log scale.
+    """
+    drawn: set[str] = set()
+    for norm, curve in curves:
+        color, label = plots.COLORS[norm], None if norm in drawn else LABELS[norm]
+        ax.plot(curve["update"], curve["mean"], color=color, linestyle=plots.LINES[norm], label=label)
+        if "low" in curve:
+            low = np.maximum(curve["low"], least)
+            ax.fill_between(curve["update"], low, curve["high"], color=color, alpha=0.2, linewidth=0)
+        drawn.add(norm)

@@ -12,8 +12,7 @@ in all, two epochs. "book" has fewer glimpses, units and updates; "smoke" runs o
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from itertools import product
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -21,11 +20,10 @@ from torch import Tensor, nn
 
 from lnlib.data import Images, load
 from lnlib.experiments.draw_model import Draw
+from lnlib.experiments.studies import NORMS, jobs_of
 from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 
 __all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Drawing", "Study"]
-
-NORMS = ("none", "layer")
 
 
 @dataclass(frozen=True)
@@ -66,12 +64,7 @@ STUDIES = {
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
-    found: list[Job] = []
-    for study in STUDIES[scale]:
-        settings = {name: value for name, value in asdict(study).items() if name != "seeds"}
-        for k, norm in product(range(study.seeds), NORMS):
-            found.append({"norm": norm, **settings, "seed": seed + k})
-    return found
+    return jobs_of(STUDIES[scale], seed)
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:

@@ -26,6 +26,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnlib.experiments.studies import begin
 from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell, variant_of
 
@@ -133,12 +134,7 @@ class Draw(nn.Module):
         self.decoder = _Recurrent(codes, units, norm)
         self.posterior = nn.utils.skip_init(Linear, units, 2 * codes)
         self.strokes = nn.utils.skip_init(Linear, units, 2 * 5 + write**2)
-        for name, parameter in self.named_parameters():
-            kind = name.rpartition(".")[2]
-            if kind.startswith("weight"):
-                nn.init.uniform_(parameter, -(units**-0.5), units**-0.5, generator=generator)
-            else:
-                nn.init.constant_(parameter, float(kind.startswith("gain")))
+        begin(self, units, generator)
         with torch.no_grad():
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)

@@ -11,8 +11,7 @@ likelihood is known. "smoke" has only that.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from itertools import product
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -21,11 +20,10 @@ from torch import Tensor, nn
 
 from lnlib.data.strokes import Lines, Part, Wanted, load_lines
 from lnlib.experiments.handwriting_model import Handwriting
+from lnlib.experiments.studies import NORMS, jobs_of
 from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
 __all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "wanted"]
-
-NORMS = ("none", "layer")
 
 
 @dataclass(frozen=True)
@@ -99,12 +97,7 @@ def cases_of(part: Part) -> Cases:
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
-    found: list[Job] = []
-    for study in STUDIES[scale]:
-        settings = {name: value for name, value in asdict(study).items() if name not in ("seeds", "norms")}
-        for k, norm in product(range(study.seeds), study.norms):
-            found.append({"norm": norm, **settings, "seed": seed + k})
-    return found
+    return jobs_of(STUDIES[scale], seed)
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:

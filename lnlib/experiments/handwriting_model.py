@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from lnlib.experiments.handwriting_mixture import mixture, nll
 from lnlib.experiments.handwriting_reader import ReadingLSTM, ReadingState
+from lnlib.experiments.studies import begin
 from lnlib.linear import Linear
 from lnlib.rnn import LSTM
 
@@ -85,12 +86,7 @@ class Handwriting(nn.Module):
         self.second = LSTM(3 + units + characters, units, norm=norm)
         self.third = LSTM(3 + units + characters, units, norm=norm)
         self.output = Linear(3 * units, 6 * components + 1)
-        for name, parameter in self.named_parameters():
-            kind = name.rpartition(".")[2]
-            if kind.startswith("weight"):
-                nn.init.uniform_(parameter, -(units**-0.5), units**-0.5, generator=generator)
-            else:
-                nn.init.constant_(parameter, float(kind.startswith("gain")))
+        begin(self, units, generator)
         self.first.begin()
 
     def start(self, like: Float[Tensor, "T N 3"]) -> State:

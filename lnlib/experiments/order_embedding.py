@@ -13,9 +13,8 @@ pairs of its own share.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 
 import torch
 from jaxtyping import Float
@@ -24,12 +23,12 @@ from torch import Tensor, nn
 from lnlib.data.captions import Captions, load_captions, load_features
 from lnlib.experiments.order_embedding_model import OrderEmbedding, ranking_loss, violations
 from lnlib.experiments.ranking import TOP, mean_over_splits
+from lnlib.experiments.studies import NORMS, jobs_of
 from lnlib.text import Vocabulary, pad, tokenize
 from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
 __all__ = ["EXPERIMENT", "MARGIN", "NORMS", "STUDIES", "Embedding", "Study", "captions_of"]
 
-NORMS = ("none", "layer")
 MARGIN = 0.05
 CAPTIONS = 5  # of each picture, in the evaluation
 
@@ -75,12 +74,7 @@ def captions_of(data: str) -> Captions:
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
-    found: list[Job] = []
-    for study in STUDIES[scale]:
-        settings = {name: value for name, value in asdict(study).items() if name != "seeds"}
-        for k, norm in product(range(study.seeds), NORMS):
-            found.append({"norm": norm, **settings, "seed": seed + k})
-    return found
+    return jobs_of(STUDIES[scale], seed)
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:

@@ -54,7 +54,7 @@ def plain_steps(rnn: RNN) -> list[tuple[Tensor, Tensor, Tensor]]:
     """
     if rnn.norm != "batch" or rnn.training:
         raise ValueError(
-            f"give a network with norm='batch' after eval(), not {rnn} with training={rnn.training}"
+            f"give a network with norm='batch' in evaluation mode, not {rnn} with training={rnn.training}"
         )
     p = dict([*rnn.named_parameters(), *rnn.named_buffers()])
     b, gain, steps = p["bias_ih_l0"] + p["bias_hh_l0"], p["gain_ih_l0"], []

@@ -147,7 +147,8 @@ def train(
     batches = streams.batches(STEPS, 32, generators(seed)[1], anywhere=anywhere)
     adam = torch.optim.Adam(model.parameters(), 3e-3)
     fit(model, batches, loss, adam, updates=updates, device="cpu", every=updates)
-    return model.eval()
+    model.train(mode=False)
+    return model
 
 
 def growth(model: Reader, x: Float[Tensor, "T N D"]) -> float:

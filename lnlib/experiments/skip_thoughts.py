@@ -13,7 +13,7 @@ part of the sentences; "smoke" reads Python's own help and is judged by sentence
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -26,11 +26,11 @@ from lnlib.experiments.sentence_tasks import accuracy, pair_features, relatednes
 from lnlib.experiments.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnlib.experiments.skip_thoughts_data import Corpus, corpus, tasks
 from lnlib.experiments.skip_thoughts_model import SkipThoughts
+from lnlib.experiments.studies import NORMS, jobs_of
 from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
 __all__ = ["BASELINES", "EXPERIMENT", "NORMS", "STUDIES", "Skipping", "Study", "corpus_of"]
 
-NORMS = ("none", "layer")
 BASELINES = (
     "untrained",
     "random",
@@ -89,12 +89,7 @@ STUDIES = {  # with a control, whose initial weights are as narrow as those of t
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
-    found: list[Job] = []
-    for study in STUDIES[scale]:
-        settings = {name: value for name, value in asdict(study).items() if name != "seeds"}
-        for k, norm in product(range(study.seeds), NORMS):
-            found.append({"norm": norm, **settings, "seed": seed + k})
-    return found
+    return jobs_of(STUDIES[scale], seed)
 
 
 def corpus_of(job: Job, scale: str) -> Corpus:

@@ -58,7 +58,7 @@ def check_cases(sizes: Sequence[int]) -> None:
         raise ValueError(
             f"norm='batch' trains on statistics of the sequences that run at a step, at least 2, and at step "
             f"{list(sizes).index(1)} (counted from 0) 1 of {sizes[0]} runs; "
-            f"batch sequences of like lengths, or call eval()"
+            f"batch sequences of like lengths, or use evaluation mode"
         )
 
 

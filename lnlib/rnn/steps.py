@@ -50,7 +50,8 @@ def _evaluated(module: _Normalized) -> list[Cell]:
     """The module's cells in evaluation: no noise, running statistics. The module stays in its mode."""
     training = module.training
     try:
-        return [module.eval()._cell(suffix) for suffix in module._suffixes()]
+        module.train(mode=False)
+        return [module._cell(suffix) for suffix in module._suffixes()]
     finally:
         module.train(training)
 

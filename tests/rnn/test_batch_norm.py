@@ -332,7 +332,10 @@ def test_gradients_are_those_of_finite_differences(kind: str, training: bool) ->
         (lambda: LSTM(3, 4, norm="batch", max_steps=2.0), ["max_steps is 2.0", "whole number"]),
         (lambda: LSTM(3, 4, max_steps=2), ["max_steps is 2", "norm is 'layer'", "norm='batch'"]),
         (lambda: LSTM(3, 4, norm="batch", max_steps=2, momentum=2.0), ["momentum", "from 0 to 1", "2.0"]),
-        (lambda: GRU(3, 4, norm="batch", max_steps=2)(torch.zeros(5, 3)), ["step 0", "1 of 1", "eval()"]),
+        (
+            lambda: GRU(3, 4, norm="batch", max_steps=2)(torch.zeros(5, 3)),
+            ["step 0", "1 of 1", "evaluation mode"],
+        ),
         (
             lambda: GRU(3, 4, norm="batch", max_steps=2)(
                 pack_sequence([torch.zeros(n, 3) for n in (5, 3, 3)])

@@ -270,7 +270,6 @@ def test_threads_may_run_networks_at_the_same_time() -> None:
     assert all(map(torch.equal, found, expected))
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_child_may_run_networks() -> None:
     module, x = network("LSTM", 3, 4), torch.randn(5, 2, 3)
     before = torch.get_num_threads()

@@ -1,0 +1,51 @@
+"""The runs of studies, and first weights that networks with and without the norm share."""
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from lnlib import GRU, LSTM
+from lnlib.experiments.studies import NORMS, begin, jobs_of
+
+
+@dataclass(frozen=True)
+class Study:
+    units: int
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Chosen(Study):
+    norms: tuple[str, ...] = NORMS
+
+
+def test_every_norm_of_every_seed_is_a_run_and_seeds_are_outermost():
+    jobs = jobs_of([Study(8, seeds=2), Chosen(16, seeds=1, norms=("layer",))], seed=5)
+    assert [(job["units"], job["seed"], job["norm"]) for job in jobs] == [
+        (8, 5, "none"),
+        (8, 5, "layer"),
+        (8, 6, "none"),
+        (8, 6, "layer"),
+        (16, 5, "layer"),
+    ]
+
+
+def test_the_settings_of_a_job_are_columns_and_nothing_else():
+    assert [set(job) for job in jobs_of([Chosen(8, seeds=1)], seed=0)] == [{"norm", "units", "seed"}] * 2
+
+
+@pytest.mark.parametrize("make", [LSTM, GRU])
+def test_networks_with_and_without_the_norm_begin_with_the_same_weights(make):
+    models = {norm: make(3, 8, norm=norm) for norm in NORMS}
+    for model in models.values():
+        begin(model, 8, torch.Generator().manual_seed(0))
+    plain, normed = (dict(models[norm].named_parameters()) for norm in NORMS)
+    assert set(plain) < set(normed)
+    for name, parameter in normed.items():
+        kind = name.split("_")[0]
+        if kind == "weight":
+            assert torch.equal(parameter, plain[name])
+            assert 0.9 * 8**-0.5 < parameter.abs().max() <= 8**-0.5  # 72 draws at least: the largest is near
+        else:
+            assert torch.equal(parameter, torch.full_like(parameter, float(kind == "gain")))
