@@ -36,8 +36,9 @@ def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Ma
     axes = grid.flatten()
     for ax, (task, found) in zip(axes, curves.items(), strict=False):
         factor, least = (1.0, -1.0) if task == "sick" else (100.0, 0.0)
+        low = least / factor
         shares = {
-            norm: {k: v if k == "update" else factor * np.clip(v, least / factor, 1) for k, v in curve.items()}
+            norm: {k: v if k == "update" else factor * np.clip(v, low, 1) for k, v in curve.items()}
             for norm, curve in found.items()
         }
         lines(ax, shares.items())
