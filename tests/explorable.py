@@ -31,7 +31,7 @@ TOO_WIDE = """cells => cells.filter(cell => {
 
 def evaluate(figure: str, expression: str, browser: Chromium | None = None) -> Any:
     """An expression of a figure's script as inlined, in the browser given, else in Node or Chromium."""
-    script = source("figure.js") + source(f"{figure}.js")
+    script = source("figure.js") + source("plot.js") + source(f"{figure}.js")
     if browser is None and (node := shutil.which("node")):
         program = f"{script}\nprocess.stdout.write(JSON.stringify({expression}))"
         done = subprocess.run([node], input=program, capture_output=True, text=True, timeout=60, check=True)

@@ -22,8 +22,8 @@ def test_the_pen_has_drawn_so_many_points(count, path):
 
 
 def test_the_frame_holds_all_points_and_an_empty_line_has_one_too():
-    assert evaluate("writing", "frame([[[0, 0], [3, 4]], [[10, -2]]], 1)") == [-1, -3, 12, 8]
-    assert evaluate("writing", "frame([], 1)") == [0, 0, 1, 1]
+    assert evaluate("writing", "bounds([[[0, 0], [3, 4]], [[10, -2]]], 1)") == [-1, -3, 12, 8]
+    assert evaluate("writing", "bounds([], 1)") == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize(

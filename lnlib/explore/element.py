@@ -45,6 +45,7 @@ class Element:
         title: heads the page that :meth:`to_html` writes.
         state: what the script draws; anything that JSON holds.
         fallback: HTML shown where scripts do not run, and in print.
+        plots: whether the script needs `plot.js` and `plot.css` (curves, a frame with ticks) before it.
     """
 
     name: str
@@ -52,14 +53,18 @@ class Element:
     title: str
     state: dict[str, Any]
     fallback: str
+    plots: bool = False
 
     def _repr_html_(self) -> str:
         state = html.escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
-        style = json.dumps(source("figure.css") + source(f"{self.name}.css"), ensure_ascii=False)
-        script = f"{source('figure.js')}{source(f'{self.name}.js')}mount({self.name!r},{style},{self.entry});"
+        parts = ["figure", *(["plot"] if self.plots else []), self.name]
+        style = json.dumps("".join(source(f"{part}.css") for part in parts), ensure_ascii=False)
+        script = (
+            "".join(source(f"{part}.js") for part in parts) + f"mount({self.name!r},{style},{self.entry});"
+        )
         return (
             f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'
-            f"<script>(function(){{\n{script}\n}})();</script>"
+            f"<script>(function(){{\n{script}mount({self.name!r},{style},{self.entry});\n}})();</script>"
         )
 
     def __repr__(self) -> str:

@@ -88,29 +88,17 @@ function explain({ f, s, u, T }, { plain, layer }) {
   return [headline, numbers, why + but];
 }
 
-const svg = (tag, attributes, ...children) => {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-};
-
-const line = (d, kind) => svg("path", { d, class: kind });
-
 // One plot: powers of ten upward, steps to the right, a line a lane; `first` is the step that its numbers begin with.
 function plot(name, first, ...formula) {
   const ticks = [1, 0.5, 0, -0.5, -1].map((at) => {
     const power = at * DECADES;
-    return el("span", { style: `top:${50 - 50 * at}%` }, power ? `1e${power}`.replace("-", "−") : "1");
+    return [50 + 50 * at, power ? `1e${power}`.replace("-", "−") : "1"];
   });
-  const lines = Object.keys(LANES).map((lane) => line("", lane)), last = el("span");
+  const lines = Object.keys(LANES).map((lane) => line("", lane));
   const exits = Object.keys(LANES).map((lane) => el("i", { class: lane }));
-  const area = el("div", { class: "plot", role: "img" },
-    svg("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none" },
-      line("M0 25H100M0 50H100M0 75H100", "rules"), ...lines),
-    ...ticks, ...exits);
-  const node = el("div", {}, el("p", { class: "title" }, name, el("span", {}, ...formula)), area,
-    el("div", { class: "axis", "aria-hidden": "true" }, el("span", {}, "0"), el("span", {}, "step t"), last));
+  const { area, below: [, last], bottom } = axes(ticks, [[0, "0"], [100, ""]], "step t", ...lines);
+  area.append(...exits);
+  const node = el("div", {}, el("p", { class: "title" }, name, el("span", {}, ...formula)), area, bottom);
   return { name, first, area, lines, exits, last, node };
 }
 
@@ -120,7 +108,7 @@ function paint({ name, first, area, lines, exits, last }, lanes, T, backward) {
   lanes.forEach(([lane, values], k) => {
     const levels = values.map((value) => clamp(Math.log10(value) / DECADES, -40, 40));
     const x = (i) => (100 * (i + first)) / T;
-    lines[k].setAttribute("d", levels.map((level, i) => `${i ? "L" : "M"}${x(i)} ${50 - 50 * level}`).join(""));
+    lines[k].setAttribute("d", through(levels.map((level, i) => [x(i), 50 - 50 * level])));
     const out = (level) => Math.abs(level) > 1, exit = backward ? levels.findLastIndex(out) : levels.findIndex(out);
     exits[k].hidden = exit < 0;
     exits[k].style = `left:${x(exit)}%;${levels[exit] > 0 ? "top" : "bottom"}:1px`;

@@ -74,7 +74,9 @@ def recurrent_drift(*, seed: int = 0, units: int = 24) -> Element:
     weights = _draw(seed, units)
     presets = {name: asdict(setting) for name, setting in PRESETS.items()}
     state = {**weights, "presets": presets}
-    return Element("recurrent_drift", "recurrentDrift", "Recurrent drift", state, _fallback(weights))
+    return Element(
+        "recurrent_drift", "recurrentDrift", "Recurrent drift", state, _fallback(weights), plots=True
+    )
 
 
 def unroll(

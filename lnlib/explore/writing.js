@@ -18,13 +18,13 @@ function trace(strokes, count) {
   for (const stroke of strokes) {
     const points = stroke.slice(0, Math.max(0, left));
     left -= stroke.length;
-    if (points.length) d += "M" + points.map((point) => point.join(" ")).join("L") + (points.length === 1 ? "h0" : "");
+    if (points.length) d += through(points) + (points.length === 1 ? "h0" : "");
   }
   return d;
 }
 
 // What holds all strokes, with a margin: left, top, width, height.
-function frame(strokes, margin) {
+function bounds(strokes, margin) {
   const xs = strokes.flat().map(([x]) => x), ys = strokes.flat().map(([, y]) => y);
   if (!xs.length) return [0, 0, 1, 1];
   const left = Math.min(...xs) - margin, top = Math.min(...ys) - margin;
@@ -33,10 +33,7 @@ function frame(strokes, margin) {
 
 // Build the figure under `root`.
 function writing(root, { texts, biases, lines }) {
-  const shape = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
-  const paper = shape("svg"), path = shape("path");
-  paper.setAttribute("role", "img");
-  paper.append(path);
+  const path = svg("path", {}), paper = svg("svg", { role: "img" }, path);
   let chosen = 0, neat = biases.length - 1, strokes = [], timer = 0;
 
   const choices = texts.map((text, k) => {
@@ -56,7 +53,7 @@ function writing(root, { texts, biases, lines }) {
     clearInterval(timer);
     strokes = lines[chosen][neat].map(unpack);
     bias.value.textContent = String(biases[neat]);
-    paper.setAttribute("viewBox", frame(strokes, 12).join(" "));
+    paper.setAttribute("viewBox", bounds(strokes, 12).join(" "));
     paper.setAttribute("aria-label", `“${texts[chosen]}” as the network wrote it, bias ${biases[neat]}`);
     path.setAttribute("d", trace(strokes, Infinity));
   }

@@ -51,7 +51,7 @@ def writing(scripts: Mapping[str, Mapping[float, Strokes]] | None = None, *, see
     ]
     head = ["sentence", *(f"bias {b:g}" for b in biases)]
     fallback = table("What the network wrote: strokes and points of each sentence, by bias.", head, rows)
-    return Element("writing", "writing", "Handwriting", state, fallback)
+    return Element("writing", "writing", "Handwriting", state, fallback, plots=True)
 
 
 def _checked(scripts: Mapping[str, Mapping[float, Strokes]]) -> Mapping[str, Mapping[float, Strokes]]:
