@@ -1,6 +1,7 @@
 """Every notebook runs through papermill in a fresh kernel at smoke scale, and is written as agreed."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import nbformat
@@ -13,10 +14,20 @@ from execute import NotebookFailed, executed  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 SMOKE_SECONDS = 30
+# Pages that are looked things up in, not read through, say so in their metadata, {"lnlib": {"kind": ...}}:
+# they judge no claim and set no exercise. Everything else is asked of them as of a chapter.
+LOOKED_UP = {"reference", "gallery"}
 
 
 def read(path: Path) -> nbformat.NotebookNode:
     return nbformat.read(path, as_version=4)
+
+
+def is_chapter(path: Path) -> bool:
+    """Whether a page makes an argument, with claims and exercises; a kind that nobody knows is an error."""
+    kind = read(path).metadata.get("lnlib", {}).get("kind", "chapter")
+    assert kind in LOOKED_UP | {"chapter"}, f"{path.name} is of kind {kind!r}; use one of {sorted(LOOKED_UP)}"
+    return kind == "chapter"
 
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:
@@ -37,7 +48,8 @@ def test_a_notebook_runs_at_smoke_scale_in_a_fresh_kernel(path, record_property,
     assert seconds < 4 * SMOKE_SECONDS, (
         f"{path.stem} took {seconds} s at smoke scale, budget {SMOKE_SECONDS} s"
     )
-    assert (run.results / "smoke" / f"{path.stem}.csv").is_file(), f"{path.stem} never called ledger.show()"
+    kept = run.results / "smoke" / f"{path.stem}.csv"
+    assert kept.is_file() or not is_chapter(path), f"{path.stem} never called ledger.show()"
 
 
 def toy(folder: Path, source: str, parameters: str = 'scale = "smoke"\nseed = 0') -> Path:
@@ -124,6 +136,17 @@ def test_a_notebook_depends_on_the_stored_rows_it_names_but_not_on_its_own(tmp_p
     assert notebook_key(path, "smoke") != before
 
 
+def test_a_page_is_a_chapter_unless_its_metadata_name_a_known_kind(tmp_path):
+    path = toy(tmp_path, "1")
+    assert is_chapter(path)
+    for kind, refused in (("reference", False), ("galery", True)):
+        notebook = read(path)
+        notebook.metadata["lnlib"] = {"kind": kind}
+        nbformat.write(notebook, path)
+        with pytest.raises(AssertionError, match=r"galery.*gallery") if refused else nullcontext():
+            assert not is_chapter(path)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_is_committed_without_outputs_and_with_unique_cell_ids(path):
     notebook = read(path)
@@ -150,7 +173,7 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert lengths[-1] <= 25
     assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
     solutions = [c for c in code_cells(path) if "hide-cell" in c.metadata.get("tags", [])]
-    assert 2 <= len(solutions) <= 4
+    assert 2 <= len(solutions) <= 4 or not is_chapter(path)
     for cell in solutions:
         assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
 
