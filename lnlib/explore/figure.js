@@ -1,6 +1,8 @@
 // Shared by the interactive figures: elements, controls, numbers as printed, colours, statistics, mounting.
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+const dot = (u, v) => { let sum = 0; for (let k = 0; k < u.length; k++) sum += u[k] * v[k]; return sum; };
+const rms = (v) => Math.sqrt(dot(v, v) / v.length);
 
 // A new element: attributes by name, then children (strings or elements).
 function el(tag, attributes = {}, ...children) {
@@ -28,6 +30,20 @@ function slider(text, attributes, run) {
   const node = input("range", attributes, () => run(Number(node.value)));
   const name = el("span", {}, text), value = el("b");
   return { node, name, value, whole: el("label", { class: "range" }, el("span", {}, name, " ", value), node) };
+}
+
+// Live text: a headline, numbers, a remark; read out when the reader pauses, not at every position of a slider.
+function speaker() {
+  const node = el("p", { role: "status" });
+  let rest;
+  return { node, say(headline, numbers, remark) {
+    clearTimeout(rest);
+    node.setAttribute("aria-busy", "true");
+    rest = setTimeout(() => {
+      node.replaceChildren(el("strong", {}, headline), ` ${numbers} `, el("span", {}, remark));
+      node.removeAttribute("aria-busy");
+    }, node.textContent ? 300 : 0);
+  } };
 }
 
 // A number for a small cell: `digits` decimals, fewer as it grows, a true minus sign, never "-0".

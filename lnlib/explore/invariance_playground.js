@@ -23,7 +23,6 @@ const COLUMNS = [
 const signed = (text) => String(text).replace("-", "−");
 const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value, i, j)));
 const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
-const dot = (u, v) => u.reduce((sum, x, k) => sum + x * v[k], 0);
 // The epsilon of a slider's position: 0, then 1e-8 to 0.1, four to a power of ten.
 const epsilon = (position) => position && 10 ** ((position - 1) / 4 - 8);
 

@@ -24,3 +24,25 @@ function axes(up, across, axis, ...curves) {
   const bottom = el("div", { class: "axis", "aria-hidden": "true" }, ...below, el("b", {}, axis));
   return { area, below, bottom };
 }
+
+// A row of bars about a middle line, a number below each; dashed outlines show what the numbers were before.
+// A bar longer than `limit` ends at the edge and is hatched.
+function bars(count) {
+  const columns = Array.from({ length: count }, () => ({ bar: el("i"), before: el("i"), text: el("span") }));
+  const node = el("div", { class: "bars", role: "img" }, ...columns.map(({ bar, before, text }) =>
+    el("div", {}, el("div", { class: "column" }, bar, before), text)));
+  const stretch = (bar, part, kind) => {
+    bar.style = `${part < 0 ? "top" : "bottom"}:50%;height:${50 * Math.min(1, Math.abs(part))}%`;
+    bar.className = `${kind} ${Math.abs(part) > 1 ? "over" : ""}`;
+  };
+  function draw(name, values, limit, before) {
+    const texts = values.map((value) => show(value, 2));
+    columns.forEach((column, k) => {
+      stretch(column.bar, values[k] / limit, "bar");
+      stretch(column.before, (before ?? values)[k] / limit, "before");
+      column.text.textContent = texts[k];
+    });
+    node.setAttribute("aria-label", `${name}: ${texts.join(", ")}`);
+  }
+  return { node, draw };
+}

@@ -9,8 +9,6 @@ const FUNCTIONS = {
 const LANES = { plain: "plain", layer: "layer norm" };
 const DECADES = 6; // of the plots, up and down
 
-const dot = (u, v) => { let sum = 0; for (let k = 0; k < u.length; k++) sum += u[k] * v[k]; return sum; };
-const rms = (v) => Math.sqrt(dot(v, v) / v.length);
 
 // A size as printed: two decimals, or two digits and a power of ten.
 function size(value) {
@@ -148,8 +146,7 @@ function recurrentDrift(root, given) {
     states: plot("States", 0, "h", sub("t"), ", from the initial state on"),
     gradients: plot("Gradient", 0, "∂h", sub("T"), "/∂h", sub("t"), ", back from the last step"),
   };
-  const table = endsTable(), live = el("p", { role: "status" });
-  let rest;
+  const table = endsTable(), live = speaker();
   root.append(el("section", { class: "figure", "aria-label": "Recurrent drift" },
     el("p", { class: "key" }, "a", sub("t"), " = s W h", sub("t−1"), " + u V x", sub("t"), ", where W changes no length. ",
       "Plain: h", sub("t"), " = f(a", sub("t"), "). Layer norm: h", sub("t"), " = f((g/σ", sub("t"), ")(a", sub("t"),
@@ -160,7 +157,7 @@ function recurrentDrift(root, given) {
       el("fieldset", {}, el("legend", {}, "Function f"),
         ...radios.map((node, k) => el("label", {}, node, names[k]))),
       ...Object.values(sliders).map(({ whole }) => whole)),
-    live,
+    live.node,
     el("div", { class: "panels" }, ...Object.values(plots).map(({ node }) => node)),
     table.node,
     el("div", { class: "fallback" }, el("slot"))));
@@ -181,15 +178,7 @@ function recurrentDrift(root, given) {
         .forEach((text, k) => (table.cells[lane][k].textContent = text));
     }
     table.caption.textContent = `Root mean square over ${given.h.length} units at step ${T}, and the factor of an average step.`;
-    clearTimeout(rest);
-    live.setAttribute("aria-busy", "true");
-    rest = setTimeout(() => say(explain(state, results)), live.textContent ? 300 : 0);
-  }
-
-  // Read out when the reader pauses, not at every position of a slider.
-  function say([headline, numbers, why]) {
-    live.replaceChildren(el("strong", {}, headline), ` ${numbers} `, el("span", {}, why));
-    live.removeAttribute("aria-busy");
+    live.say(...explain(state, results));
   }
   act(Object.values(given.presets)[0]);
 }
