@@ -1,13 +1,11 @@
-"""What must agree across files: dependencies, table of contents, ledger, notation, addresses."""
+"""What must agree across files: dependencies, table of contents, ledger, addresses."""
 
-import importlib
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -98,25 +96,6 @@ def test_the_readme_examples_print_what_the_readme_says():
         )
         assert done.returncode == 0, done.stderr
         assert done.stdout == shown
-
-
-def test_the_notation_table_names_things_that_exist():
-    """Code names in `module:name` form, or plain axis letters and locals marked as such in the table."""
-    text = (ROOT / "book" / "notation.md").read_text(encoding="utf-8")
-    names = set(re.findall(r"`(lnlib(?:\.\w+)+)`", text))
-    assert len(names) >= 10
-    for name in names:
-        parts = name.split(".")
-        for depth in range(len(parts), 0, -1):
-            try:
-                target = importlib.import_module(".".join(parts[:depth]))
-            except ModuleNotFoundError:
-                continue
-            for part in parts[depth:]:
-                target = getattr(target, part)
-            break
-        else:
-            pytest.fail(f"notation.md names {name}, which is not in lnlib")
 
 
 def test_the_repository_address_is_the_same_everywhere():

@@ -27,6 +27,7 @@ from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, tally
+from notation import NotationDirective
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
@@ -235,6 +236,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("executions", ExecutionsDirective)
+    app.add_directive("notation", NotationDirective)
     app.add_css_file("lnlib.css")
     # Another version of this folder or of the ledger's table makes Sphinx read and write every page again.
     code = [*sorted(Path(__file__).parent.glob("*.py")), ROOT / "lnlib" / "results.py"]
