@@ -1,0 +1,252 @@
+r"""Residual networks at initialization: where the norm stands, and what gradient each block receives.
+
+A stack of L blocks $F_l(u) = W_2\,\mathrm{relu}(W_1 u)$ on vectors of H units. $W_1$ has variance 2/H, so
+that hidden units have mean square 1; $W_2$ has variance c/(4H), so that a block, of 4 H hidden units, adds
+variance c:
+
+=========  ==================================================  =====================================
+placement  block                                               output y
+=========  ==================================================  =====================================
+"post"     $x_l = LN(x_{l-1} + F_l(x_{l-1}))$                  $x_L$
+"pre"      $x_l = x_{l-1} + F_l(LN(x_{l-1}))$                  $LN(x_L)$
+"summed"   as "none", with $\mathrm{relu}(LN(W_1u))\sqrt2$     $LN(x_L)$
+"none"     $x_l = x_{l-1} + F_l(x_{l-1})$                      $x_L$
+=========  ==================================================  =====================================
+
+The loss is linear, $\frac1N\sum_n r_n^\top y_n$ with a random $r_n$ of length 1 for each of N cases: what is
+measured is the network and no particular task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from lnlib.normalize import layer_norm
+from lnlib.training import torch_threads
+
+__all__ = [
+    "PLACEMENTS",
+    "change_limit",
+    "exponent",
+    "gradient_by_block",
+    "gradient_by_depth",
+    "output_change",
+    "wide_limit",
+]
+
+PLACEMENTS = ("post", "pre", "summed", "none")
+
+
+def gradient_by_block(
+    placement: str,
+    depth: int,
+    width: int = 64,
+    seeds: Sequence[int] = range(5),
+    *,
+    branch: float = 1.0,
+    cases: int = 16,
+) -> Float[np.ndarray, "seeds depth"]:
+    r"""Length of the loss's gradient with respect to $W_2$ of every block, the first block first.
+
+    $\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ for $l = 1 \dots L$.
+
+    *Source* ours, after Xiong et al. (2020), Section 3.3.
+
+    Args:
+        placement: of `PLACEMENTS`.
+        depth: L, the number of blocks.
+        width: H; a block has 4 H hidden units.
+        seeds: one network and one set of cases each.
+        branch: c, the variance that a block adds to a stream that starts with variance 1.
+        cases: N.
+
+    Returns:
+        Norms, a row a seed.
+
+    Raises:
+        ValueError: an unknown placement, no blocks, fewer than 4 units, no cases, or a negative branch.
+
+    >>> gradient_by_block("post", 3, width=32, seeds=(0, 1)).shape
+    (2, 3)
+    """
+    _check(placement, depth, width, branch, cases)
+    rows = []
+    with torch_threads(1):
+        for seed in seeds:
+            stack = _Stack(placement, depth, width, branch, cases, seed)
+            loss = (stack.readout * stack.output(stack.W1, stack.W2)).sum() / cases
+            rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, stack.W2)]))
+    return torch.stack(rows).numpy()
+
+
+def gradient_by_depth(
+    placement: str,
+    depths: Sequence[int],
+    width: int = 64,
+    seeds: Sequence[int] = range(5),
+    *,
+    branch: float = 1.0,
+    cases: int = 16,
+) -> Float[np.ndarray, "seeds depths"]:
+    r"""Length of the gradient of the *last* block's $W_2$ in networks of several depths.
+
+    $\lVert\partial\mathcal L/\partial W_2^{(L)}\rVert_F$.
+
+    *Source* ours, after Theorem 1 of Xiong et al. (2020).
+
+    Args and Raises as :func:`gradient_by_block`, with a column for each of `depths`.
+
+    >>> norms = gradient_by_depth("pre", (1, 16), width=32)
+    >>> bool((norms[:, 0] > 2 * norms[:, 1]).all())
+    True
+    """
+    keywords = {"branch": branch, "cases": cases}
+    columns = [gradient_by_block(placement, L, width, seeds, **keywords)[:, -1] for L in depths]  # type: ignore[arg-type]
+    return np.stack(columns, 1)
+
+
+def wide_limit(
+    placement: str, depth: int, block: int, width: int, *, branch: float = 1.0, cases: int = 16
+) -> float:
+    r"""What :func:`gradient_by_block` tends to for many units.
+
+    $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre", "summed") or
+    $(1+c)^{(L-1)/2}$ ("none").
+
+    *Source* ours: a block multiplies the mean square of a stream and of its gradient by the same factor.
+
+    Args and Raises as :func:`gradient_by_block`; `block` is l, from 1 to L.
+
+    Returns:
+        The limit, the same for every seed.
+
+    >>> wide_limit("pre", 8, 8, width=64)
+    1.3333333333333333
+    """
+    _check(placement, depth, width, branch, cases)
+    if not 1 <= block <= depth:
+        raise ValueError(f"block is {block}; a network of depth {depth} has blocks 1 to {depth}")
+    factor = {
+        "post": (1 + branch) ** -0.5,
+        "pre": (1 + branch * block) ** -0.5,
+        "summed": (1 + branch * block) ** -0.5,
+        "none": (1 + branch) ** ((depth - 1) / 2),
+    }
+    return math.sqrt(4 * width / cases) * factor[placement]
+
+
+def output_change(
+    placement: str,
+    depth: int,
+    width: int = 64,
+    seeds: Sequence[int] = range(5),
+    *,
+    step: float = 1e-3,
+    branch: float = 1.0,
+    cases: int = 16,
+) -> Float[np.ndarray, " seeds"]:
+    r"""How far the output moves if every weight of the stack moves by the same relative amount at random.
+
+    $\lVert y(W + \delta\,sE) - y(W)\rVert/(\delta\,\lVert y\rVert)$ with fresh standard normal E, s the
+    standard deviation of a matrix's weights and $\delta$ the `step`: an update that does not ask how
+    large the gradient is.
+
+    *Source* Liu et al. (2020), Theorem 2, as a measurement.
+
+    Args and Raises as :func:`gradient_by_block`.
+
+    >>> bool(output_change("post", 16).mean() > output_change("pre", 16).mean())
+    True
+    """
+    _check(placement, depth, width, branch, cases)
+    rows = []
+    with torch_threads(1), torch.no_grad():
+        for seed in seeds:
+            stack = _Stack(placement, depth, width, branch, cases, seed)
+            before = stack.output(stack.W1, stack.W2)
+            after = stack.output(*([W + step * stack.like(W) for W in Ws] for Ws in (stack.W1, stack.W2)))
+            rows.append((after - before).norm() / (step * before.norm()))
+    return torch.stack(rows).numpy()
+
+
+def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
+    r"""What :func:`output_change` tends to for many units and a small step.
+
+    $\sqrt{2cL/(1+c)}$ ("post", "none") or $\sqrt{\sum_{l=1}^L 2c/(1+cl)}$ ("pre"; "summed" as well).
+
+    *Source* ours; $O(L)$ and $O(\log L)$, squared, are Theorem 2 of Liu et al. (2020).
+
+    Args and Raises as :func:`output_change`.
+
+    >>> change_limit("post", 4), round(change_limit("pre", 4), 3)
+    (2.0, 1.602)
+    """
+    _check(placement, depth, 4, branch, 1)
+    if placement in ("post", "none"):
+        return math.sqrt(2 * branch * depth / (1 + branch))
+    return math.sqrt(math.fsum(2 * branch / (1 + branch * block) for block in range(1, depth + 1)))
+
+
+def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) -> Float[np.ndarray, " seeds"]:
+    r"""The power p of a power law $L^p$, for each seed: the slope of logarithms by least squares.
+
+    $p = \mathrm{cov}(\log L, \log\text{norm})/\mathrm{var}(\log L)$.
+
+    *Source* ours.
+
+    >>> exponent((1, 4, 16), np.array([[8.0, 4.0, 2.0]])).round(12)
+    array([-0.5])
+    """
+    x = np.log(np.asarray(depths, dtype=float))
+    x = x - x.mean()
+    return np.log(norms) @ x / (x @ x)
+
+
+class _Stack:
+    """Weights, cases and a readout of one seed, in float64."""
+
+    def __init__(self, placement: str, depth: int, width: int, branch: float, cases: int, seed: int) -> None:
+        self.placement, self.generator = placement, torch.Generator().manual_seed(seed)
+        hidden = 4 * width
+        self.W1 = [math.sqrt(2 / width) * self._draw(hidden, width) for _ in range(depth)]
+        self.W2 = [math.sqrt(branch / hidden) * self._draw(width, hidden) for _ in range(depth)]
+        for W in self.W2:
+            W.requires_grad_()
+        self.x = layer_norm(self._draw(cases, width), eps=0.0)
+        self.readout = normalize(self._draw(cases, width), dim=-1)
+
+    def output(self, W1: Sequence[Tensor], W2: Sequence[Tensor]) -> Float[Tensor, "N H"]:
+        """y for these weights."""
+        x, placement = self.x, self.placement
+        for W_in, W_out in zip(W1, W2, strict=True):
+            a = (layer_norm(x, eps=0.0) if placement == "pre" else x) @ W_in.T
+            if placement == "summed":
+                a = math.sqrt(2) * layer_norm(a, eps=0.0)
+            x = x + a.relu() @ W_out.T
+            x = layer_norm(x, eps=0.0) if placement == "post" else x
+        return layer_norm(x, eps=0.0) if placement in ("pre", "summed") else x
+
+    def like(self, W: Tensor) -> Tensor:
+        """Standard normal numbers times the standard deviation of a matrix's own."""
+        return W.std() * self._draw(*W.shape)
+
+    def _draw(self, *shape: int) -> Tensor:
+        return torch.randn(*shape, generator=self.generator, dtype=torch.float64)
+
+
+def _check(placement: str, depth: int, width: int, branch: float, cases: int) -> None:
+    if placement not in PLACEMENTS:
+        raise ValueError(f"placement is {placement!r}; use one of {PLACEMENTS}")
+    if depth < 1 or cases < 1:
+        raise ValueError(f"depth is {depth} and cases {cases}; give at least one block and one case")
+    if width < 4:
+        raise ValueError(f"width is {width}; layer norm removes 2 of the units' dimensions, give at least 4")
+    if not branch >= 0:
+        raise ValueError(f"branch is {branch}; it is a variance, give 0 or a positive number")
