@@ -1,46 +1,102 @@
-r"""Layer norm's rounding errors, against rational arithmetic.
+r"""Rounding errors of a layer norm, against rational arithmetic.
 
-The result $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ of float32 summed inputs is a root of a rational number.
-`exact` computes mean and variance as fractions, so that what it returns is right to the last digits of
-float64. `one_pass` and `two_passes` are the two textbook ways to a variance, in the dtype of their input.
+Mean and variance of floats are rational numbers, and the result $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ is one
+divided by a root. `moments` has the first as fractions; the root is taken to 60 digits, so that errors far
+below those of float64 can be told.
 """
 
-import math
 from collections.abc import Callable, Iterable
+from decimal import Context, Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["exact", "largest_error", "one_pass", "two_passes"]
+__all__ = ["Moments", "exact", "largest_error", "moments", "output_error", "variance_error"]
+
+DIGITS = Context(prec=60, Emin=-9999, Emax=9999)
+
+
+class Moments(NamedTuple):
+    """The exact mean of one case, its deviations from that, and their mean square."""
+
+    mean: Fraction
+    deviations: list[Fraction]
+    variance: Fraction
+
+    @property
+    def tilt(self) -> float:
+        r"""$|\mu|/\sigma$, which decides how hard a case is; infinite where all values are equal."""
+        if not self.variance:
+            return float("inf")
+        return float(DIGITS.divide(_decimal(abs(self.mean)), DIGITS.sqrt(_decimal(self.variance))))
+
+
+def moments(case: Float[Tensor, " H"]) -> Moments:
+    """Mean, deviations and biased variance of finite floats of any precision, as fractions.
+
+    >>> import torch
+    >>> mean, _, variance = moments(torch.tensor([1.0, 2.0, 4.0]))
+    >>> str(mean), str(variance)
+    ('7/3', '14/9')
+    """
+    values = [Fraction(v) for v in case.double().tolist()]
+    mean = sum(values, Fraction(0)) / len(values)
+    deviations = [v - mean for v in values]
+    return Moments(mean, deviations, sum((d * d for d in deviations), Fraction(0)) / len(values))
 
 
 def exact(case: Float[Tensor, " H"], eps: float = 1e-5) -> Float[np.ndarray, " H"]:
-    """Layer norm of one case, from its rational mean and variance.
+    """Layer norm of one case, rounded to float64 once, at the end.
 
+    >>> import torch
     >>> exact(torch.tensor([1.0, 3.0, 9.0, 19.0]), eps=0.0) * 7
     array([-7., -5.,  1., 11.])
     """
-    values = [Fraction(v) for v in case.tolist()]
-    mean = sum(values, Fraction(0)) / len(values)
-    variance = sum(((v - mean) ** 2 for v in values), Fraction(0)) / len(values)
-    return np.array([float(v - mean) for v in values]) / math.sqrt(variance + Fraction(eps))
+    return np.array([float(v) for v in _standardized(moments(case), eps)])
 
 
-def one_pass(case: Float[Tensor, " H"], eps: float = 1e-5) -> Float[Tensor, " H"]:
-    r"""Variance as $E[a^2] - \mu^2$, clipped at 0: one pass, $(\mu/\sigma)^2$ roundings lost."""
-    mean = case.mean()
-    return (case - mean) * torch.rsqrt((case.square().mean() - mean.square()).clamp(min=0) + eps)
+def variance_error(true: Moments, variance: float) -> float:
+    """Distance of a computed variance from the true one, relative to it; NaN or infinity counts as infinite.
+
+    Raises ZeroDivisionError where the true variance is 0.
+
+    >>> import torch
+    >>> variance_error(moments(torch.tensor([1.0, 3.0])), 1.25)
+    0.25
+    """
+    if not np.isfinite(variance):
+        return float("inf")
+    return float(abs(Fraction(variance) - true.variance) / true.variance)
 
 
-def two_passes(case: Float[Tensor, " H"], eps: float = 1e-5) -> Float[Tensor, " H"]:
-    r"""Variance as $E[(a - \mu)^2]$: $|\mu|/\sigma$ roundings lost, those of the mean."""
-    centred = case - case.mean()
-    return centred * torch.rsqrt(centred.square().mean() + eps)
+def output_error(true: Moments, output: Float[Tensor, " H"], eps: float = 0.0) -> float:
+    """Largest distance of normalized values from the true ones; NaN or infinity counts as infinite.
+
+    >>> import torch
+    >>> output_error(moments(torch.tensor([1.0, 3.0])), torch.tensor([-1.0, 1.5]))
+    0.5
+    """
+    values = output.double().tolist()
+    if not np.isfinite(values).all():
+        return float("inf")
+    pairs = zip(values, _standardized(true, eps), strict=True)
+    return float(max(abs(DIGITS.subtract(Decimal(v), t)) for v, t in pairs))
 
 
-def largest_error(norm: Callable[[Tensor], Tensor], cases: Iterable[Float[Tensor, " H"]]) -> float:
-    """Largest distance of `norm`'s outputs from `exact`, over all cases and units; NaN counts as infinite."""
-    return max(float(np.nan_to_num(np.abs(norm(c).numpy() - exact(c)), nan=np.inf).max()) for c in cases)
+def largest_error(
+    norm: Callable[[Tensor], Tensor], cases: Iterable[Float[Tensor, " H"]], eps: float = 1e-5
+) -> float:
+    """Largest distance of `norm`'s outputs from the truth, over all cases and units."""
+    return max(output_error(moments(case), norm(case), eps) for case in cases)
+
+
+def _standardized(true: Moments, eps: float) -> list[Decimal]:
+    std = DIGITS.sqrt(_decimal(true.variance + Fraction(eps)))
+    return [DIGITS.divide(_decimal(d), std) for d in true.deviations]
+
+
+def _decimal(v: Fraction) -> Decimal:
+    return DIGITS.divide(Decimal(v.numerator), Decimal(v.denominator))

@@ -1,0 +1,153 @@
+r"""Five ways to the variance of a case, each operation rounded to the case's own precision.
+
+With $u$ the unit roundoff, $\kappa = |\mu|/\sigma$ and $n$ values, to first order in $u$ and up to factors
+that depend on $n$ and on the order of the sums:
+
+================  ==========================================  ==========================  ==================
+way               formula                                     the variance is off by      the outputs by
+================  ==========================================  ==========================  ==================
+`one_pass`        $E[a^2] - E[a]^2$                           $u\kappa^2$                 $u\kappa^2$
+`welford`         the update of a running mean                $u\kappa$                   $u\kappa$
+`two_passes`      $E[(a - E[a])^2]$                           $u + (u\kappa)^2$           $u\kappa$
+`shifted`         one pass over $a - a_1$                     $u\kappa_1^2$               $u\kappa_1^2$
+`centred_twice`   two passes over $a - E[a]$                  $u$                         $u$
+================  ==========================================  ==========================  ==================
+
+relative to the variance and to $\sigma$; $\kappa_1$ is that of $a - a_1$, about 1 unless $a_1$ is far out.
+
+*Source* Chan, Golub, LeVeque (1983) for the variances; the outputs and `centred_twice` are ours.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+__all__ = [
+    "WAYS",
+    "Centred",
+    "Way",
+    "centred_twice",
+    "layer_norm_by",
+    "mean",
+    "one_pass",
+    "shifted",
+    "two_passes",
+    "welford",
+]
+
+
+class Centred(NamedTuple):
+    """What a way makes of cases: the values less their mean, and their variance, as computed."""
+
+    values: Float[Tensor, "*N H"]
+    variance: Float[Tensor, "*N 1"]
+
+
+Way = Callable[[Tensor], Centred]
+
+
+def mean(x: Float[Tensor, "*N H"]) -> Float[Tensor, "*N 1"]:
+    """The mean over the last axis by pairwise sums, every sum rounded to the precision of x.
+
+    torch's own mean of half precision adds up in float32, so that it does not show what half precision does.
+    The error of pairwise sums grows with the logarithm of the number of terms.
+
+    >>> mean(torch.tensor([1.0, 2.0, 6.0], dtype=torch.float16))
+    tensor([3.], dtype=torch.float16)
+    """
+    n = x.shape[-1]
+    while (width := x.shape[-1]) > 1:
+        half = width // 2
+        x = torch.cat([x[..., :half] + x[..., half : 2 * half], x[..., 2 * half :]], -1)
+    return x / n
+
+
+def one_pass(x: Float[Tensor, "*N H"]) -> Centred:
+    r"""$E[a^2] - E[a]^2$: the difference of two numbers that agree in their first $2\log_2\kappa$ bits.
+
+    >>> one_pass(torch.tensor([4095.0, 4097.0])).variance  # its square has 25 bits, of which float32 keeps 24
+    tensor([0.])
+    """
+    m = mean(x)
+    return Centred(x - m, mean(x * x) - m * m)
+
+
+def two_passes(x: Float[Tensor, "*N H"]) -> Centred:
+    r"""The mean first, then $E[(a - \mu)^2]$.
+
+    >>> two_passes(torch.tensor([4095.0, 4097.0])).variance
+    tensor([1.])
+    """
+    d = x - mean(x)
+    return Centred(d, mean(d * d))
+
+
+def welford(x: Float[Tensor, "*N H"]) -> Centred:
+    r"""Mean and sum of squares kept up to date, value by value: $m \leftarrow m + (a - m)/k$.
+
+    *Source* Welford (1962).
+
+    >>> welford(torch.tensor([4095.0, 4097.0])).variance
+    tensor([1.])
+    """
+    m = torch.zeros_like(x[..., :1])
+    squares = m
+    for k, a in enumerate(x.split(1, -1), start=1):
+        d = a - m
+        m = m + d / k
+        squares = squares + d * (a - m)
+    return Centred(x - m, squares / x.shape[-1])
+
+
+def shifted(x: Float[Tensor, "*N H"]) -> Centred:
+    """One pass over the distances from the first value.
+
+    >>> shifted(torch.tensor([4095.0, 4097.0])).variance
+    tensor([1.])
+    """
+    return one_pass(x - x[..., :1])
+
+
+def centred_twice(x: Float[Tensor, "*N H"]) -> Centred:
+    """Two passes over what the first, rounded mean leaves: `lnlib.layer_norm`'s own way.
+
+    >>> centred_twice(torch.tensor([4095.0, 4097.0])).variance
+    tensor([1.])
+    """
+    return two_passes(x - mean(x))
+
+
+WAYS: dict[str, Way] = {
+    "one pass": one_pass,
+    "Welford": welford,
+    "two passes": two_passes,
+    "shifted": shifted,
+    "centered twice": centred_twice,
+}
+
+
+def layer_norm_by(
+    x: Float[Tensor, "*N H"], way: Way, eps: float = 1e-5, clip: bool = False
+) -> Float[Tensor, "*N H"]:
+    r"""Layer norm without gain and bias: $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ with one of the ways.
+
+    *Source* Eq. (3), with the epsilon that programs add.
+
+    Args:
+        x: cases by units.
+        way: how mean and variance are computed.
+        eps: added to the variance.
+        clip: take a variance below 0 for 0, as programs do that use one pass. Without it the root is NaN.
+
+    Returns:
+        The normalized cases, in the precision of x.
+
+    >>> x = torch.tensor([4095.0, 4097.0])
+    >>> layer_norm_by(x, two_passes, eps=0.0), layer_norm_by(x, one_pass, eps=0.0)
+    (tensor([-1.,  1.]), tensor([-inf, inf]))
+    """
+    values, variance = way(x)
+    return values / ((variance.clamp(min=0) if clip else variance) + eps).sqrt()
