@@ -46,3 +46,9 @@ def evaluate(figure: str, expression: str, browser: Chromium | None = None) -> A
 def said(page: Any) -> str:
     """What the figure's live text says."""
     return page.get_by_role("status").inner_text()
+
+
+def settled(page: Any) -> str:
+    """What it says once the reader pauses, where the figure waits for that."""
+    page.locator("[role=status]:not([aria-busy])").wait_for()
+    return said(page)

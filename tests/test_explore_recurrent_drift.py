@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate
+from explorable import THEMED, TOO_WIDE, evaluate, settled
 
 from lnlib.explore import recurrent_drift
 from lnlib.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, unroll
@@ -215,12 +215,6 @@ def test_a_size_that_cannot_be_shown_is_refused_with_its_reason(units, advice):
 # ------------------------------------------------------------------------------------------- the browser
 
 
-def said(page: Any) -> str:
-    """What the figure says once the reader pauses."""
-    page.locator("[role=status]:not([aria-busy])").wait_for()
-    return page.get_by_role("status").inner_text()
-
-
 def check_close(text: str, want: float) -> None:
     """A printed size against its value: two decimals, or two digits and a power of ten."""
     shown = float(text.replace("−", "-").replace("×", ""))
@@ -279,8 +273,8 @@ def test_the_buttons_plot_and_print_what_lnlib_computes(chromium, file):
             page.get_by_role("button", name=name).click()
             check_table(page, PRESETS[name])
             check_lines(page, PRESETS[name])
-            assert said(page).startswith(start)
-            assert said(page).endswith(end)
+            assert settled(page).startswith(start)
+            assert settled(page).endswith(end)
         assert (errors, failed) == ([], [])
 
 
@@ -307,7 +301,7 @@ def test_the_keyboard_reaches_every_control(chromium, file):
             setting = replace(setting, **change)
             check_table(page, setting)
             check_lines(page, setting)
-        assert said(page).count("s/u = 4.65")
+        assert settled(page).count("s/u = 4.65")
         assert errors == []
 
 
@@ -323,14 +317,14 @@ def test_the_plots_are_described_in_words(chromium, file):
 @pytest.mark.browser
 def test_the_live_text_waits_until_the_reader_pauses(chromium, file):
     with chromium.open_page(file) as (page, _, _):
-        first = said(page)
+        first = settled(page)
         page.get_by_role("status").evaluate(
             "node => { spoken = 0; new MutationObserver(() => spoken++).observe(node, { childList: true }) }"
         )
         page.get_by_role("slider").first.evaluate("""slider => { for (const value of [1, 1.2, 1.4]) {
             slider.value = value; slider.dispatchEvent(new Event("input")); } }""")
         assert page.get_by_role("status").inner_text() == first
-        assert "σ = 1.40" in said(page)
+        assert "σ = 1.40" in settled(page)
         assert page.evaluate("spoken") == 1
 
 
@@ -339,9 +333,9 @@ def test_where_gradients_explode_the_text_owns_up_to_rounding(chromium, file):
     with chromium.open_page(file) as (page, _, _):
         page.get_by_role("button", name="High gain").click()
         page.get_by_role("slider").last.press("End")
-        assert "the blue lines move by rounding alone" in said(page)
+        assert "the blue lines move by rounding alone" in settled(page)
         page.get_by_role("radio", name="none").check()
-        assert "no blue line moves" in said(page)
+        assert "no blue line moves" in settled(page)
 
 
 @pytest.mark.browser
@@ -356,7 +350,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
         for name in ("It fades", "High gain"):
             for button in page.get_by_role("button", name=name).all():
                 button.click()
-            said(page.locator(".lnlib-figure").last)
+            settled(page.locator(".lnlib-figure").last)
             assert accessibility_issues(page) == []
         assert (errors, failed) == ([], [])
 
@@ -367,7 +361,7 @@ def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, file):
         for name in PRESETS:
             page.get_by_role("button", name=name).click()
             page.get_by_role("slider").last.press("End")
-            said(page)
+            settled(page)
             assert overflow(page) == 0
             assert page.locator("section td, section th").evaluate_all(TOO_WIDE) == []
         widths = page.locator(".plot").evaluate_all("all => all.map(plot => plot.clientWidth)")
@@ -385,7 +379,7 @@ def test_the_plots_stay_where_they_are_when_the_text_changes(chromium, file, wid
         tops = set()
         for name in PRESETS:
             page.get_by_role("button", name=name).click()
-            said(page)
+            settled(page)
             tops.add(page.locator(".panels").bounding_box()["y"])
         assert len(tops) == 1
 
@@ -417,8 +411,8 @@ def test_states_that_die_out_entirely_still_draw(chromium, tmp_path):
                 "all => all.map(path => path.getAttribute('d')).join()"
             )
             dead = page.locator("tr.plain td").nth(1).inner_text() == "0.00"
-            assert "NaN" not in drawn + said(page)
-            assert "fade" in said(page)
+            assert "NaN" not in drawn + settled(page)
+            assert "fade" in settled(page)
             assert errors == []
         if dead:
             return

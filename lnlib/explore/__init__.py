@@ -2,8 +2,16 @@
 
 from lnlib.explore.axis_flip import axis_flip
 from lnlib.explore.invariance_playground import invariance_playground
+from lnlib.explore.offset import offset
 from lnlib.explore.recurrent_drift import recurrent_drift
 from lnlib.explore.strokes import strokes
 from lnlib.explore.writing import writing
 
-__all__ = ["axis_flip", "invariance_playground", "recurrent_drift", "strokes", "writing"]
+__all__ = [
+    "axis_flip",
+    "invariance_playground",
+    "offset",
+    "recurrent_drift",
+    "strokes",
+    "writing",
+]

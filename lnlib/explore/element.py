@@ -59,9 +59,7 @@ class Element:
         state = html.escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
         parts = ["figure", *(["plot"] if self.plots else []), self.name]
         style = json.dumps("".join(source(f"{part}.css") for part in parts), ensure_ascii=False)
-        script = (
-            "".join(source(f"{part}.js") for part in parts) + f"mount({self.name!r},{style},{self.entry});"
-        )
+        script = "".join(source(f"{part}.js") for part in parts)
         return (
             f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'
             f"<script>(function(){{\n{script}mount({self.name!r},{style},{self.entry});\n}})();</script>"

@@ -1,0 +1,111 @@
+"""The offset: layer norm removes what is added to every component, RMSNorm keeps it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.explore.element import Element, table
+from lnlib.normalize import layer_norm, rms_norm
+
+__all__ = ["offset", "shifted_weights"]
+
+RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation of about 1.2
+SIZES = {"units": (3, 7), "inputs": (2, 5)}  # what stays legible; two normalized units keep their order only
+
+
+def offset(*, seed: int = 0, units: int = 5, inputs: int = 3) -> Element:
+    r"""Let a reader add a number to all summed inputs: layer norm removes it, RMSNorm keeps it.
+
+    $a = (W + c\,\mathbf 1\gamma^\top)\,x = Wx + c\,\mathbf 1$, where $\gamma^\top x = 1$, beside its
+    layer norm and its RMSNorm, without epsilon. The reader chooses the offset $c$, and may center the
+    weights first: $I - \frac1H \mathbf 1\mathbf 1^\top$ before them makes RMSNorm equal layer norm.
+    Lengths and angles are printed, and drawn in the plane of standard deviation and mean.
+
+    *Source* Eq. (7) and its proof; RMSNorm is Zhang and Sennrich (2019); the figure is ours.
+
+    Args:
+        seed: of the weights and the input.
+        units, inputs: of the layer, 3 to 7 and 2 to 5.
+
+    Returns:
+        The figure; `.to_html()` is the same as a page of its own.
+
+    Raises:
+        ValueError: a layer that the figure cannot show.
+
+    >>> offset()
+    <interactive figure: The offset>
+    """
+    for name, size in {"units": units, "inputs": inputs}.items():
+        least, most = SIZES[name]
+        if not least <= size <= most:
+            raise ValueError(
+                f"offset: {least} to {most} {name} can be shown, got {size}; "
+                f"give {'more' if size < least else 'fewer'}"
+            )
+    layer = _draw(seed, units, inputs)
+    state = {**{name: values.tolist() for name, values in layer.items()}, "range": RANGE}
+    return Element("offset", "offset", "The offset", state, _fallback(**layer), plots=True)
+
+
+def shifted_weights(
+    W: Float[Tensor, "H D"], x: Float[Tensor, " D"], c: float, centered: bool = False
+) -> Float[Tensor, "H D"]:
+    r"""Weights that add `c` to every summed input of `x`, if asked for less their mean row.
+
+    $W + c\,\mathbf 1\gamma^\top$ with $\gamma = x / \lVert x \rVert^2$.
+
+    *Source* Eq. (7) with $\delta = 1$; ours.
+
+    Args:
+        W: weights, units by inputs.
+        x: the input.
+        c: what every summed input gets.
+        centered: take the mean row off afterwards.
+
+    Returns:
+        The weights.
+
+    >>> shifted_weights(torch.eye(2), torch.tensor([1.0, 0.0]), 3.0)
+    tensor([[4., 0.],
+            [3., 1.]])
+    """
+    shifted = W + c * x / (x @ x)
+    return shifted - shifted.mean(0) if centered else shifted
+
+
+def _draw(seed: int, units: int, inputs: int) -> dict[str, np.ndarray]:
+    """Weights and an input, of two decimals; summed inputs of mean 0.6 and std 1.2, nearly."""
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.choice([-1, 1], inputs) * rng.uniform(0.5, 1.5, inputs), 2)
+    W = rng.normal(size=(units, inputs))
+    a = W @ x
+    W = (W - np.outer(np.full(units, a.mean()), x) / (x @ x)) * 1.2 / a.std() + 0.6 * x / (x @ x)
+    return {"W": np.round(W, 2) + 0.0, "x": x}
+
+
+def _fallback(W: np.ndarray, x: np.ndarray) -> str:
+    """Both normalizations at some offsets, and once with centered weights."""
+    settings: list[tuple[str, dict[str, Any]]] = [
+        *((f"c = {c:g}".replace("-", "−"), {"c": c}) for c in (-RANGE, 0.0, RANGE)),
+        (f"c = {RANGE:g}, weights centered", {"c": RANGE, "centered": True}),
+    ]
+    rows = []
+    for name, setting in settings:
+        a = shifted_weights(torch.from_numpy(W), torch.from_numpy(x), **setting) @ torch.from_numpy(x)
+        outputs = (a, layer_norm(a, eps=0.0), rms_norm(a, eps=0.0))
+        rows.append([name, *(", ".join(_show(value) for value in out.tolist()) for out in outputs)])
+    caption = (
+        "A number c is added to all summed inputs. Layer norm removes it. RMSNorm keeps it, unless the "
+        "weights are centered first: then the two are equal."
+    )
+    return table(caption, ["", "summed inputs", "layer norm", "RMSNorm"], rows)
+
+
+def _show(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
