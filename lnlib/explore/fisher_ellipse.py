@@ -1,0 +1,176 @@
+"""The Fisher ellipse: what it stands for, the ball of equal divergence, and both as the weights grow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from lnlib.explore.element import Element, table
+from lnlib.fisher import fisher
+from lnlib.glm import GLM
+
+__all__ = ["fisher_ellipse", "metric", "model"]
+
+# What the figure calls its models, and the normalization of each.
+MODELS = {
+    "none": ("no norm", None),
+    "batch": ("batch norm", "batch"),
+    "weight": ("weight norm", "weight"),
+    "row": ("layer norm, one row", "layer"),
+    "layer": ("layer norm, whole W", "layer"),
+}
+OUTPUTS = {"gaussian": "Gaussian", "bernoulli": "Bernoulli"}
+DEGREES = 90
+START = {"norm": "batch", "family": "gaussian", "length": 2, "degrees": DEGREES, "c": 0.05}
+CASES, UNITS = (3, 16), (3, 8)
+
+
+def fisher_ellipse(
+    X: ArrayLike | Tensor | None = None, *, seed: int = 0, cases: int = 6, units: int = 6
+) -> Element:
+    r"""Let a reader grow and turn two weights, and see which others predict nearly the same.
+
+    A plane of weights with two sets around $w$: the ball $E_x D_{KL}[P(y|x;w)\,\|\,P(y|x;w')]\le c$, and the
+    Fisher ellipse $\frac12(w'-w)^\top F(w)\,(w'-w)\le c$. The reader chooses the normalization, Gaussian or
+    Bernoulli outputs, the length and the direction of $w$, and $c$. A second plot shows the metric
+    across $w$ against its length.
+
+    Without a normalization and with batch and weight norm the model has one unit, whose weights are $w$.
+    Layer norm needs several: unit i has the weights $M_iw$, where $M_i$ turns and stretches and $M_1 = I$;
+    so $w$ moves the whole matrix ("whole W"), or the first row alone while the others stay as they
+    are at $|w| = 1$ ("one row"). Gains are 1, biases 0.
+
+    *Source* Eq. (8), Section 5.2.2; the figure is ours.
+
+    Args:
+        X: cases (N, 2), 3 to 16. Drawn from `seed` where left out.
+        seed, cases: of the drawn cases; the $M_i$ come from `seed`, too.
+        units: of the layer-normalized models, 3 to 8.
+
+    Returns:
+        The figure; `.to_html()` is the same as a page of its own.
+
+    Raises:
+        ValueError: cases that are not two finite features each, too few or too many of them or of units, or
+            cases on one line, along which batch norm would divide by 0.
+
+    >>> fisher_ellipse()
+    <interactive figure: The Fisher ellipse>
+    """
+    state = _draw(seed, cases, units)
+    if X is not None:
+        state["X"] = _checked(X).tolist()
+    state["start"] = START
+    return Element(
+        "fisher_ellipse", "fisherEllipse", "The Fisher ellipse", state, _fallback(state), plots=True
+    )
+
+
+def model(
+    state: dict[str, Any],
+    norm: str,
+    family: str,
+    first: Float[Tensor, " 2"],
+    w: Float[Tensor, " 2"],
+) -> tuple[GLM, Float[Tensor, "N 2"]]:
+    """The figure's model and its cases; `first` is the direction that the other rows of "row" keep.
+
+    >>> state = {"X": [[1.0, 2.0], [0.0, 1.0], [2.0, 0.0]], "units": [[1.0, 0.0]]}
+    >>> w = torch.tensor([3.0, 4.0])
+    >>> model(state, "weight", "gaussian", w / 5, w)[0]
+    GLM(gaussian, H=1, D=2, norm=weight, torch.float32)
+    """
+    W = w[None]
+    if norm in ("row", "layer"):
+        (re, im), follows = torch.tensor(state["units"], dtype=w.dtype).T, w if norm == "layer" else first
+        W = torch.stack([re * follows[0] - im * follows[1], re * follows[1] + im * follows[0]], 1)
+        W = torch.cat([w[None], W[1:]])
+    return GLM(family, W, w.new_zeros(len(W)), norm=MODELS[norm][1]), torch.tensor(state["X"], dtype=w.dtype)
+
+
+def metric(
+    state: dict[str, Any], norm: str, family: str, length: float, degrees: float
+) -> Float[Tensor, "2 2"]:
+    """Fisher matrix of the plane in which w moves: along w, then across it.
+
+    >>> state = {"X": [[1.0, 1.0], [1.0, -1.0]], "units": [[1.0, 0.0]]}
+    >>> metric(state, "none", "gaussian", 3.0, 0.0)
+    tensor([[1., 0.],
+            [0., 1.]], dtype=torch.float64)
+    """
+    angle = math.radians(degrees)
+    first = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
+    glm, X = model(state, norm, family, first, length * first)
+    none = torch.zeros_like(first)
+    rows = []
+    for direction in (first, torch.stack([-first[1], first[0]])):  # weights are linear in w
+        V = model(state, norm, family, none, direction)[0].W
+        rows.append(glm.pack(V, glm.b, None if glm.gain is None else 0 * glm.gain))
+    basis = torch.stack(rows)
+    return basis @ fisher(glm, X) @ basis.T
+
+
+def _draw(seed: int, cases: int, units: int) -> dict[str, Any]:
+    """Cases about one unit from the origin on average, and how the other units' weights differ from w."""
+    for name, count, (least, most) in (("cases", cases, CASES), ("units", units, UNITS)):
+        if not least <= count <= most:
+            raise ValueError(
+                f"fisher_ellipse: {least} to {most} {name} can be shown, got {count}; "
+                f"give {'more' if count < least else 'fewer'}"
+            )
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(cases, 2))
+    X = (X - X.mean(0)) / X.std(0) + rng.normal(scale=0.3, size=2)
+    turns = rng.normal(scale=0.5**0.5, size=(units, 2))
+    turns[0] = 1, 0
+    return {"X": (np.round(X, 1) + 0.0).tolist(), "units": (np.round(turns, 2) + 0.0).tolist()}
+
+
+def _checked(X: ArrayLike | Tensor) -> np.ndarray:
+    """The cases as float64, once they are known to be such as the figure can show."""
+    x = np.asarray(X.detach().cpu().double() if isinstance(X, Tensor) else X, dtype=np.float64)
+    if x.ndim != 2 or x.shape[1] != 2 or not CASES[0] <= len(x) <= CASES[1]:
+        raise ValueError(
+            f"fisher_ellipse: needs {CASES[0]} to {CASES[1]} cases of 2 features, got shape {x.shape}; "
+            f"choose two columns and some rows"
+        )
+    if not np.isfinite(x).all():
+        n, k = np.argwhere(~np.isfinite(x))[0]
+        raise ValueError(f"fisher_ellipse: X[{n}, {k}] is {x[n, k]}, must be finite; replace it")
+    spread = np.linalg.svd(x - x.mean(0), compute_uv=False)
+    if spread[1] <= 1e-6 * spread[0]:
+        raise ValueError(
+            "fisher_ellipse: the cases lie on one line, across which batch norm would divide by a standard "
+            f"deviation of 0 (their spreads are {spread[0]:.3g} and {spread[1]:.3g}); add a case beside it"
+        )
+    return x
+
+
+def _fallback(state: dict[str, Any]) -> str:
+    """The metric along and across w at length 1, and what becomes of it at length 2, of every model."""
+    rows = []
+    for norm, (name, _) in MODELS.items():
+        for family, outputs in OUTPUTS.items():
+            short, long = (metric(state, norm, family, length, DEGREES) for length in (1.0, 2.0))
+            shown = [(float(short[k, k]), float(long[k, k])) for k in (1, 0)]
+            cells = [
+                cell
+                for one, two in shown
+                for cell in (
+                    [f"{one:.2f}", f"× {two / one:.2f}"] if one > 1e-12 * shown[0][0] else ["0", "0"]
+                )
+            ]
+            rows.append([f"{name}, {outputs}", *cells])
+    caption = (
+        f"The Fisher metric around weights w of length 1, turned by {DEGREES}°, and its factor when "
+        f"|w| doubles. Batch and weight norm, and layer norm when its whole matrix grows, have a quarter of "
+        f"it across w, and none along w."
+    )
+    head = ["", "across w, |w| = 1", "|w| = 2", "along w, |w| = 1", "|w| = 2"]
+    return table(caption, head, rows)

@@ -1,0 +1,382 @@
+"""The Fisher ellipse: its arithmetic against lnlib's Fisher matrix and divergence, and a reader's browser."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import accessibility_issues, overflow
+from explorable import THEMED, TOO_WIDE, evaluate, said
+from torch import Tensor
+
+from lnlib.explore import fisher_ellipse
+from lnlib.explore.fisher_ellipse import DEGREES, MODELS, OUTPUTS, START, metric, model
+from lnlib.fisher import kl
+
+FIGURE = fisher_ellipse  # of the fixture `file`
+STATES = [fisher_ellipse(seed=0).state, fisher_ellipse(seed=1, cases=3, units=3).state]
+STATES.append(fisher_ellipse([[1.5, 0.2], [-1.0, 2.0], [0.3, -2.5], [4.0, 4.0]], seed=2, units=8).state)
+HOMOGENEOUS = ("batch", "weight", "layer")  # models that do not see the length of w
+
+
+@dataclass(frozen=True)
+class Case:
+    """A state of the figure, and where its controls stand."""
+
+    index: int
+    norm: str
+    family: str
+    length: float
+    degrees: float
+    c: float = 0.05
+
+    @property
+    def first(self) -> Tensor:
+        angle = math.radians(self.degrees)
+        return torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
+
+    def metric(self) -> Tensor:
+        return metric(STATES[self.index], self.norm, self.family, self.length, self.degrees)
+
+    def divergence(self, w: Tensor) -> float:
+        state = STATES[self.index]
+        here, X = model(state, self.norm, self.family, self.first, self.length * self.first)
+        return float(kl(here, model(state, self.norm, self.family, self.first, w)[0], X))
+
+
+CASES = [
+    Case(index, norm, family, length, degrees, c)
+    for index in range(len(STATES))
+    for norm in MODELS
+    for family in OUTPUTS
+    for length, degrees, c in (((1.0, 90, 0.05), (3.0, 135, 0.1)), ((2.0, 0, 0.01),), ((0.5, 160, 0.05),))[
+        index
+    ]
+]
+
+
+def run(expression: str) -> list[Any]:
+    """A JavaScript expression of given, setting, first and w, for every case."""
+    cases = [
+        (
+            c.index,
+            {"norm": c.norm, "family": c.family, "c": c.c},
+            c.first.tolist(),
+            (c.length * c.first).tolist(),
+        )
+        for c in CASES
+    ]
+    each = f"([k, setting, first, w]) => {{ const given = all[k]; return {expression} }}"
+    return evaluate("fisher_ellipse", f"((all) => {json.dumps(cases)}.map({each}))({json.dumps(STATES)})")
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+def test_the_script_computes_lnlibs_fisher_matrix():
+    for case, found in zip(CASES, run("metric(given, setting, first, w)"), strict=True):
+        want = case.metric()
+        entries = [want[0, 0], want[0, 1], want[1, 1]]
+        # rounding, of the largest entry
+        np.testing.assert_allclose(found, entries, rtol=0, atol=1e-12 * float(want.abs().max()), err_msg=case)
+
+
+def test_the_script_computes_lnlibs_divergence():
+    others = [[0.7, -1.1], [-2.0, 0.4], [3.0, 3.0]]
+    found = run(f"{json.dumps(others)}.map(divergence(given, setting, first, w))")
+    for case, values in zip(CASES, found, strict=True):
+        want = [case.divergence(torch.tensor(w, dtype=torch.float64)) for w in others]
+        # the logarithms of a Bernoulli divergence cancel; lnlib's do not
+        np.testing.assert_allclose(values, want, rtol=1e-10, atol=1e-13, err_msg=str(case))
+
+
+def test_the_ball_ends_where_the_divergence_reaches_c():
+    compared = 0
+    for case, rim in zip(CASES, run("ball(given, setting, first, w)"), strict=True):
+        w, opposite = case.length * case.first, len(rim) // 2
+        for k in range(0, len(rim), 20):
+            x, y, ends = rim[k]
+            if k == opposite and case.norm in HOMOGENEOUS:  # the ray through 0, where the prediction jumps
+                continue
+            point = torch.tensor([x, y], dtype=torch.float64)
+            if ends:
+                # found by halving, to 1e-10 of the distance
+                assert case.divergence(point) == pytest.approx(case.c, rel=1e-6), (case, k)
+                inner = w + 0.9 * (point - w)
+                assert case.divergence(inner) < case.c
+                compared += 1
+            else:
+                assert float((point - w).norm()) == pytest.approx(9)
+                assert case.divergence(point) <= case.c
+    assert compared > 200
+
+
+def test_the_ellipse_is_where_half_the_quadratic_form_is_c():
+    for case, rim in zip(CASES, run("ellipse(metric(given, setting, first, w), setting.c, w)"), strict=True):
+        step = torch.tensor(rim, dtype=torch.float64) - case.length * case.first
+        basis = torch.stack([case.first, torch.stack([-case.first[1], case.first[0]])])
+        local = step @ basis.T
+        form = (local @ case.metric() * local).sum(1) / 2
+        np.testing.assert_allclose(form.numpy(), case.c, rtol=1e-9, err_msg=str(case))
+        assert len(rim) == (4 if case.norm in HOMOGENEOUS else 160)  # four corners: a strip
+
+
+def test_with_linear_gaussian_outputs_ball_and_ellipse_are_one():
+    forms = run("ellipse(metric(given, setting, first, w), setting.c, w)")
+    for case, rim in zip(CASES, forms, strict=True):
+        if (case.norm, case.family) == ("none", "gaussian"):
+            for x, y in rim[::16]:
+                assert case.divergence(torch.tensor([x, y], dtype=torch.float64)) == pytest.approx(case.c)
+
+
+def test_a_small_ball_is_its_ellipse():
+    across = (
+        "Math.hypot(...((p) => [p[0] - w[0], p[1] - w[1]])(ball(given, {...setting, c: 1e-6}, first, w)[40]))"
+    )
+    for case, radius in zip(CASES, run(across), strict=True):
+        # the cubic term of the divergence: relative to the radius, a thousandth times what curves the metric
+        assert radius == pytest.approx((2e-6 / float(case.metric()[1, 1])) ** 0.5, rel=0.05), case
+
+
+@pytest.mark.parametrize("family", OUTPUTS)
+@pytest.mark.parametrize("norm", MODELS)
+def test_only_models_that_do_not_see_the_length_obey_the_law_of_the_quarter(norm, family):
+    for index in range(len(STATES)):
+        one, two = (Case(index, norm, family, length, 70).metric() for length in (1.0, 2.0))
+        ratio = float(two[1, 1] / one[1, 1])
+        along = float(two[0, 0] / two[1, 1])
+        if norm in HOMOGENEOUS:
+            assert ratio == pytest.approx(0.25, rel=1e-12)
+            assert abs(along) < 1e-14
+        else:
+            assert abs(ratio - 0.25) > 0.01
+            assert along > 0.01
+            if norm == "none":
+                assert (ratio == 1) if family == "gaussian" else (ratio < 0.95)
+
+
+def test_at_length_1_both_layer_normalized_models_are_the_same_layer():
+    case = Case(0, "row", "gaussian", 1.0, 30)
+    one, whole = (model(STATES[0], norm, "gaussian", case.first, case.first)[0] for norm in ("row", "layer"))
+    assert torch.equal(one.W, whole.W)
+    longer = model(STATES[0], "row", "gaussian", case.first, 2 * case.first)[0]
+    assert torch.equal(longer.W[1:], one.W[1:])
+    assert torch.equal(longer.W[0], 2 * one.W[0])
+
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def test_the_cases_given_are_shown():
+    X = torch.tensor([[1.0, 2.0], [0.0, 1.0], [2.0, -1.0]])
+    assert fisher_ellipse(X).state["X"] == X.tolist()
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros((4, 3)), r"3 to 16 cases of 2 features, got shape \(4, 3\)"),
+        (np.zeros((2, 2)), r"got shape \(2, 2\)"),
+        (np.zeros((17, 2)), r"got shape \(17, 2\)"),
+        (np.array([[1.0, 2.0], [0.0, np.nan], [3.0, 1.0]]), r"X\[1, 1\] is nan, must be finite"),
+        (np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]), "the cases lie on one line"),
+        (np.ones((3, 2)), "the cases lie on one line"),
+    ],
+)
+def test_cases_that_cannot_be_shown_are_refused_with_their_reason(X, message):
+    with pytest.raises(ValueError, match=message):
+        fisher_ellipse(X)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"cases": 2}, "3 to 16 cases can be shown, got 2; give more"),
+        ({"units": 9}, "3 to 8 units can be shown, got 9; give fewer"),
+    ],
+)
+def test_sizes_that_cannot_be_shown_are_refused_with_their_reason(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        fisher_ellipse(**sizes)
+
+
+def test_the_fallback_table_holds_what_lnlib_computes():
+    fallback = fisher_ellipse().fallback
+    one, two = (metric(STATES[0], "row", "bernoulli", length, DEGREES) for length in (1.0, 2.0))
+    cells = "".join(
+        f"<td>{float(one[k, k]):.2f}</td><td>× {float(two[k, k] / one[k, k]):.2f}</td>" for k in (1, 0)
+    )
+    assert f"<tr><th>layer norm, one row, Bernoulli</th>{cells}</tr>" in fallback
+    assert fallback.count("<td>× 0.25</td><td>0</td><td>0</td>") == 6
+
+
+# ------------------------------------------------------------------------------------------- the browser
+
+
+def spoken(page: Any) -> str:
+    """What the figure says once the reader pauses."""
+    page.locator("[role=status]:not([aria-busy])").wait_for()
+    return said(page)
+
+
+def places(path: str) -> np.ndarray:
+    """The points of a drawn path."""
+    return np.array([[float(v) for v in point.split(" ")] for point in path.strip("MZ").split("L")])
+
+
+def check_drawn(page: Any, norm: str, family: str, length: float, degrees: float) -> None:
+    """The strip or ellipse, and the metric's fall, against lnlib; in percent of the plots."""
+    case = Case(0, norm, family, length, degrees)
+    form = case.metric()
+    rim = places(page.locator("path.now").first.get_attribute("d"))
+    w = (length * case.first).numpy()
+    step = np.stack([-3.6 + 7.2 * rim[:, 0] / 100, 3.6 - 4.5 * rim[:, 1] / 100], 1) - w
+    across = np.abs(step @ np.array([-case.first[1], case.first[0]])).max()
+    inverse = 1 / form[1, 1] if norm in HOMOGENEOUS else torch.linalg.inv(form)[1, 1]
+    assert across == pytest.approx(float((2 * START["c"] * inverse) ** 0.5), rel=2e-3)
+    curve = {"none": "none", "row": "row"}.get(norm, "law")
+    points = places(page.locator(f".plot path.{curve}").get_attribute("d"))
+    for at in (0, 15, 25):
+        r = 0.5 + 0.1 * at
+        ratio = (
+            Case(0, norm, family, r, degrees).metric()[1, 1]
+            / Case(0, norm, family, 1.0, degrees).metric()[1, 1]
+        )
+        assert points[at, 1] == pytest.approx(100 * (2.2 - math.log2(float(ratio))) / 5.8, abs=0.01)
+
+
+@pytest.mark.browser
+def test_every_model_draws_and_says_what_lnlib_computes(chromium, file):
+    with chromium.open_page(file) as (page, errors, failed):
+        for norm, (name, _) in MODELS.items():
+            page.get_by_role("radio", name=name).check()
+            for family, outputs in OUTPUTS.items():
+                page.get_by_role("radio", name=outputs).check()
+                check_drawn(page, norm, family, START["length"], DEGREES)
+                one, two = (Case(0, norm, family, r, DEGREES).metric() for r in (1.0, 2.0))
+                text = spoken(page)
+                along = "0" if norm in HOMOGENEOUS else f"×{float(two[0, 0] / one[0, 0]):.2f}"
+                ratio = float(two[1, 1] / one[1, 1])
+                assert f"|w| = 2: the metric is ×{ratio:.2f} across w, {along} along it." in text
+                assert ("the Fisher ellipse is open, a strip" in text) == (norm in HOMOGENEOUS)
+                assert (
+                    f"Across w it is {float(one[1, 1]):.3f} at |w| = 1 and here {float(two[1, 1]):.3f}."
+                    in text
+                )
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_every_control(chromium, file):
+    with chromium.open_page(file) as (page, errors, _):
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_role("radio", name="weight norm").is_checked()
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_role("radio", name="Bernoulli").is_checked()
+        for keys in (("Home",), ("ArrowRight",) * 2, ("End",)):
+            page.keyboard.press("Tab")
+            for key in keys:
+                page.keyboard.press(key)
+        check_path = places(page.locator("path.now").first.get_attribute("d"))
+        assert len(check_path) == 4
+        text = spoken(page)
+        assert text.startswith("Weight norm, |w| = 0.5: the metric is ×4.00 across w, 0 along it.")
+        values = page.locator(".range b").all_inner_texts()
+        assert values == ["0.5", "100", "0.1"]
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_a_tap_puts_the_weights_where_it_is(chromium, file):
+    with chromium.open_page(file, has_touch=True) as (page, _, _):
+        plot = page.locator(".plane .plot")
+        box = plot.bounding_box()
+        at = {"x": box["width"] * (3.6 - 1.5) / 7.2, "y": box["height"] * (3.6 - 1.5) / 4.5}
+        plot.tap(position=at)
+        assert page.locator(".range b").all_inner_texts()[:2] == ["2.1", "135"]  # 1.5 times the root of 2
+        assert "|w| = 2.1: the metric is ×0.23" in spoken(page)
+        plot.tap(position={"x": box["width"] / 2, "y": box["height"] - 4})  # below 0: no such direction
+        assert page.locator(".range b").all_inner_texts()[0] == "0.85"
+
+
+@pytest.mark.browser
+def test_the_plots_are_described_in_words(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        labels = page.locator(".plot").evaluate_all("all => all.map(plot => plot.ariaLabel)")
+        assert labels[0].startswith(
+            "Plane of weights, w at 0.00, 2.00. From w the ball reaches outward without end"
+        )
+        assert labels[1].startswith("Metric across w at length 3, over that at length 1: no norm 1.00")
+        assert labels[1].endswith("the others, 1/|w|² 0.11")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("host", ["own page", "themed page"])
+def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
+    if host == "themed page":
+        figures = fisher_ellipse()._repr_html_() + fisher_ellipse(seed=1)._repr_html_()
+        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
+    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
+    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
+        for name in ("no norm", "batch norm", "layer norm, one row"):
+            for radio in page.get_by_role("radio", name=name).all():
+                radio.check()
+            spoken(page.locator(".lnlib-figure").last)
+            assert accessibility_issues(page) == []
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 760, 1280])
+def test_nothing_overflows_or_jumps_while_the_reader_tries_the_controls(chromium, file, width):
+    with chromium.open_page(file, width=width, height=844, has_touch=True) as (page, _, _):
+        tops = set()
+        for name, _ in MODELS.values():
+            page.get_by_role("radio", name=name).check()
+            for outputs in OUTPUTS.values():
+                page.get_by_role("radio", name=outputs).check()
+                spoken(page)
+                assert overflow(page) == 0
+                tops.add(page.locator(".panels").bounding_box()["y"])
+        assert page.locator("section label, section .key span").evaluate_all(TOO_WIDE) == []
+        assert len(tops) == 1
+        sizes = page.locator("label").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+        )
+        assert min(sizes) >= 24  # WCAG 2.2, target size
+
+
+@pytest.mark.browser
+def test_a_cell_can_run_again_and_figures_share_a_page(chromium, tmp_path):
+    figure, other = fisher_ellipse()._repr_html_(), fisher_ellipse(seed=1)._repr_html_()
+    file = tmp_path / "shared.html"
+    file.write_text(THEMED.format(theme="light", figures=figure + other + figure), encoding="utf-8")
+    with chromium.open_page(file) as (page, errors, _):
+        assert page.locator("section").count() == 3
+        page.get_by_role("radio", name="no norm").nth(1).check()
+        checked = [
+            part.get_by_role("radio", name="no norm").is_checked() for part in page.locator("section").all()
+        ]
+        assert checked == [False, True, False]
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
+    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
+        assert page.get_by_role("table").inner_text().startswith("The Fisher metric around weights w")
+        assert page.locator("tr").count() == 1 + len(MODELS) * len(OUTPUTS)
+    with chromium.open_page(file) as (page, _, _):
+        fallback = page.get_by_text("The Fisher metric around weights w")
+        assert not fallback.is_visible()
+        page.emulate_media(media="print")
+        assert fallback.is_visible()
+        assert not page.get_by_role("slider").first.is_visible()
