@@ -15,7 +15,10 @@ FIGURES: dict[str, tuple[Callable, str, int]] = {  # builder, title, most bytes 
     "invariance_playground": (explore.invariance_playground, "The invariance playground", 18 * KB),
     "strokes": (explore.strokes, "Stroke by stroke", 12 * KB),
     "writing": (explore.writing, "Handwriting", 14 * KB),
+    "gain_and_bias": (explore.gain_and_bias, "Gain and bias", 15 * KB),
     "offset": (explore.offset, "The offset", 22 * KB),
+    "fisher_ellipse": (explore.fisher_ellipse, "The Fisher ellipse", 26 * KB),
+    "five_reductions": (explore.five_reductions, "Five reductions", 21 * KB),
     "recurrent_drift": (explore.recurrent_drift, "Recurrent drift", 26 * KB),  # carries a matrix and inputs
 }
 SVG = "http://www.w3.org/2000/svg"  # the name of SVG's elements is spelled as an address, which nothing opens

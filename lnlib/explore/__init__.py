@@ -1,6 +1,9 @@
 """Interactive figures: a Python builder and one small script each, no network, no kernel."""
 
 from lnlib.explore.axis_flip import axis_flip
+from lnlib.explore.fisher_ellipse import fisher_ellipse
+from lnlib.explore.gain_and_bias import gain_and_bias
+from lnlib.explore.five_reductions import five_reductions
 from lnlib.explore.invariance_playground import invariance_playground
 from lnlib.explore.offset import offset
 from lnlib.explore.recurrent_drift import recurrent_drift
@@ -9,6 +12,9 @@ from lnlib.explore.writing import writing
 
 __all__ = [
     "axis_flip",
+    "fisher_ellipse",
+    "gain_and_bias",
+    "five_reductions",
     "invariance_playground",
     "offset",
     "recurrent_drift",
