@@ -52,7 +52,7 @@ def curves(
     return fig
 
 
-def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "h w"]]], label: str) -> Figure:
+def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "_ _"]]], label: str) -> Figure:
     """A row of pictures a network, a picture a layer: one number at each position, from 0 to 1."""
     layers = max(len(row) for row in rows.values())
     fig, axes = plots.subplots(len(rows), layers, figsize=(5.8, 1.3 * len(rows) + 0.4), squeeze=False)

@@ -65,7 +65,7 @@ class OrderEmbedding(nn.Module):
         if norm not in ("none", "layer"):
             raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
         super().__init__()
-        self.words = nn.utils.skip_init(nn.Embedding, words, word_size)
+        self.words = nn.Embedding.from_pretrained(torch.empty(words, word_size), freeze=False)
         self.gru = GRU(word_size, units, norm=norm)
         self.image = nn.utils.skip_init(Linear, features, units)
         p = dict(self.gru.named_parameters())

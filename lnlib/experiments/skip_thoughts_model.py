@@ -59,7 +59,7 @@ class SkipThoughts(nn.Module):
         initial: str = "scaled",
     ) -> None:
         super().__init__()
-        self.words = nn.utils.skip_init(nn.Embedding, words, size)
+        self.words = nn.Embedding.from_pretrained(torch.empty(words, size), freeze=False)
         self.encoder = GRU(size, units, norm=norm)
         self.decoders = nn.ModuleList([GRU(size + units, units, norm=norm) for _ in range(2)])
         self.output = nn.utils.skip_init(Linear, units, words)
