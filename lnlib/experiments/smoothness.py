@@ -31,7 +31,12 @@ Parameters = Mapping[str, Tensor]  # each (S, ...)
 
 
 def sharpness(
-    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], rate: float, *, moved: str = ""
+    model: Twins,
+    x: Float[Tensor, "S N D"],
+    y: Int64[Tensor, "S N"],
+    rate: float,
+    *,
+    moved: tuple[str, ...] = ("",),
 ) -> Float[Tensor, " S"]:
     """The largest change of the gradient along a step, over the distance; each start's.
 
@@ -39,13 +44,13 @@ def sharpness(
         model: at a point of training.
         x, y: the cases.
         rate: the step size; steps of `STEPS` times as much are tried.
-        moved: only parameters whose name begins so are moved, and only their gradient counts; all by default.
+        moved: only parameters whose names begin so are moved, and only their gradient counts; default: all.
     """
     start, slopes = _gradient(model, x, y, moved)
     found = []
     for step in STEPS:
         t = step * rate
-        _, others = _gradient(model, x, y, moved, _moved(start, slopes, torch.full((len(x),), t)))
+        _, others = _gradient(model, x, y, moved, _moved(start, slopes, x.new_full((len(x),), t)))
         change = _squares({name: others[name] - slope for name, slope in slopes.items()}).sqrt()
         found.append(change / (t * _squares(slopes).sqrt()))
     return torch.stack(found).amax(0)
@@ -53,7 +58,7 @@ def sharpness(
 
 @torch.no_grad()
 def reach(
-    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], *, moved: str = ""
+    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], *, moved: tuple[str, ...] = ("",)
 ) -> Float[Tensor, " S"]:
     """The promised share of the loss of which half comes true; each start's. `moved` as in `sharpness`.
 
@@ -134,7 +139,7 @@ def matched(
 
 
 def _gradient(
-    model: Twins, x: Tensor, y: Tensor, moved: str, at: Parameters | None = None
+    model: Twins, x: Tensor, y: Tensor, moved: tuple[str, ...], at: Parameters | None = None
 ) -> tuple[Parameters, Parameters]:
     """The parameters that are moved, and the gradient with respect to them."""
     named = dict(model.named_parameters()) if at is None else at

@@ -5,6 +5,7 @@ of each is its own, and Adam, like plain gradient descent, keeps them apart. All
 starts in front; on a small network this takes a fraction of the time of one run after the other.
 """
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -13,7 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cosine_similarity, cross_entropy
 
 from lnlib.data import Images
 from lnlib.experiments.detached import detached_layer_norm
@@ -21,16 +22,16 @@ from lnlib.normalize import layer_norm
 from lnlib.standardize import standardize
 from lnlib.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators
 
-__all__ = ["NORMS", "Arrays", "Twins", "batches_of", "loss", "losses", "pictures", "train_run"]
+__all__ = ["NORMS", "Arrays", "Twins", "batches_of", "cosines", "loss", "losses", "pictures", "train_run"]
 
-NORMS: Mapping[str, Callable[[Tensor], Tensor] | None] = {
+NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
     "none": None,
-    "batch": lambda a: standardize(a, [1], 1e-5),
-    "layer": layer_norm,
-    "simple": layer_norm,
-    "mean detached": lambda a: detached_layer_norm(a, detach=("mean",)),
-    "std detached": lambda a: detached_layer_norm(a, detach=("std",)),
-    "both detached": detached_layer_norm,
+    "batch": lambda a, eps: standardize(a, [1], eps),
+    "layer": lambda a, eps: layer_norm(a, eps=eps),
+    "simple": lambda a, eps: layer_norm(a, eps=eps),
+    "mean detached": lambda a, eps: detached_layer_norm(a, eps=eps, detach=("mean",)),
+    "std detached": lambda a, eps: detached_layer_norm(a, eps=eps, detach=("std",)),
+    "both detached": lambda a, eps: detached_layer_norm(a, eps=eps),
 }
 GAINS, BIASES = ("batch", "layer"), ("none", "batch", "layer")  # the others learn neither
 
@@ -58,6 +59,8 @@ class Twins(nn.Module):
         norm: a name of `NORMS`. None has a bias; batch and layer norm have a gain and a bias; "simple" layer
             norm and the detached ones have neither.
         seeds: of the starts; He's initial weights, the same whatever the norm.
+        scale: the hidden layers' initial weights are multiplied by it.
+        eps: of the normalization.
         dtype: of the parameters.
 
     Raises ValueError for another norm.
@@ -67,17 +70,26 @@ class Twins(nn.Module):
     """
 
     def __init__(
-        self, units: Sequence[int], norm: str, seeds: Sequence[int], dtype: torch.dtype = torch.float32
+        self,
+        units: Sequence[int],
+        norm: str,
+        seeds: Sequence[int],
+        *,
+        scale: float = 1.0,
+        eps: float = 1e-5,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
         if norm not in NORMS:
             raise ValueError(f"norm is {norm!r}; the norms are {', '.join(NORMS)}")
-        self.norm = norm
+        self.norm, self.eps = norm, eps
         sources = [generators(seed)[0] for seed in seeds]
         self.weights, self.gains, self.biases = (nn.ParameterList() for _ in range(3))
         for inputs, outputs in pairwise(units):
             draws = [torch.randn(outputs, inputs, generator=source) for source in sources]
             self.weights.append(torch.stack(draws).to(dtype) * (2 / inputs) ** 0.5)
+        for W in list(self.weights)[:-1]:
+            W.detach().mul_(scale)
         for outputs in units[1:-1]:
             shape = (len(seeds), 1, outputs)
             self.gains.append(torch.ones(shape if norm in GAINS else 0, dtype=dtype))
@@ -92,7 +104,7 @@ class Twins(nn.Module):
         *hidden, last = self.weights
         for W, g, b in zip(hidden, self.gains, self.biases, strict=False):
             a = h @ W.mT
-            a = a if normalize is None else normalize(a)
+            a = a if normalize is None else normalize(a, self.eps)
             if received is not None:
                 received.append(a)
             a = a * g if len(g) else a
@@ -108,6 +120,31 @@ def losses(logits: Float[Tensor, "S N K"], y: Int64[Tensor, "S N"]) -> Float[Ten
 def loss(logits: Float[Tensor, "S N K"], y: Int64[Tensor, "S N"]) -> Float[Tensor, ""]:
     """The sum of the starts' losses, whose gradient is each start's own."""
     return losses(logits, y).sum()
+
+
+def cosines(
+    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"]
+) -> dict[str, Float[np.ndarray, "S L"]]:
+    """How far detached statistics turn the gradient: the cosine with the true one, layer by layer.
+
+    Args:
+        model: with "simple" layer norm, at any weights.
+        x, y: the cases.
+    """
+
+    def gradient(norm: str) -> list[Tensor]:
+        other = copy.copy(model)  # the same parameters
+        other.norm = norm
+        slopes = torch.autograd.grad(loss(other(x), y), list(model.weights)[:-1])
+        return [slope.flatten(1) for slope in slopes]
+
+    true = gradient("simple")
+    return {
+        norm: torch.stack(
+            [cosine_similarity(*pair) for pair in zip(gradient(norm), true, strict=True)], 1
+        ).numpy()
+        for norm in ("mean detached", "std detached", "both detached")
+    }
 
 
 def batches_of(x: Tensor, y: Tensor, size: int, seeds: Sequence[int]) -> Iterator[Cases]:
@@ -126,6 +163,7 @@ def train_run(
     rate: float,
     seeds: Sequence[int],
     updates: int,
+    scale: float = 1.0,
     batch: int = 64,
     rows: int = 1,
 ) -> Row:
@@ -138,7 +176,7 @@ def train_run(
     """
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     S = len(seeds)
-    model = Twins((x.shape[1], *hidden, 10), norm, seeds)
+    model = Twins((x.shape[1], *hidden, 10), norm, seeds, scale=scale)
     parts = [
         (cases[0][:1000].expand(S, -1, -1), cases[1][:1000].expand(S, -1))
         for cases in ((x, y), (test_x, test_y))
@@ -158,7 +196,7 @@ def train_run(
         }
         return {f"{name} {s}": float(v) for name, values in found.items() for s, v in enumerate(values)}
 
-    job = {"norm": norm, "hidden": len(hidden), "rate": rate}
+    job = {"norm": norm, "hidden": len(hidden), "scale": scale, "rate": rate}
     every = -(-updates // rows)
     try:
         found = fit(

@@ -75,17 +75,15 @@ def test_half_of_the_promise_comes_true_at_the_reach(norm, cases) -> None:
 
 def test_weights_ten_times_as_large_are_a_hundred_times_as_smooth_and_reach_as_far(cases) -> None:
     def hidden(scale: float, rate: float) -> tuple[torch.Tensor, torch.Tensor]:
-        model = Twins([5, 7, 6, 3], "layer", SEEDS, dtype=torch.float64)
-        with torch.no_grad():
-            for W in list(model.weights)[:-1]:
-                W *= scale
-        some = {"moved": "weights.0"}
-        return smoothness.sharpness(model, *cases, rate, **some), smoothness.reach(model, *cases, **some)
+        model = Twins([5, 7, 6, 3], "layer", SEEDS, scale=scale, eps=0.0, dtype=torch.float64)
+        moved = ("weights.0", "weights.1")
+        return smoothness.sharpness(model, *cases, rate, moved=moved), smoothness.reach(
+            model, *cases, moved=moved
+        )
 
     (sharp, far), (scaled, scaled_far) = hidden(1.0, 0.1), hidden(10.0, 10.0)
-    # epsilon 1e-5 is a hundredth as large a part of a hundred times the variance
-    torch.testing.assert_close(scaled * 100, sharp, rtol=1e-3, atol=0)
-    torch.testing.assert_close(scaled_far, far, rtol=1e-3, atol=0)
+    torch.testing.assert_close(scaled * 100, sharp, rtol=1e-9, atol=0)
+    torch.testing.assert_close(scaled_far, far, rtol=1e-9, atol=0)
 
 
 def test_measuring_moves_nothing(cases) -> None:

@@ -1,0 +1,106 @@
+"""The covariate shift chapter's pictures: shift against loss, trust in a step, and detached statistics."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
+
+from lnlib import plots
+from lnlib.experiments.shift import Group
+
+__all__ = ["by_rate", "shift_and_loss", "trust", "turned"]
+
+NONE, LAYER, BATCH, INK = (*(plots.COLORS[name] for name in ("none", "layer", "batch")), plots.INK)
+NORMS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
+METHODS = {
+    "none": (NONE, ":", "o", "no norm"),
+    "simple": (LAYER, "-", "s", "layer norm"),
+    "mean detached": (LAYER, "--", "^", "mean detached"),
+    "std detached": (INK, "--", "v", "deviation detached"),
+    "both detached": (INK, "-", "D", "both detached"),
+}
+
+
+def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
+    """Each run's shift and final loss; three groups: plain, layer norm, layer norm with noise."""
+    fig, ax = plots.subplots(figsize=(6.2, 3.3))
+    styles = ((NONE, "o", "full"), (LAYER, "s", "full"), (LAYER, "s", "none"))
+    for (name, group), (color, mark, fill) in zip(groups.items(), styles, strict=True):
+        ax.loglog(group.shift, group.loss, mark, color=color, fillstyle=fill, ms=8, mew=1.8, label=name)
+    ax.set(xlabel="shift of a unit's mean in one update (standard deviations)", ylabel="final loss (nats)")
+    _plain(ax, "x")
+    _plain(ax, "y")
+    ax.legend()
+    return fig
+
+
+def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"]]]]) -> Figure:
+    """Sharpness and reach while the loss falls, a column a network; geometric means over the starts."""
+    fig, axes = plots.subplots(2, len(panels), figsize=(7.4, 5), sharex=True, sharey="row")
+    for column, (title, runs) in zip(axes.T, panels.items(), strict=True):
+        for norm, run in runs.items():
+            loss, *both = (np.exp(np.log(run[name]).mean(0)) for name in ("loss", "sharpness", "reach"))
+            for ax, values in zip(column, both, strict=True):
+                ax.loglog(
+                    loss, values, "o", ms=4, color=plots.COLORS[norm], ls=plots.LINES[norm], label=NORMS[norm]
+                )
+        column[0].set_title(title)
+        column[1].set(xlabel="loss (nats), falling")
+        _plain(column[1], "x")
+    axes[0, 0].invert_xaxis()
+    axes[0, 0].set_ylabel("sharpness")
+    axes[1, 0].set_ylabel("reach")
+    for ax in axes[:, 0]:
+        _plain(ax, "y")
+    axes[0, 0].legend()
+    return fig
+
+
+def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float, float]]]]) -> Figure:
+    """The final loss at each step size, with its interval: a panel a network, a line a method."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(8.2, 3.9), sharey=True)
+    for ax, (title, methods) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        for norm, points in methods.items():
+            color, line, mark, label = METHODS[norm]
+            rates, (mean, low, high) = list(points), np.array(list(points.values())).T
+            ax.plot(rates, mean, mark, ls=line, color=color, ms=5, label=label)
+            ax.fill_between(rates, low, high, color=color, alpha=0.15, linewidth=0)
+        ax.set(title=title, xlabel="step size of Adam", xscale="log", yscale="log")
+        ax.xaxis.set_major_locator(FixedLocator(rates))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_locator(NullLocator())
+        _plain(ax, "y")
+    first = np.atleast_1d(axes)[0]
+    first.set_ylabel("final training loss (nats)")
+    handles, labels = max(
+        (ax.get_legend_handles_labels() for ax in np.atleast_1d(axes)), key=lambda h: len(h[1])
+    )
+    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    return fig
+
+
+def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figure:
+    """The cosine between each detached gradient and the true one, layer by layer; thin lines are starts."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), sharey=True)
+    for ax, (title, methods) in zip(axes, panels.items(), strict=True):
+        for norm, cosines in methods.items():
+            color, line, mark, label = METHODS[norm]
+            layer = np.arange(1, cosines.shape[1] + 1)
+            ax.plot(layer, cosines.T, color=color, lw=0.6, alpha=0.5)
+            ax.plot(layer, cosines.mean(0), mark, ls=line, color=color, label=label)
+        ax.set(title=title, xlabel="hidden layer", ylim=(min(-0.05, ax.get_ylim()[0]), 1.05))
+        ax.xaxis.set_major_locator(FixedLocator(layer))
+    axes[0].set_ylabel("cosine with the true gradient")
+    axes[0].legend()
+    return fig
+
+
+def _plain(ax: Axes, axis: str) -> None:
+    """Few and plain numbers on a logarithmic axis."""
+    it = ax.xaxis if axis == "x" else ax.yaxis
+    it.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+    it.set_major_formatter(StrMethodFormatter("{x:g}"))
+    it.set_minor_locator(NullLocator())
