@@ -2,8 +2,8 @@
 
 from lnlib.explore.axis_flip import axis_flip
 from lnlib.explore.fisher_ellipse import fisher_ellipse
-from lnlib.explore.gain_and_bias import gain_and_bias
 from lnlib.explore.five_reductions import five_reductions
+from lnlib.explore.gain_and_bias import gain_and_bias
 from lnlib.explore.invariance_playground import invariance_playground
 from lnlib.explore.offset import offset
 from lnlib.explore.recurrent_drift import recurrent_drift
@@ -13,8 +13,8 @@ from lnlib.explore.writing import writing
 __all__ = [
     "axis_flip",
     "fisher_ellipse",
-    "gain_and_bias",
     "five_reductions",
+    "gain_and_bias",
     "invariance_playground",
     "offset",
     "recurrent_drift",
