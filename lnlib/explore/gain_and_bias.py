@@ -1,0 +1,98 @@
+"""Gain and bias: one case through layer norm, and what the parameters of the units give back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from lnlib.explore.element import Element, table
+from lnlib.normalize import layer_norm
+
+__all__ = ["gain_and_bias"]
+
+LEAST_UNITS, MOST_UNITS = 2, 6
+
+
+def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
+    r"""Let a reader choose gains and biases, and see what they give back of a normalized case.
+
+    Three rows of bars: the summed inputs $a$, the standardized $\hat a = (a - \mu)/\sigma$, and the output
+    $g_i \hat a_i + b_i$. The reader sets each gain and bias, or all alike; a gain of $\sigma$ and a bias
+    of $\mu$ give the case back. Then the reader multiplies and shifts the case: the output does not follow.
+
+    *Source* Section 3, Eqs. (3) and (5); the figure is ours.
+
+    Args:
+        a: summed inputs of one case, 2 to 6 units. Four whole numbers drawn from `seed` where left out,
+            whose mean and standard deviation are whole numbers too.
+        seed: of the drawn case.
+
+    Returns:
+        The figure; `.to_html()` is the same as a page of its own.
+
+    Raises:
+        ValueError: not one case, too few or too many units, not finite.
+
+    >>> gain_and_bias([1.0, 3.0, 9.0, 19.0])
+    <interactive figure: Gain and bias>
+    """
+    case = _checked(_draw(seed) if a is None else a)
+    state = {"a": case.tolist()}
+    return Element("gain_and_bias", "gainAndBias", "Gain and bias", state, _fallback(case), plots=True)
+
+
+def _draw(seed: int) -> np.ndarray:
+    """Four different whole numbers whose mean and standard deviation, 2 or more, are whole numbers."""
+    rng = np.random.default_rng(seed)
+    while True:
+        a = rng.choice(np.arange(-9, 20), 4, replace=False)
+        square, rest = divmod(int(4 * (a**2).sum() - a.sum() ** 2), 16)
+        if a.sum() % 4 == 0 and rest == 0 and square >= 4 and math.isqrt(square) ** 2 == square:
+            return a
+
+
+def _checked(a: ArrayLike | Tensor) -> np.ndarray:
+    """The case as float64, once it is known to be one that the figure can show."""
+    case = np.asarray(a.detach().cpu().double() if isinstance(a, Tensor) else a, dtype=np.float64)
+    if case.ndim != 1:
+        raise ValueError(f"gain_and_bias: needs one case (units,), got shape {case.shape}; index it")
+    if not LEAST_UNITS <= len(case) <= MOST_UNITS:
+        raise ValueError(
+            f"gain_and_bias: {LEAST_UNITS} to {MOST_UNITS} units can be shown, got {len(case)}; "
+            f"give {'more' if len(case) < LEAST_UNITS else 'fewer'}"
+        )
+    if not np.isfinite(case).all():
+        unit = int(np.argmin(np.isfinite(case)))
+        raise ValueError(
+            f"gain_and_bias: summed inputs must be finite, and a[{unit}] is {case[unit]}; replace it"
+        )
+    return case
+
+
+def _fallback(case: np.ndarray) -> str:
+    """The case, standardized, given back, and what the same gain and bias make of it twice as loud."""
+    a = torch.from_numpy(case)
+    mean, std = a.mean(), a.std(correction=0)
+    gain, bias = std.expand(len(a)), mean.expand(len(a))
+    given = f"gain {_show(float(std))}, bias {_show(float(mean))}"
+    lines = {
+        "a": a,
+        "standardized": layer_norm(a, eps=0.0),
+        f"with {given}": layer_norm(a, gain, bias, eps=0.0),
+        "a, twice as loud": 2 * a,
+        f"that one, standardized, with {given}": layer_norm(2 * a, gain, bias, eps=0.0),
+    }
+    caption = (
+        "One case through layer norm. With its std as gain and its mean as bias it comes back. Twice as "
+        "loud, it gives the same output: its scale is lost."
+    )
+    rows = [[name, *map(_show, values.tolist())] for name, values in lines.items()]
+    return table(caption, ["", *(f"unit {k}" for k in range(1, len(a) + 1))], rows)
+
+
+def _show(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -1,0 +1,302 @@
+"""Gain and bias: the figure's arithmetic against lnlib, and what a reader meets in a browser."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import accessibility_issues, overflow
+from explorable import THEMED, TOO_WIDE, evaluate, settled
+
+from lnlib.explore import gain_and_bias
+from lnlib.normalize import layer_norm
+
+FIGURE = gain_and_bias  # of the fixture `file`
+CASE = np.array(gain_and_bias().state["a"])
+MEAN, STD = CASE.mean(), CASE.std()
+
+
+def expected(a: np.ndarray, state: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The changed case, standardized, and the output, by lnlib."""
+    case = torch.from_numpy(state["delta"] * a + state["shift"])
+    gains, biases = (torch.tensor(state[name], dtype=torch.float64) for name in ("gains", "biases"))
+    hat, out = layer_norm(case, eps=0.0), layer_norm(case, gains, biases, eps=0.0)
+    return case.numpy(), hat.numpy(), out.numpy()
+
+
+def setting(gains: Any, biases: Any, delta: float = 1.0, shift: float = 0.0) -> dict[str, Any]:
+    """A state of the figure for the drawn case; one number stands for all units."""
+    full = [np.broadcast_to(np.asarray(values, float), CASE.shape).tolist() for values in (gains, biases)]
+    return {"delta": delta, "shift": shift, "gains": full[0], "biases": full[1]}
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+def cases() -> list[tuple[np.ndarray, dict[str, Any]]]:
+    """Vectors with every kind of parameters."""
+    rng = np.random.default_rng(0)
+    vectors = [rng.normal(size=units) * 10.0 ** rng.integers(-6, 7) for units in (2, 3, 4, 5, 6) * 8]
+    vectors += [np.full(4, 0.1), np.zeros(3), rng.normal(size=4) + 1e6, np.array([1.0, 3.0, 9.0, 19.0])]
+    return [
+        (
+            a,
+            {
+                "delta": float(rng.uniform(0.2, 3)),
+                "shift": float(rng.normal() * np.abs(a).max()),
+                "gains": rng.normal(size=len(a)).tolist(),
+                "biases": rng.normal(size=len(a)).tolist(),
+            },
+        )
+        for a in vectors
+    ]
+
+
+def test_the_script_normalizes_as_lnlib_does():
+    given = [[a.tolist(), state] for a, state in cases()]
+    results = evaluate("gain_and_bias", f"{json.dumps(given)}.map(([a, state]) => pass(a, state))")
+    for (a, state), result in zip(cases(), results, strict=True):
+        case, hat, out = expected(a, state)
+        # what the shift rounds off is in the case already, which both normalize
+        np.testing.assert_allclose(result["a"], case, rtol=1e-15)
+        np.testing.assert_allclose(result["hat"], hat, atol=1e-12, err_msg=str(a))
+        np.testing.assert_allclose(result["out"], out, atol=1e-12, err_msg=str(a))
+        assert result["mean"] == pytest.approx(case.mean(), rel=1e-12, abs=1e-15 * np.abs(case).max())
+        assert result["std"] == pytest.approx(case.std(), rel=1e-9, abs=1e-15 * np.abs(case).max())
+
+
+def test_std_and_mean_as_gain_and_bias_give_back_this_case_and_no_other():
+    missed = []
+    for a, state in cases():
+        if np.ptp(a) <= 1e-3 * np.abs(a).max():
+            continue
+        back = {"gains": [a.std()] * len(a), "biases": [a.mean()] * len(a)}
+        _, _, out = expected(a, {"delta": 1.0, "shift": 0.0, **back})
+        np.testing.assert_allclose(out, a, atol=1e-12 * np.abs(a).max())
+        changed, _, out = expected(a, {**state, **back})
+        np.testing.assert_allclose(out, a, atol=1e-10 * (np.abs(a).max() + np.abs(changed).max()))
+        missed.append(np.abs(out - changed).max() / np.abs(a).max())
+    assert min(missed) > 0.01  # the negative control: the changed case does not come back
+    assert len(missed) >= 40
+
+
+def said(state: dict[str, Any], a: np.ndarray = CASE) -> list[str]:
+    return evaluate(
+        "gain_and_bias",
+        f"((a, state) => explain(state, pass(a, state)))({json.dumps(a.tolist())}, {json.dumps(state)})",
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "headline", "remark"),
+    [
+        (setting(1, 0), "With gain 1 and bias 0, the standardized case goes on", "belong to this one."),
+        (setting(STD, MEAN), "Gain and bias give this case back.", "they will not follow."),
+        (setting(STD, MEAN, delta=2.0), "The case changed, and the output did not.", "The case times 2.0 st"),
+        (setting(1, 0, shift=-3.0), "The case changed, and the output did not.", "The case minus 3.0 st"),
+        (setting(1, 0, 0.5, 3.0), "The case changed, and the output did not.", "case times 0.5, plus 3.0 st"),
+        (setting(0, 1), "With gain 0, nothing of the case is left: the output is the bias.", "belong to"),
+        (setting(2, 1), "Gain and bias reshape the standardized case.", "A unit keeps its gain"),
+        # with the gain and bias of the changed case, that one comes back
+        (setting(2 * STD, 2 * MEAN, 2.0), "Gain and bias give this case back.", "its scale and its mean are"),
+    ],
+)
+def test_the_words_fit_the_state(state, headline, remark):
+    words = said(state)
+    assert words[0].startswith(headline)
+    assert remark in words[2]
+    case, _, out = expected(CASE, state)
+    numbers = [float(text.strip("., ").replace("−", "-")) for text in words[1].split() if text[-2].isdigit()]
+    np.testing.assert_allclose(numbers, [case.mean(), case.std(), out.mean(), out.std()], atol=0.051)
+
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def test_the_drawn_case_has_a_whole_mean_and_a_whole_standard_deviation():
+    for seed in range(50):
+        a = np.array(gain_and_bias(seed=seed).state["a"])
+        assert len(set(a)) == 4
+        assert a.mean() == int(a.mean())
+        assert a.std() == pytest.approx(round(a.std()), abs=1e-12)  # a square root
+        assert a.std() > 1.9
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_the_data_is_kept_exactly_and_not_modified(dtype):
+    a = torch.randn(4, generator=torch.Generator().manual_seed(0), dtype=dtype, requires_grad=True)
+    before = a.detach().clone()
+    assert gain_and_bias(a).state == {"a": before.double().tolist()}
+    assert torch.equal(a, before)
+
+
+def test_the_fallback_table_holds_what_lnlib_computes():
+    fallback = gain_and_bias([1.0, 3.0, 9.0, 19.0]).fallback
+    assert "<tr><th>standardized</th><td>−1.00</td><td>−0.71</td><td>0.14</td><td>1.57</td></tr>" in fallback
+    back = "<td>1.00</td><td>3.00</td><td>9.00</td><td>19.00</td></tr>"
+    assert f"<tr><th>with gain 7.00, bias 8.00</th>{back}" in fallback
+    assert f"<tr><th>that one, standardized, with gain 7.00, bias 8.00</th>{back}" in fallback
+
+
+@pytest.mark.parametrize(
+    ("a", "message"),
+    [
+        ([[1.0, 2.0]], "needs one case"),
+        ([1.0], "got 1; give more"),
+        ([1.0] * 7, "2 to 6 units can be shown, got 7; give fewer"),
+        ([1.0, math.nan, 2.0], r"a\[1\] is nan; replace it"),
+        ([1.0, 2.0, math.inf], r"a\[2\] is inf; replace it"),
+    ],
+)
+def test_a_case_that_cannot_be_shown_is_refused_with_its_reason(a, message):
+    with pytest.raises(ValueError, match=message):
+        gain_and_bias(a)
+
+
+# ------------------------------------------------------------------------------------------- the browser
+
+
+def check(page: Any, state: dict[str, Any], a: np.ndarray = CASE) -> None:
+    """Every number that is printed below a bar or beside a row, against lnlib."""
+    for kind, want in zip(("none", "hat", "layer"), expected(a, state), strict=True):
+        texts = page.locator(f".{kind} .bars span").all_inner_texts()
+        shown = [float(text.replace("−", "-")) for text in texts]
+        np.testing.assert_allclose(shown, want, atol=0.0501, err_msg=kind)  # above 10, one decimal
+        mean, std = page.locator(f".{kind} .title span").inner_text().replace("−", "-").split(", ")
+        assert float(mean.removeprefix("mean ")) == pytest.approx(want.mean(), abs=0.0501)
+        assert float(std.removeprefix("std ")) == pytest.approx(want.std(), abs=0.0501)
+
+
+@pytest.mark.browser
+def test_the_buttons_show_what_comes_back_and_what_does_not(chromium, file):
+    with chromium.open_page(file) as (page, errors, failed):
+        check(page, setting(1, 0))
+        for name, state, words in (
+            ("Give the case back", setting(STD, MEAN), "Gain and bias give this case back."),
+            (
+                "Then twice as loud",
+                setting(STD, MEAN, delta=2.0),
+                "The case changed, and the output did not.",
+            ),
+            ("Gain 0, bias 1", setting(0, 1), "With gain 0, nothing of the case is left"),
+            ("Gain 1, bias 0", setting(1, 0), "With gain 1 and bias 0"),
+        ):
+            page.get_by_role("button", name=name).click()
+            check(page, state)
+            assert settled(page).startswith(words)
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_every_slider_of_the_case_and_of_each_unit(chromium, file):
+    state = setting(1, 0)
+    with chromium.open_page(file) as (page, errors, _):
+        for _ in range(4):
+            page.keyboard.press("Tab")
+        for name, by in (("delta", 0.1), ("shift", 0.1)):
+            page.keyboard.press("Tab")
+            page.keyboard.press("ArrowRight")
+            state[name] += by
+            check(page, state)
+        for name in ("gains", "biases"):
+            page.keyboard.press("Tab")
+            page.keyboard.press("ArrowRight")
+            state[name] = [value + 0.1 for value in state[name]]
+            check(page, state)
+        for unit in range(4):
+            for name in ("gains", "biases"):
+                page.keyboard.press("Tab")
+                page.keyboard.press("ArrowLeft")
+                page.keyboard.press("ArrowLeft")
+                state[name][unit] -= 0.2
+                check(page, state)
+            if unit == 0:
+                assert page.get_by_role("slider", name="All gains: differ").count() == 1
+        assert page.get_by_role("slider", name="All gains: 0.9").count() == 1
+        assert page.get_by_role("group", name="Unit 3").get_by_role("slider", name="bias: −0.1").count() == 1
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_the_bars_are_as_long_as_their_numbers_and_the_dashes_show_the_case(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        page.get_by_role("button", name="Give the case back").click()
+        heights = {
+            kind: page.locator(f".layer .{kind}").evaluate_all(
+                "all => all.map(({ style }) => (style.bottom ? 1 : -1) * parseFloat(style.height))"
+            )
+            for kind in ("bar", "before")
+        }
+        want = 50 * CASE / (1.6 * np.abs(CASE).max())
+        for kind in heights:
+            np.testing.assert_allclose(heights[kind], want, atol=1e-3)
+        page.get_by_role("slider", name="Case times").press("End")
+        assert page.locator(".none .over").count() > 0  # three times as loud: over the edge
+        assert page.locator(".layer .bar.over").count() == 0
+        label = page.locator(".layer [role=img]").get_attribute("aria-label")
+        assert label == "Output: gain × standardized + bias: 6.00, 0.00, −8.00, −2.00"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("host", ["own page", "themed page"])
+def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
+    if host == "themed page":
+        figures = gain_and_bias()._repr_html_() + gain_and_bias([1.0, 300.0])._repr_html_()
+        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
+    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
+    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
+        for slider in page.get_by_role("slider", name="Case times").all():
+            slider.press("End")
+        settled(page.locator(".lnlib-figure").last)
+        assert accessibility_issues(page) == []
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("case", [None, [-1234.5, 1.0, 2.0, 3.0, 4.0, 1e6], [0.001, 0.002, 0.0], [5.0, 5.0]])
+def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, case):
+    file = tmp_path / "phone.html"
+    file.write_text(gain_and_bias(case).to_html(), encoding="utf-8")
+    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, errors, _):
+        for button in page.get_by_role("button").all():
+            button.click()
+            assert "NaN" not in settled(page)
+        assert overflow(page) == 0
+        assert page.locator(".bars span, .own b").evaluate_all(TOO_WIDE) == []
+        targets = page.locator("button, label").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+        )
+        assert min(targets) >= 24  # WCAG 2.2, target size
+        assert errors == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 720, 1280])
+def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
+    with chromium.open_page(file, width=width) as (page, _, _):
+        tops = set()
+        for button in page.get_by_role("button").all():
+            button.click()
+            settled(page)
+            tops.add(page.locator(".none").bounding_box()["y"])
+        page.get_by_role("slider", name="Case plus").press("End")
+        settled(page)
+        assert tops == {page.locator(".none").bounding_box()["y"]}
+
+
+@pytest.mark.browser
+def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
+    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
+        assert page.get_by_role("table").inner_text().startswith("One case through layer norm.")
+        assert page.locator("tr").count() == 1 + 5
+    with chromium.open_page(file) as (page, _, _):
+        fallback = page.get_by_text("One case through layer norm.")
+        assert not fallback.is_visible()
+        page.emulate_media(media="print")
+        assert fallback.is_visible()
+        assert not page.get_by_role("slider").first.is_visible()
