@@ -17,7 +17,7 @@ from torch import Tensor
 from lnlib.experiments.rounding import Moments, moments, output_error, variance_error
 from lnlib.experiments.variances import Way, layer_norm_by
 
-__all__ = ["DTYPES", "Reading", "Slide", "readings", "roundoff", "slide", "slides", "slope"]
+__all__ = ["DTYPES", "Reading", "Slide", "readings", "roundoff", "slide", "slides", "slope", "verdicts"]
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 Norm = Callable[[Tensor], Tensor]
@@ -145,3 +145,40 @@ def slope(tilts: Sequence[float], errors: Sequence[float], above: float, below: 
     if len(kept) < 3:
         raise ValueError(f"slope: {len(kept)} errors lie between {above:g} and {below:g}; three make a slope")
     return round(float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0]), 12)
+
+
+def verdicts(
+    norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype: torch.dtype, within: float = 0.01
+) -> list[str]:
+    """What a layer norm without epsilon makes of one case at magnitudes from tiny to huge.
+
+    *Source* ours.
+
+    Args:
+        norm: cases (1, H) to normalized cases.
+        case: a case of standard deviation about 1, in float64.
+        powers: the magnitudes, as powers of ten.
+        dtype: what the case is rounded to; the result is judged for the numbers that it then holds.
+        within: the largest error of a right output.
+
+    Returns:
+        "right"; "nan", also for infinite outputs; "wrong" for finite ones, which nobody notices; and "" where
+        the dtype cannot hold the case, since a value of it overflows or nothing but one number is left.
+
+    >>> from lnlib.experiments.variances import two_passes
+    >>> case = torch.tensor([-1.0, 0.5, 0.5], dtype=torch.float64)
+    >>> verdicts(lambda x: layer_norm_by(x, two_passes), case, [-9, 0, 3, 5], torch.float16)
+    ['', 'right', 'wrong', '']
+    """
+    found = []
+    for power in powers:
+        x = (case * 10.0**power).to(dtype)[None]
+        if not x.isfinite().all() or x.amin() == x.amax():
+            found.append("")
+            continue
+        y = norm(x)[0]
+        if not y.isfinite().all():
+            found.append("nan")
+        else:
+            found.append("right" if output_error(moments(x[0]), y) <= within else "wrong")
+    return found

@@ -1,0 +1,129 @@
+"""The numerics chapter's pictures: errors under a microscope, an atlas of epsilons, the range of numbers."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from lnlib import plots
+from lnlib.experiments.epsilons import Program, short_below
+from lnlib.experiments.precision import Reading
+
+__all__ = ["atlas", "microscope", "precisions", "spans"]
+
+INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+LOOKS = {
+    "one pass": (BATCH, "--"),
+    "Welford": (plots.COLORS["rms"], "-."),
+    "two passes": (NONE, ":"),
+    "shifted": (plots.COLORS["weight"], (0, (5, 1, 1, 1))),
+    "centered twice": (LAYER, "-"),
+    "torch": (INK, (0, (1, 1))),
+    "lnlib": (LAYER, "-"),
+}
+
+
+def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure:
+    """Relative errors against |mean|/std in one precision: of the variance, left, and of the outputs, right.
+
+    Thin lines are the first and the second power; a method whose variance is not seen is not on the left.
+    """
+    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.9), sharey=True)
+    for ax, field, title in zip(
+        axes, ("variance", "output"), ("of the variance", "of the outputs"), strict=True
+    ):
+        for name, values in seen.items():
+            color, line = LOOKS[name]
+            errors = np.array([getattr(r, field) for r in values]) * roundoff
+            errors[errors == 0] = roundoff / 8  # no error is drawn below all roundings
+            if not np.isnan(errors).all():
+                ax.loglog([r.tilt for r in values], errors, color=color, ls=line, label=name, lw=2.2)
+        tilts = np.geomspace(1, 0.25 / roundoff, 50)
+        for power, place, name in ((1, 3e-3, r"$u\kappa$"), (2, 3e-5, r"$u\kappa^2$")):
+            ax.loglog(tilts, roundoff * tilts**power, color=INK, lw=0.7)
+            tilt = place / roundoff
+            ax.annotate(name, (tilt, roundoff * tilt**power), (-4, 6), textcoords="offset points", ha="right")
+        ax.set(xlabel=r"$\kappa$, mean over std", title=title, ylim=(roundoff / 16, 30))
+        _decades(ax)
+    axes[0].set_ylabel("relative error")
+    handles, names = axes[1].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside upper center", ncols=3)
+    return fig
+
+
+def precisions(seen: Mapping[str, Mapping[str, Sequence[Reading]]]) -> Figure:
+    """Errors of the variance in units of roundoff: a line for each way, a mark for each precision."""
+    fig, ax = plots.subplots(figsize=(6, 3.8))
+    marks = dict(zip(next(iter(seen.values())), "os^D", strict=False))
+    for way, by_precision in seen.items():
+        color, line = LOOKS[way]
+        for precision, values in by_precision.items():
+            tilts, errors = np.array([(r.tilt, r.variance) for r in values]).T
+            ax.loglog(tilts, errors, marks[precision], color=color, ms=4.5, mfc="none", mew=1.3)
+        ax.plot([], [], color=color, ls=line, label=way)
+    tilts = np.geomspace(1, 1e8, 50)
+    for power in (1, 2):
+        ax.loglog(tilts, tilts**power, color=INK, lw=0.7)
+        name = r"$\kappa^2$" if power == 2 else r"$\kappa$"
+        ax.annotate(name, (1e8, 1e8**power), (4, -4), textcoords="offset points")
+    for precision, mark in marks.items():
+        ax.plot([], [], mark, color=INK, ms=4.5, mfc="none", mew=1.3, label=precision)
+    ax.set(
+        xlabel=r"$\kappa$, mean over std", ylabel="error of the variance\nin units of $u$", ylim=(0.1, 1e17)
+    )
+    ax.set_xlim(0.7, 1e9)
+    _decades(ax)
+    ax.legend(loc="upper left", ncols=2)
+    return fig
+
+
+def atlas(programs: Sequence[Program]) -> Figure:
+    """For each program, where its outputs are one percent short (filled) and where they are half (open)."""
+    order = sorted(programs, key=lambda p: short_below(p.eps, p.place))
+    fig, ax = plots.subplots(figsize=(5.6, 0.29 * len(order) + 0.9))
+    looks = {"inside": (LAYER, "o"), "outside": (BATCH, "s")}
+    for y, program in enumerate(order):
+        color, mark = looks[program.place]
+        one, half = (short_below(program.eps, program.place, by) for by in (0.01, 0.5))
+        ax.plot([half, one], [y, y], color=color, lw=1.6)
+        ax.plot(one, y, mark, color=color, ms=6)
+        ax.plot(half, y, mark, mec=color, mfc="none", ms=6, mew=1.4)
+    for place, (color, mark) in looks.items():
+        ax.plot([], [], mark, color=color, label=f"{place} the root")
+    ax.set_yticks(range(len(order)), [p.name for p in order])
+    ax.set(xscale="log", xlabel="standard deviation of the summed inputs", ylim=(-0.7, len(order) - 0.3))
+    ax.grid(axis="y", visible=False)
+    _decades(ax, y=False)
+    fig.legend(loc="outside upper center", ncols=2)
+    return fig
+
+
+def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
+    """Rows of verdicts by magnitude, as :func:`lnlib.experiments.precision.verdicts` gives them, as bars."""
+    fig, ax = plots.subplots(figsize=(6, 0.42 * len(rows) + 1.3))
+    looks = {"right": (LAYER, ""), "wrong": (BATCH, "//"), "nan": (NONE, "xx")}
+    step = powers[1] - powers[0]
+    for y, verdicts in enumerate(reversed(list(rows.values()))):
+        for verdict, (color, hatch) in looks.items():
+            at = [p - step / 2 for p, v in zip(powers, verdicts, strict=True) if v == verdict]
+            ax.barh([y] * len(at), step, 0.7, at, color=color, hatch=hatch, ec=INK if hatch else color, lw=0)
+    names = {"right": "right", "wrong": "wrong, and silent", "nan": "NaN or infinite"}
+    for verdict, (color, hatch) in looks.items():
+        ax.barh(np.nan, 0, color=color, hatch=hatch, ec=INK, lw=0, label=names[verdict])
+    ax.set_yticks(range(len(rows)), list(rows)[::-1])
+    ax.set(
+        xlabel="standard deviation of the summed inputs", xlim=(powers[0] - step / 2, powers[-1] + step / 2)
+    )
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda p, _: f"$10^{{{p:.0f}}}$"))
+    ax.grid(visible=False)
+    fig.legend(loc="outside upper center", ncols=3)
+    return fig
+
+
+def _decades(ax: Axes, y: bool = True) -> None:
+    """Few ticks, all at powers of ten."""
+    for axis in (ax.xaxis, *([ax.yaxis] if y else [])):
+        axis.set_major_locator(LogLocator(numticks=7))
+        axis.set_minor_locator(NullLocator())
