@@ -6,6 +6,7 @@ it is $\sigma+\epsilon$. All that follows from size and place alone is computed 
 
 import math
 from collections.abc import Sequence
+from html import escape
 from typing import Literal, NamedTuple
 
 import torch
@@ -13,8 +14,19 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.invariance import EPS_DEFAULTS, eps_factor
+from lnlib.results import Table
 
-__all__ = ["ATLAS", "Place", "Program", "factor", "gain_at_zero", "loudness", "short_below", "stored"]
+__all__ = [
+    "ATLAS",
+    "AtlasTable",
+    "Place",
+    "Program",
+    "factor",
+    "gain_at_zero",
+    "loudness",
+    "short_below",
+    "stored",
+]
 
 Place = Literal["inside", "outside"]
 SITES = {
@@ -166,3 +178,34 @@ def stored(eps: float, dtypes: Sequence[torch.dtype] = (torch.float16, torch.bfl
     (0.0, True)
     """
     return [float(torch.tensor(eps, dtype=torch.float64).to(dtype)) for dtype in dtypes]
+
+
+class AtlasTable(Table):
+    """Programs and what their epsilons do, in the order given; in a page each name is a link.
+
+    >>> AtlasTable([Program("Mine", 1e-12, "inside", "https://example.org")])
+    | program | epsilon | of the root | 1 % short below | gain at zero | in float16 | in bfloat16 |
+    | --- | --- | --- | --- | --- | --- | --- |
+    | Mine https://example.org | 1e-12 | inside | 7.0e-06 | 1e+06 | 0 | 1.0e-12 |
+    """
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        header = ("program", "epsilon", "of the root", "1 % short below", "gain at zero")
+        rows = [
+            (
+                f"{p.name} {p.link}",
+                f"{p.eps:g}",
+                p.place,
+                f"{short_below(p.eps, p.place):.1e}",
+                f"{gain_at_zero(p.eps, p.place):.0e}",
+                *(f"{value:.1e}" if value else "0" for value in stored(p.eps)),
+            )
+            for p in programs
+        ]
+        super().__init__((*header, "in float16", "in bfloat16"), rows)
+
+    @staticmethod
+    def _cell(column: str, text: str) -> str:
+        name, _, rest = text.partition(" https://")
+        shown = f'<a href="https://{escape(rest)}">{escape(name)}</a>' if rest else escape(text)
+        return f'<td data-column="{escape(column)}">{shown}</td>'

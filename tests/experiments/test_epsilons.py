@@ -82,6 +82,14 @@ def test_the_atlas_says_what_torch_and_onnx_themselves_say() -> None:
     assert default == pytest.approx(listed["ONNX"].eps, rel=1e-6)  # stored as a float32
 
 
+def test_a_page_links_each_program_and_escapes_what_it_shows() -> None:
+    mine = epsilons.Program("A & B", 1e-6, "outside", "https://example.org/?a=1&b=2")
+    page = epsilons.AtlasTable([mine])._repr_html_()
+    assert '<td data-column="program"><a href="https://example.org/?a=1&amp;b=2">A &amp; B</a></td>' in page
+    assert '<td data-column="of the root">outside</td>' in page
+    assert "<td" in epsilons.AtlasTable(ATLAS)._repr_html_()
+
+
 def test_the_examples_in_the_docstrings_run() -> None:
     results = doctest.testmod(epsilons)
     assert results.attempted > 0
