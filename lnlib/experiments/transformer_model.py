@@ -1,0 +1,148 @@
+r"""A Transformer that reads characters and predicts the next one, with the norm after, before, or nowhere.
+
+One block has two sublayers S, attention and a feed-forward network:
+
+=========  ===============================  ===================================
+placement  a sublayer                       before the last linear map
+=========  ===============================  ===================================
+"post"     $x \leftarrow N(x + S(x))$       nothing
+"pre"      $x \leftarrow x + S(N(x))$       one more norm
+"none"     $x \leftarrow x + S(x)$          nothing
+=========  ===============================  ===================================
+
+N is layer norm, or any other module on vectors of H units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from lnlib.modules import LayerNorm, RMSNorm
+
+__all__ = ["NORMS", "PLACEMENTS", "Attention", "Block", "Transformer"]
+
+PLACEMENTS = ("post", "pre", "none")
+NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": LayerNorm, "rms": lambda H: RMSNorm(H, eps=1e-5)}
+
+
+class Attention(nn.Module):
+    """Causal self-attention: each position looks at itself and those before it.
+
+    *Source* Vaswani et al. (2017).
+
+    Args:
+        units: H.
+        heads: divides the units.
+
+    >>> x = torch.randn(1, 5, 8)
+    >>> y = Attention(8, 2)(x)
+    >>> y.shape
+    torch.Size([1, 5, 8])
+    """
+
+    def __init__(self, units: int, heads: int) -> None:
+        super().__init__()
+        if units % heads:
+            raise ValueError(f"{units} units do not part into {heads} heads; give a divisor of {units}")
+        self.heads = heads
+        self.qkv = nn.Linear(units, 3 * units, bias=False)
+        self.out = nn.Linear(units, units, bias=False)
+
+    def forward(self, x: Float[Tensor, "N T H"]) -> Float[Tensor, "N T H"]:
+        N, T, H = x.shape
+        parts = self.qkv(x).view(N, T, 3, self.heads, H // self.heads).permute(2, 0, 3, 1, 4)
+        q, k, v = parts  # each (N, heads, T, H / heads)
+        seen = scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(seen.transpose(1, 2).reshape(N, T, H))
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward network, each with its residual connection and its norm.
+
+    Args:
+        units, heads: as :class:`Attention`.
+        placement: of `PLACEMENTS`.
+        norm: makes a norm of so many units.
+
+    >>> Block(8, 2, "pre")(torch.zeros(1, 3, 8)).shape
+    torch.Size([1, 3, 8])
+    """
+
+    def __init__(
+        self, units: int, heads: int, placement: str, norm: Callable[[int], nn.Module] = LayerNorm
+    ) -> None:
+        super().__init__()
+        if placement not in PLACEMENTS:
+            raise ValueError(f"placement is {placement!r}; use one of {PLACEMENTS}")
+        self.placement = placement
+        self.attention = Attention(units, heads)
+        self.feed = nn.Sequential(nn.Linear(units, 4 * units), nn.ReLU(), nn.Linear(4 * units, units))
+        self.norms = nn.ModuleList([] if placement == "none" else [norm(units), norm(units)])
+
+    def forward(self, x: Float[Tensor, "N T H"]) -> Float[Tensor, "N T H"]:
+        for k, sublayer in enumerate((self.attention, self.feed)):
+            if self.placement == "post":
+                x = self.norms[k](x + sublayer(x))
+            elif self.placement == "pre":
+                x = x + sublayer(self.norms[k](x))
+            else:
+                x = x + sublayer(x)
+        return x
+
+
+class Transformer(nn.Module):
+    """Characters in, the logits of the next character out, at every position.
+
+    Weights are Xavier's, uniform of variance 2 / (inputs + outputs); characters and positions are embedded
+    with variance 1/2 each, so that the stream starts with variance 1. The norms draw nothing: models of one
+    seed that differ in norms begin with the same weights.
+
+    Args:
+        characters: how many there are.
+        length: the most positions.
+        units, heads, depth: H, heads of a block, number of blocks.
+        placement, norm: as :class:`Block`.
+        generator: draws the weights.
+
+    >>> model = Transformer(20, 16, 8, 2, 3, generator=torch.Generator().manual_seed(0))
+    >>> model(torch.zeros(4, 16, dtype=torch.long)).shape
+    torch.Size([4, 16, 20])
+    """
+
+    def __init__(
+        self,
+        characters: int,
+        length: int,
+        units: int,
+        heads: int,
+        depth: int,
+        placement: str = "pre",
+        norm: Callable[[int], nn.Module] = LayerNorm,
+        *,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):  # torch's own first weights are replaced below
+            self.embed = nn.Embedding(characters, units)
+            self.place = nn.Embedding(length, units)
+            self.blocks = nn.ModuleList([Block(units, heads, placement, norm) for _ in range(depth)])
+            self.last_norm = norm(units) if placement == "pre" else nn.Identity()
+            self.out = nn.Linear(units, characters)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight, generator=generator)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=0.5**0.5, generator=generator)
+
+    def forward(self, text: Int[Tensor, "N T"]) -> Float[Tensor, "N T characters"]:
+        x = self.embed(text) + self.place.weight[: text.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return self.out(self.last_norm(x))
