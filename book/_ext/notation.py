@@ -150,24 +150,25 @@ def number(function: str) -> str:
 
 
 def symbol_rows() -> Iterator[list[str]]:
-    """One row a symbol: the symbol, its meaning, its shape, the code's names, the equation."""
+    """One row a symbol: the symbol, where the paper has it first, its meaning, the code's names with shapes."""
     for symbol in tomllib.loads(SYMBOLS.read_text(encoding="utf-8"))["symbol"]:
         printed = [place(name) for name in symbol.get("print", [])]
-        used = [place(name) for name in symbol.get("use", [])]
-        shapes = dict.fromkeys(p.shape for p in (*printed, *used) if p.shape)
+        places = [
+            _in_code(p, symbol.get("shape")) for p in printed + [place(n) for n in symbol.get("use", [])]
+        ]
         first = printed[0].name.rpartition(".")[2] if printed else ""
         yield [
             symbol["tex"],
+            symbol.get("first") or f"{{eq}}`eq-{number(first)}`",
             symbol["meaning"],
-            symbol.get("shape") or "; ".join(shapes) or "-",
-            "<br>".join(map(_in_code, (*printed, *used))),
-            symbol.get("first") or (f"{{eq}}`eq-{number(first)}`" if first else "-"),
+            "<br>".join(places),
         ]
 
 
-def _in_code(where: Place) -> str:
+def _in_code(where: Place, given: str | None) -> str:
     name = f"`{where.name.removeprefix('lnlib.equations.')}`"
-    return f"`{where.letter}` of {name}" if where.letter else name
+    size = where.shape if given is None else given
+    return (f"`{where.letter}` of {name}" if where.letter else name) + (f" {size}" if size else "")
 
 
 def equation_rows() -> Iterator[list[str]]:
@@ -190,7 +191,7 @@ class NotationDirective(SphinxDirective):
         if "equations" in self.options:
             head, rows = ["equation", "function", "arguments", "result", "tests"], equation_rows()
         else:
-            head, rows = ["paper", "meaning", "shape", "code", "first in"], symbol_rows()
+            head, rows = ["paper", "first in", "meaning", "code and shape"], symbol_rows()
         for file in (SYMBOLS, *(ROOT / "lnlib" / "equations").glob("*.py")):
             self.env.note_dependency(str(file))
         lines = [head, ["---"] * len(head), *rows]
