@@ -125,7 +125,7 @@ def run(
     seed: int,
     scale: str,
 ) -> list[Row]:
-    """Train one Transformer on a `Text`'s characters; rows have `bits`, and `told_apart` as `_told_apart` measures.
+    """Train one Transformer on a `Text`'s characters; rows have test `bits`, and what `_told_apart` measures.
 
     The learning rate rises in proportion to the update until `Scale.warm_up`, or is there from the first.
     """

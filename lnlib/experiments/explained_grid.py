@@ -1,0 +1,78 @@
+r"""A grid of numbers that an explainer of layer norm shows, and whether its normalized half follows from it.
+
+Both halves are printed to one decimal. So the question is whether numbers exist that round to the original
+and whose normalization rounds to what is shown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import minimize
+
+__all__ = ["ORIGINAL", "SHOWN", "misfit"]
+
+# A web page that lets its readers toggle between batch norm and layer norm: 4 samples of 6 features.
+ORIGINAL = np.array(
+    [
+        [0.1, 2.7, -0.6, 0.7, 0.3, -0.3],
+        [-0.8, 1.8, 1.4, 1.2, -0.4, 0.1],
+        [0.8, 2.3, 0.2, -0.4, 2.0, 0.7],
+        [-0.8, -0.2, 0.9, 1.2, 0.1, -0.7],
+    ]
+)
+SHOWN = np.array(
+    [
+        [-0.3, 2.1, -1.0, 0.2, -0.2, -0.8],
+        [-1.4, 1.3, 0.9, 0.7, -1.0, -0.5],
+        [-0.1, 1.5, -0.7, -1.4, 1.1, -0.2],
+        [-1.2, -0.4, 1.1, 1.5, 0.1, -1.1],
+    ]
+)
+_HALF = 0.05  # of the last digit
+
+
+def misfit(
+    axis: int,
+    correction: int = 0,
+    original: Float[np.ndarray, "N H"] = ORIGINAL,
+    shown: Float[np.ndarray, "N H"] = SHOWN,
+) -> float:
+    r"""How far the shown grid is from a normalization of the original, beyond what rounding explains.
+
+    $\min_{|\delta|\le0.05}\max\,\lvert\hat a(a+\delta)-s\rvert - 0.05$: 0 or less if rounding explains it.
+
+    *Source* ours.
+
+    Args:
+        axis: 1 for the statistics of each row (layer norm), 0 for those of each column (batch norm).
+        correction: 0 to divide the squares by their number, 1 by one less.
+        original, shown: grids printed to one decimal.
+
+    Returns:
+        The misfit of the worst row or column.
+
+    >>> misfit(1, shown=(ORIGINAL - ORIGINAL.mean(1, keepdims=True)) / ORIGINAL.std(1, keepdims=True)) < 0
+    True
+    """
+    lines = zip(*(grid if axis == 1 else grid.T for grid in (original, shown)), strict=True)
+    return max(_misfit(a, s, correction) for a, s in lines)
+
+
+def _misfit(a: Float[np.ndarray, " values"], shown: Float[np.ndarray, " values"], correction: int) -> float:
+    """Of one row or column: the least t with |normalized - shown| <= 0.05 + t, over all roundings."""
+
+    def excess(unknown: Float[np.ndarray, " unknowns"]) -> Float[np.ndarray, " inequalities"]:
+        x = a + unknown[:-1]
+        error = (x - x.mean()) / x.std(ddof=correction) - shown
+        return _HALF + unknown[-1] - np.concatenate([error, -error])
+
+    start = np.append(np.zeros_like(a), 2.0)
+    found = minimize(
+        lambda unknown: unknown[-1],
+        start,
+        method="SLSQP",
+        bounds=[(-_HALF, _HALF)] * len(a) + [(-1.0, 10.0)],
+        constraints={"type": "ineq", "fun": excess},
+    )
+    return float(found.x[-1])
