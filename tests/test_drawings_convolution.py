@@ -49,6 +49,6 @@ def test_the_text_can_be_read_on_a_phone(name):
     values = dict.fromkeys(FIVE, 1.0)
     fig = {
         "cubes": lambda: drawings.cubes(marks, TITLES),
-        "padding": lambda: drawings.padding(values, dict.fromkeys(FIVE, [0.0, 1.0]), [0.0, 0.5], TITLES),
+        "padding": lambda: drawings.padding(values, {norm: [0.0, 1.0] for norm in FIVE}, [0.0, 0.5], TITLES),
     }[name]()
     assert smallest(fig) >= READABLE
