@@ -150,7 +150,7 @@ def number(function: str) -> str:
 
 
 def symbol_rows() -> Iterator[list[str]]:
-    """One row a symbol: the symbol, where the paper has it first, its meaning, the code's names with shapes."""
+    """One row a symbol: the symbol, its first place in the paper, its meaning, names and shapes in code."""
     for symbol in tomllib.loads(SYMBOLS.read_text(encoding="utf-8"))["symbol"]:
         printed = [place(name) for name in symbol.get("print", [])]
         places = [
@@ -178,8 +178,8 @@ def equation_rows() -> Iterator[list[str]]:
         hints = typing.get_type_hints(function)
         result = shape(hints.pop("return"))
         arguments = [f"`{argument}` {shape(hint)}".strip() for argument, hint in hints.items()]
-        tests = [in_words(test) for _, test in tests_of(name)]
-        yield [f"{{eq}}`eq-{number(name)}`", f"`{name}`", ", ".join(arguments), result, "<br>".join(tests)]
+        tests = "<br>".join(f"• {in_words(test)}" for _, test in tests_of(name))
+        yield [f"{{eq}}`eq-{number(name)}`", f"`{name}`", ", ".join(arguments), result, tests]
 
 
 class NotationDirective(SphinxDirective):
@@ -195,4 +195,7 @@ class NotationDirective(SphinxDirective):
         for file in (SYMBOLS, *(ROOT / "lnlib" / "equations").glob("*.py")):
             self.env.note_dependency(str(file))
         lines = [head, ["---"] * len(head), *rows]
-        return self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        parsed = self.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        for table in (table for node in parsed for table in node.findall(nodes.table)):
+            table["classes"].append("notation")
+        return parsed
