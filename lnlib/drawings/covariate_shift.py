@@ -92,7 +92,7 @@ def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figu
             ax.plot(layer, cosines.T, color=color, lw=0.6, alpha=0.5)
             ax.plot(layer, cosines.mean(0), mark, ls=line, color=color, label=label)
         ax.set(title=title, xlabel="hidden layer", ylim=(min(-0.05, ax.get_ylim()[0]), 1.05))
-        ax.xaxis.set_major_locator(FixedLocator(layer))
+        ax.xaxis.set_major_locator(FixedLocator(layer.tolist()))
     axes[0].set_ylabel("cosine with the true gradient")
     axes[0].legend()
     return fig
