@@ -15,6 +15,7 @@ FIGURES: dict[str, tuple[Callable, str, int]] = {  # builder, title, most bytes 
     "invariance_playground": (explore.invariance_playground, "The invariance playground", 18 * KB),
     "strokes": (explore.strokes, "Stroke by stroke", 12 * KB),
     "writing": (explore.writing, "Handwriting", 14 * KB),
+    "case_scale": (explore.case_scale, "Case scale", 16 * KB),
     "gain_and_bias": (explore.gain_and_bias, "Gain and bias", 15 * KB),
     "offset": (explore.offset, "The offset", 22 * KB),
     "fisher_ellipse": (explore.fisher_ellipse, "The Fisher ellipse", 26 * KB),

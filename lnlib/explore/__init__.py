@@ -1,6 +1,7 @@
 """Interactive figures: a Python builder and one small script each, no network, no kernel."""
 
 from lnlib.explore.axis_flip import axis_flip
+from lnlib.explore.case_scale import case_scale
 from lnlib.explore.fisher_ellipse import fisher_ellipse
 from lnlib.explore.five_reductions import five_reductions
 from lnlib.explore.gain_and_bias import gain_and_bias
@@ -12,6 +13,7 @@ from lnlib.explore.writing import writing
 
 __all__ = [
     "axis_flip",
+    "case_scale",
     "fisher_ellipse",
     "five_reductions",
     "gain_and_bias",

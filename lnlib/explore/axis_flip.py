@@ -7,6 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from lnlib.explore.arrays import as_array
 from lnlib.explore.element import Element, table
 from lnlib.normalize import batch_norm, layer_norm
 
@@ -56,7 +57,7 @@ def _draw(seed: int, cases: int, units: int) -> np.ndarray:
 
 def _checked(a: ArrayLike | Tensor, eps: float) -> np.ndarray:
     """The grid as float64, once it is known to be one that the figure can show."""
-    grid = np.asarray(a.detach().cpu().double() if isinstance(a, Tensor) else a, dtype=np.float64)
+    grid = as_array("axis_flip", "a", a)
     if grid.ndim != 2 or 0 in grid.shape:
         raise ValueError(
             f"axis_flip: needs a grid (cases, units), got shape {grid.shape}; reshape or index it"
@@ -65,11 +66,6 @@ def _checked(a: ArrayLike | Tensor, eps: float) -> np.ndarray:
         raise ValueError(
             f"axis_flip: {MAX_CASES} cases by {MAX_UNITS} units stay legible, got {grid.shape[0]} by "
             f"{grid.shape[1]}; give a[:{MAX_CASES}, :{MAX_UNITS}]"
-        )
-    if not np.isfinite(grid).all():
-        row, col = np.argwhere(~np.isfinite(grid))[0]
-        raise ValueError(
-            f"axis_flip: summed inputs must be finite, and a[{row}, {col}] is {grid[row, col]}; replace it"
         )
     if not 0 <= eps < np.inf:
         raise ValueError(f"axis_flip: eps is added to a variance and must be finite and >= 0, got {eps}")

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from lnlib.explore.arrays import as_array
 from lnlib.explore.element import Element, table
 from lnlib.normalize import layer_norm
 
@@ -57,18 +58,13 @@ def _draw(seed: int) -> np.ndarray:
 
 def _checked(a: ArrayLike | Tensor) -> np.ndarray:
     """The case as float64, once it is known to be one that the figure can show."""
-    case = np.asarray(a.detach().cpu().double() if isinstance(a, Tensor) else a, dtype=np.float64)
+    case = as_array("gain_and_bias", "a", a)
     if case.ndim != 1:
         raise ValueError(f"gain_and_bias: needs one case (units,), got shape {case.shape}; index it")
     if not LEAST_UNITS <= len(case) <= MOST_UNITS:
         raise ValueError(
             f"gain_and_bias: {LEAST_UNITS} to {MOST_UNITS} units can be shown, got {len(case)}; "
             f"give {'more' if len(case) < LEAST_UNITS else 'fewer'}"
-        )
-    if not np.isfinite(case).all():
-        unit = int(np.argmin(np.isfinite(case)))
-        raise ValueError(
-            f"gain_and_bias: summed inputs must be finite, and a[{unit}] is {case[unit]}; replace it"
         )
     return case
 

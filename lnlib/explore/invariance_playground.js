@@ -23,8 +23,6 @@ const COLUMNS = [
 const signed = (text) => String(text).replace("-", "−");
 const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value, i, j)));
 const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
-// The epsilon of a slider's position: 0, then 1e-8 to 0.1, four to a power of ten.
-const epsilon = (position) => position && 10 ** ((position - 1) / 4 - 8);
 
 // Weights (units, inputs) and data (cases, inputs) after the transformation of a column.
 function transform({ W, X, gamma, shift }, column, size) {
@@ -216,7 +214,7 @@ function invariancePlayground(root, given) {
     size.name.textContent = `${what} ${how}, ${letter} =`;
     size.value.textContent = show(sizes[column], 2);
     size.node.value = sizes[column];
-    eps.value.textContent = signed(state.eps && state.eps.toExponential(1).replace(".0", ""));
+    eps.value.textContent = epsilonText(state.eps);
     eps.node.value = state.position;
     eps.node.setAttribute("aria-valuetext", eps.value.textContent);
     freeze.checked = state.frozen;

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from lnlib.explore.arrays import as_array
 from lnlib.explore.element import Element, table
 from lnlib.invariance import (
     COLUMNS,
@@ -120,10 +121,7 @@ def _draw(rng: np.random.Generator, spread: float, mean: float, *shape: int) -> 
 
 def _checked(W: ArrayLike | Tensor, X: ArrayLike | Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Both grids as float64, once they are known to be a layer that the figure can show."""
-    w, x = (
-        np.asarray(given.detach().cpu().double() if isinstance(given, Tensor) else given, dtype=np.float64)
-        for given in (W, X)
-    )
+    w, x = (as_array("invariance_playground", name, given) for name, given in (("W", W), ("X", X)))
     if w.ndim != 2 or x.ndim != 2 or w.shape[1] != x.shape[1]:
         raise ValueError(
             f"invariance_playground: needs W (units, inputs) and X (cases, inputs), got shapes {w.shape} and "
@@ -134,13 +132,6 @@ def _checked(W: ArrayLike | Tensor, X: ArrayLike | Tensor) -> tuple[np.ndarray, 
             raise ValueError(
                 f"invariance_playground: {LEAST[name]} to {MAX[name]} {name} can be shown, got {size}; "
                 f"give {'more' if size < LEAST[name] else 'fewer'}"
-            )
-    for name, grid in (("W", w), ("X", x)):
-        if not np.isfinite(grid).all():
-            row, col = np.argwhere(~np.isfinite(grid))[0]
-            raise ValueError(
-                f"invariance_playground: numbers must be finite, and {name}[{row}, {col}] is "
-                f"{grid[row, col]}; replace it"
             )
     return w, x
 

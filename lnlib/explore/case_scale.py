@@ -1,0 +1,100 @@
+"""Case scale: one case among several is multiplied by a number, and layer norm does not notice."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from lnlib.explore.arrays import as_array
+from lnlib.explore.element import Element, table
+from lnlib.invariance import eps_factor
+from lnlib.normalize import batch_norm, layer_norm
+
+__all__ = ["case_scale"]
+
+# Two numbers that are normalized together keep their order and nothing else.
+SIZES = {"cases": (3, 6), "units": (3, 6)}
+SCALES, EPSILONS = (3.0, 0.05, -1.0), (0.0, 1e-3)  # of the table
+
+
+def case_scale(
+    a: ArrayLike | Tensor | None = None, *, seed: int = 0, cases: int = 4, units: int = 4
+) -> Element:
+    r"""Let a reader multiply one case of several, and see what moves: all cases, or none.
+
+    The same summed inputs without a normalization, with batch norm and with layer norm. The reader chooses
+    a case, its factor $\delta$, also a negative one, and the $\epsilon$ that is added to variances. Layer
+    norm multiplies its output of the case by the sign of $\delta$ times
+    $\sqrt{(s^2 + \epsilon)/(s^2 + \epsilon/\delta^2)}$, where $s^2$ is the variance of the case.
+
+    *Source* Section 5.1, Eq. (7) and the last column of Table 1; the factor and the figure are ours.
+
+    Args:
+        a: summed inputs (cases, units), 3 to 6 of both. Drawn from `seed` where left out.
+        seed, cases, units: of the drawn summed inputs.
+
+    Returns:
+        The figure; `.to_html()` is the same as a page of its own.
+
+    Raises:
+        ValueError: not a grid, a size that the figure cannot show, not finite.
+
+    >>> case_scale()
+    <interactive figure: Case scale>
+    """
+    grid = as_array("case_scale", "a", _draw(seed, cases, units) if a is None else a)
+    if grid.ndim != 2:
+        raise ValueError(
+            f"case_scale: needs a grid (cases, units), got shape {grid.shape}; reshape or index it"
+        )
+    for (name, (least, most)), size in zip(SIZES.items(), grid.shape, strict=True):
+        if not least <= size <= most:
+            raise ValueError(
+                f"case_scale: {least} to {most} {name} can be shown, got {size}; "
+                f"give {'more' if size < least else 'fewer'}"
+            )
+    state = {"a": grid.tolist()}
+    return Element("case_scale", "caseScale", "Case scale", state, _fallback(grid), plots=True)
+
+
+def _draw(seed: int, cases: int, units: int) -> np.ndarray:
+    """Summed inputs of one decimal, whose units differ in mean."""
+    rng = np.random.default_rng(seed)
+    return np.round(rng.normal(0, 0.6, units) + rng.normal(0, 0.8, (cases, units)), 1) + 0.0
+
+
+def _fallback(grid: np.ndarray) -> str:
+    """What multiplying the first case does to the outputs of every method."""
+    a = torch.from_numpy(grid)
+    rows = []
+    for eps, delta in itertools.product(EPSILONS, SCALES):
+        changed = torch.cat([delta * a[:1], a[1:]])
+        moves = [
+            (new - old).abs().amax(1)
+            for new, old in zip(_outputs(changed, eps), _outputs(a, eps), strict=True)
+        ]
+        cells = [f"{_show(float(by[0]))}; {_show(float(by[1:].max()))}" for by in moves]
+        factor = float(eps_factor(a[0].var(correction=0), eps, delta))
+        name, *cells = (
+            text.replace("-", "−") for text in (f"δ = {delta:g}, ε = {eps:g}", *cells, f"{factor:.4f}")
+        )
+        rows.append([name, *cells])
+    caption = (
+        "Case 1 is multiplied by δ: the largest move of its numbers; of those of the other cases. Batch norm "
+        "moves all cases. Layer norm moves none, unless δ is negative or an ε is added to the variance: then "
+        "its case 1 is multiplied by the factor."
+    )
+    return table(caption, ["", "no norm", "batch norm", "layer norm", "factor"], rows)
+
+
+def _outputs(a: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Without a norm, with batch norm, with layer norm."""
+    return a, batch_norm(a, eps=eps), layer_norm(a, eps=eps)
+
+
+def _show(value: float) -> str:
+    return f"{value:.3f}" if value >= 5e-4 else "0" if value < 1e-12 else f"{value:.0e}"
