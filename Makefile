@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book test lint check links bench data clean
+.PHONY: help book pdf test lint check links bench data clean
 
 SCALE ?= book
 VENV := .venv
@@ -22,6 +22,7 @@ endef
 
 help:
 	@echo "make book   install, execute and render the book (SCALE=smoke|book|paper, now $(SCALE))"
+	@echo "make pdf    make book, then print it to one PDF (needs Chromium)"
 	@echo "make test   install and run every test: library, notebooks, pages, browser"
 	@echo "make check  lint, format, types, then every test"
 	@echo "make links  follow every link of the book (needs the network)"
@@ -45,6 +46,9 @@ book: $(READY)
 	$(call timed,executing and rendering the book at $(SCALE) scale,LNLIB_SCALE=$(SCALE) \
 		$(BIN)/jupyter-book build . -W -n --keep-going)
 	@echo "Open $(CURDIR)/_build/html/index.html"
+
+pdf: book
+	$(call timed,printing the book,$(BIN)/python book/_ext/pdf.py)
 
 test: $(READY)
 	$(call timed,testing the library and the notebooks at smoke scale,$(BIN)/python -m pytest -n auto --dist worksteal \

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,15 +12,10 @@ from typing import Any
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book" / "_ext"))
+
+from chromium import ARGUMENTS, executable
+
 # sphinx-book-theme reads the reader's choice of theme from here; other pages follow the colour scheme.
 CHOOSE_THEME = "try {{ localStorage.mode = localStorage.theme = '{theme}' }} catch (blocked) {{}}"
 
@@ -72,11 +67,10 @@ def launch() -> Iterator[Chromium]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         missing("playwright", "pip install -e '.[test]'")
-    executable = os.environ.get("LNLIB_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if executable is None:
+    if executable() is None:
         missing("Chromium", "apt-get install chromium, or set LNLIB_CHROMIUM to a Chrome's path")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
         try:
             yield Chromium(browser)
         finally:
