@@ -133,10 +133,21 @@ def test_every_chapter_carries_its_badge_line():
     for page in chapters():
         badge = soup(page).select_one(".badge-line")
         assert badge, page.name
-        for part in ("Paper:", "executed", "scale in", "data:", "lnlib", "torch", "Python"):
+        for part in (
+            "minutes to read",
+            "Paper:",
+            "executed",
+            "scale in",
+            "data:",
+            "lnlib",
+            "torch",
+            "Python",
+        ):
             assert part in badge.get_text(), f"{page.name} lacks {part!r}"
-        links = {a["href"] for a in badge.find_all("a")}
-        assert links == {f"notebooks/{page.stem}.ipynb", f"data/{page.stem}.csv"}
+        links = [a["href"] for a in badge.find_all("a")]
+        assert links[-2:] == [f"notebooks/{page.stem}.ipynb", f"data/{page.stem}.csv"]
+        assert len(links) == 2 or "read first:" in badge.get_text()
+        assert f"book/{page.stem}.ipynb" in soup(page).select_one(".run-page").get_text()
 
 
 def test_executed_notebooks_are_published_with_outputs_and_no_path_of_this_machine():

@@ -113,3 +113,64 @@ def test_the_recurrent_drift_answers_the_keyboard_on_its_page(chromium, theme, w
         assert "only their ratio s/u = 0.50 counts" in status.inner_text()
         assert figure.bounding_box()["width"] <= width
         assert errors == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_a_glossary_word_shows_its_definition_to_pointer_and_keyboard(chromium, theme, width):
+    path = html() / "book" / "sec3_layer_normalization.html"
+    with opened(chromium, path, theme=theme, width=width) as (page, errors, _):
+        term = page.locator("p .term").first
+        word, note = term.get_by_role("link"), term.locator(".term-note")
+        assert not note.is_visible()
+        word.focus()
+        assert note.is_visible()
+        assert word.get_attribute("aria-describedby") == note.get_attribute("id")
+        assert "over the units of a layer" in note.inner_text()
+        box, above = note.bounding_box(), word.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert above["y"] < box["y"] <= above["y"] + above["height"] + 8, "the pointer can reach it"
+        assert errors == []  # before axe, which reads style sheets in ways that a file forbids
+        assert accessibility_issues(page) == []
+        page.keyboard.press("Escape")
+        assert not note.is_visible()
+        word.evaluate("link => link.blur()")
+        word.hover()
+        assert note.is_visible()
+        note.hover()
+        assert note.is_visible(), "it stays while the pointer is on it"
+        page.mouse.move(0, 0)
+        assert not note.is_visible()
+
+
+def test_a_page_on_paper_is_light_opens_what_is_folded_and_leaves_out_what_needs_a_screen(chromium):
+    path = html() / "book" / "sec3_layer_normalization.html"
+    with opened(chromium, path, theme="dark", width=680) as (page, _, _):
+        rendered(page)
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        for solution in page.locator("details.hide pre").all():
+            assert solution.is_visible()
+        for figure in page.locator("article figure").all():
+            assert figure.locator("img.ink-dark").is_visible()
+            assert not figure.locator("img.ink-light").is_visible()
+        assert not page.locator(".run-page").first.is_visible()
+        assert page.locator(".lnlib-figure table").first.is_visible()
+        assert overflow(page) <= 0
+        wide = "[...document.querySelectorAll('article pre')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+        assert page.evaluate(f"{wide}.length") == 0
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_search_works_from_files_without_a_network(chromium):
+    address = (html() / "search.html").as_uri() + "?q=covariate+shift"
+    with opened(chromium, address, offline=True) as (page, errors, failed):
+        page.wait_for_selector("#search-results li a")
+        found = {a.get_attribute("href").split("?")[0] for a in page.locator("#search-results li a").all()}
+        assert any("sec2_background" in link or "glossary" in link for link in found)
+        page.locator("#search-results li a").first.click()
+        page.wait_for_selector("article h1")
+        assert errors == []
+        assert failed == []

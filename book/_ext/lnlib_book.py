@@ -5,11 +5,9 @@ page links to (executed notebook, measured rows, drawn data) is copied beside it
 """
 
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from html import escape
 from importlib import metadata
 from pathlib import Path
@@ -24,10 +22,13 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from equation_numbers import number_equations
-from execute import BOOK, ROOT, SCALES, Executed, NotebookFailed, executed_all
+from execute import BOOK, ROOT, SCALES, NotebookFailed, executed_all
 from figures import add_dark_twins, link_drawn_data, link_full_size
+from glossary import add_definitions
 from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, tally
 from notation import NotationDirective
+from origin import FromRole
+from top import data_used, measured_facts, top
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
@@ -63,46 +64,14 @@ def outdated_pages(app: Sphinx, env: Any, added: set, changed: set, removed: set
 
 
 def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Replace a committed notebook, which has no outputs, by its executed copy with a badge line."""
+    """Replace a committed notebook, which has no outputs, by its executed copy with the lines of its top."""
     run = app.lnlib_runs.get(Path(docname).name)
     if run is None:
         return
     notebook = nbformat.read(run.notebook, as_version=4)
-    badge = nbformat.v4.new_markdown_cell(badge_line(Path(docname).name, notebook, run), id="badge-line")
+    badge = nbformat.v4.new_markdown_cell(top(Path(docname).name, notebook, run), id="badge-line")
     notebook.cells.insert(1, badge)
     source[0] = nbformat.writes(notebook)
-
-
-def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
-    """One line under the title: paper pages, when and where it ran, for how long, on which data."""
-    facts = notebook.metadata.lnlib
-    measured = _measured_facts(page, run, facts.run.scale)
-    day = datetime.fromisoformat(facts.run.executed).strftime("%-d %B %Y")
-    parts = [
-        f"Paper: {escape(facts.paper)}" if "paper" in facts else "",
-        f"executed {day} at <code>{facts.run.scale}</code> scale in {facts.run.seconds:.0f} s",
-        f"{facts.run.cores} cores, {escape(facts.run.device)}",
-        f"data: {escape(_data_used(measured))}",
-        f"lnlib {facts.run.lnlib}, torch {facts.run.torch}, Python {facts.run.python}",
-        f'<a href="notebooks/{page}.ipynb" download>executed notebook</a>',
-        f'<a href="data/{page}.csv" download>measured rows</a>' if measured else "",
-    ]
-    return '<p class="badge-line">' + " · ".join(filter(None, parts)) + "</p>"
-
-
-def _measured_facts(page: str, run: Executed, scale: str) -> dict[str, Any]:
-    file = run.results / scale / f"{page}.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-def _data_used(facts: dict[str, Any]) -> str:
-    """Data sets with their source; a stand-in is named as such."""
-    used = []
-    for data in facts.get("data", []):
-        name, source = data["name"], data["source"]
-        asked = data.get("requested", name)
-        used.append(f"{name} standing in for {asked}" if asked != name else f"{name} ({source})")
-    return ", ".join(dict.fromkeys(used)) or "none"
 
 
 def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
@@ -210,7 +179,7 @@ class ExecutionsDirective(_DependentDirective):
         for page, run in sorted(self.env.app.lnlib_runs.items()):
             facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
             machine = facts
-            data = _data_used(_measured_facts(page, run, facts.scale))
+            data = data_used(measured_facts(page, run, facts.scale))
             when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
             rows.append([f"{page}.html", page, facts.scale, f"{facts.seconds:.0f} s", when, data])
         versions = {k: machine.get(k, "") for k in ("lnlib", "python", "torch", "numpy", "commit")}
@@ -233,11 +202,14 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", number_equations)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
+    app.connect("html-page-context", add_definitions)
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)
+    app.add_role("from", FromRole())
     app.add_css_file("lnlib.css")
+    app.add_js_file("lnlib.js", loading_method="defer")
     # Another version of this folder or of the ledger's table makes Sphinx read and write every page again.
     code = [*sorted(Path(__file__).parent.glob("*.py")), ROOT / "lnlib" / "results.py"]
     version = hashlib.sha256(b"".join(file.read_bytes() for file in code)).hexdigest()[:8]

@@ -1,0 +1,105 @@
+"""The top of a page: how long it reads, what it builds on, when it ran, and how to run it again."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from execute import BOOK, Executed
+
+WORDS_A_MINUTE = 200
+SECONDS = {"line of code": 3, "equation": 15, "figure": 20}  # what a reader spends beside the words
+FOLDED = {"remove-cell", "remove-input", "hide-input", "hide-cell", "parameters"}
+
+
+def minutes(notebook: nbformat.NotebookNode) -> int:
+    """How long a page takes to read: its words, and a while for each shown line, equation and figure.
+
+    >>> words = nbformat.v4.new_markdown_cell("one two three four five " * 80)
+    >>> minutes(nbformat.v4.new_notebook(cells=[words]))
+    2
+    """
+    words = seconds = 0
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            prose, equations = re.subn(r"```\{math\}.*?```|\$\$.*?\$\$", " ", cell.source, flags=re.DOTALL)
+            words += len(re.findall(r"\w[\w'’-]*", prose))
+            seconds += equations * SECONDS["equation"]
+        elif cell.cell_type == "code":
+            if not FOLDED & set(cell.metadata.get("tags", [])):
+                seconds += len(cell.source.splitlines()) * SECONDS["line of code"]
+            seconds += sum("lnlib" in o.get("metadata", {}) for o in cell.outputs) * SECONDS["figure"]
+    return max(1, round(words / WORDS_A_MINUTE + seconds / 60))
+
+
+def title(page: str) -> str:
+    """The title of a page of the book, from its source."""
+    for suffix, read in ((".ipynb", lambda f: nbformat.read(f, 4).cells[0].source), (".md", Path.read_text)):
+        if (source := BOOK / f"{page}{suffix}").is_file():
+            return next(line[2:].strip() for line in read(source).splitlines() if line.startswith("# "))
+    raise FileNotFoundError(f"the book has no page {page!r}: neither {page}.ipynb nor {page}.md")
+
+
+def top(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
+    """What stands between the title of a chapter and its first words."""
+    return badge_line(page, notebook, run) + "\n\n" + run_line(page)
+
+
+def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
+    """Reading time, pages to read first, paper pages; when and where it ran, for how long, on which data."""
+    facts = notebook.metadata.lnlib
+    measured = measured_facts(page, run, facts.run.scale)
+    day = datetime.fromisoformat(facts.run.executed).strftime("%-d %B %Y")
+    first = ", ".join(f'<a href="{p}.html">{escape(title(p))}</a>' for p in facts.get("needs", []))
+    reader = [
+        f"{minutes(notebook)} minutes to read",
+        f"read first: {first}" if first else "",
+        f"Paper: {escape(facts.paper)}" if "paper" in facts else "",
+    ]
+    machine = [
+        f"executed {day} at <code>{facts.run.scale}</code> scale in {facts.run.seconds:.0f} s",
+        f"{facts.run.cores} cores, {escape(facts.run.device)}",
+        f"data: {escape(data_used(measured))}",
+        f"lnlib {facts.run.lnlib}, torch {facts.run.torch}, Python {facts.run.python}",
+        f'<a href="notebooks/{page}.ipynb" download>executed notebook</a>',
+        f'<a href="data/{page}.csv" download>measured rows</a>' if measured else "",
+    ]
+    lines = (" · ".join(filter(None, parts)) for parts in (reader, machine))
+    return '<p class="badge-line">' + "<br>".join(lines) + "</p>"
+
+
+def run_line(page: str) -> str:
+    """The commands that run a page, folded; each block gets the theme's button for copying."""
+
+    def block(command: str) -> str:
+        return f'<div class="highlight"><pre>{escape(command)}</pre></div>'
+
+    return (
+        '<details class="run-page"><summary>Run this page</summary>'
+        "<p>In a copy of the repository, after <code>pip install -e '.[book]'</code>:</p>"
+        + block(f"python book/_ext/execute.py --scale book book/{page}.ipynb")
+        + "<p>Or cell by cell:</p>"
+        + block(f"jupyter lab book/{page}.ipynb")
+        + "</details>"
+    )
+
+
+def measured_facts(page: str, run: Executed, scale: str) -> Mapping[str, Any]:
+    """What the run wrote beside its measured rows; empty if it measured nothing."""
+    file = run.results / scale / f"{page}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def data_used(facts: Mapping[str, Any]) -> str:
+    """Data sets with their source; a stand-in is named as such."""
+    used = []
+    for data in facts.get("data", []):
+        name, source = data["name"], data["source"]
+        asked = data.get("requested", name)
+        used.append(f"{name} standing in for {asked}" if asked != name else f"{name} ({source})")
+    return ", ".join(dict.fromkeys(used)) or "none"
