@@ -20,6 +20,7 @@ FIGURES: dict[str, tuple[Callable, str, int]] = {  # builder, title, most bytes 
     "offset": (explore.offset, "The offset", 22 * KB),
     "fisher_ellipse": (explore.fisher_ellipse, "The Fisher ellipse", 26 * KB),
     "five_reductions": (explore.five_reductions, "Five reductions", 21 * KB),
+    "residual_depth": (explore.residual_depth, "Residual depth", 20 * KB),
     "recurrent_drift": (explore.recurrent_drift, "Recurrent drift", 26 * KB),  # carries a matrix and inputs
 }
 SVG = "http://www.w3.org/2000/svg"  # the name of SVG's elements is spelled as an address, which nothing opens

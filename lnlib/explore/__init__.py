@@ -8,6 +8,7 @@ from lnlib.explore.gain_and_bias import gain_and_bias
 from lnlib.explore.invariance_playground import invariance_playground
 from lnlib.explore.offset import offset
 from lnlib.explore.recurrent_drift import recurrent_drift
+from lnlib.explore.residual_depth import residual_depth
 from lnlib.explore.strokes import strokes
 from lnlib.explore.writing import writing
 
@@ -20,6 +21,7 @@ __all__ = [
     "invariance_playground",
     "offset",
     "recurrent_drift",
+    "residual_depth",
     "strokes",
     "writing",
 ]

@@ -1,0 +1,287 @@
+"""Residual depth: its arithmetic against lnlib's residual networks, and what a reader meets in a browser."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from browser import accessibility_issues, overflow
+from explorable import THEMED, TOO_WIDE, evaluate, said
+from torch import Tensor
+
+from lnlib.experiments.residual_gradients import exponent, gradient_by_depth, wide_limit
+from lnlib.explore import residual_depth
+from lnlib.explore.residual_depth import PLACEMENTS
+from lnlib.normalize import layer_norm
+
+FIGURE = residual_depth  # of the fixture `file`
+DEPTHS = [1, 2, 4, 8, 16, 32, 64]
+CASES = 4
+# Reading typed arrays as JSON gives objects: lists instead.
+PLAIN = "(one) => JSON.parse(JSON.stringify(one, (_, v) => v instanceof Float64Array ? [...v] : v))"
+
+
+# ------------------------------------------------------------------------------------------- arithmetic
+
+
+def by_autograd(one: dict[str, Any], placement: str, c: float, depth: int) -> list[float]:
+    """The gradients' norms of all blocks of the script's network, in torch with lnlib's layer norm."""
+    x, r = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
+    blocks = [[torch.tensor(W, dtype=torch.float64) for W in block] for block in one["blocks"][:depth]]
+    seconds = [(c**0.5 * W2).requires_grad_() for _, W2 in blocks]
+
+    def norm(a: Tensor) -> Tensor:
+        return layer_norm(a, eps=0.0)
+
+    for (W1, _), W2 in zip(blocks, seconds, strict=True):  # the script keeps W2 transposed
+        x = x + ((norm(x) if placement == "pre" else x) @ W1.T).relu() @ W2
+        x = norm(x) if placement == "post" else x
+    loss = (r * (norm(x) if placement == "pre" else x)).sum() / CASES
+    unit = math.sqrt(len(blocks[0][0]) / CASES)
+    return [float(g.norm()) / unit for g in torch.autograd.grad(loss, seconds)]
+
+
+@pytest.mark.parametrize(("width", "depth", "c"), [(4, 6, 1.0), (8, 3, 0.0625), (16, 2, 4.0)])
+def test_the_script_computes_the_gradients_that_autograd_computes(width, depth, c):
+    runs = f"Object.keys(PLACEMENTS).map((p) => gradients(one, p, {c}, [1, {depth}]))"
+    one, found = evaluate(
+        "residual_depth", f"((one) => [({PLAIN})(one), {runs}])(network(7, {width}, {depth}))"
+    )
+    for placement, (single, whole) in zip(PLACEMENTS, found, strict=True):
+        np.testing.assert_allclose(single, by_autograd(one, placement, c, 1), rtol=1e-12)
+        # rounding, which a block multiplies by the root of 1 + c at most
+        np.testing.assert_allclose(whole, by_autograd(one, placement, c, depth), rtol=1e-11)
+
+
+def test_the_networks_are_drawn_as_they_should_be():
+    one = evaluate("residual_depth", f"({PLAIN})(network(3, 16, 20))")
+    x, r = np.array(one["x"]), np.array(one["r"])
+    np.testing.assert_allclose(x.mean(1), 0, atol=1e-14)
+    np.testing.assert_allclose(x.std(1), 1, rtol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(r, axis=1), 1, rtol=1e-14)
+    W1, W2 = np.array(one["blocks"]).swapaxes(0, 1)
+    for W, variance in ((W1, 2 / 16), (W2, 1 / 64)):  # 20480 numbers each: standard errors of 1 % and 0.7 %
+        assert W.var() == pytest.approx(variance, rel=0.04)
+        assert abs(W.mean()) < 0.03 * variance**0.5
+        assert np.mean((W / variance**0.5) ** 4) == pytest.approx(3, rel=0.1)  # a normal distribution's
+    assert len(np.unique(W1)) == W1.size
+
+
+def test_the_limits_are_lnlibs():
+    cases = [
+        (p, c, L, block)
+        for p in PLACEMENTS
+        for c in (0.0625, 1.0, 4.0)
+        for L in (1, 8, 64)
+        for block in {1, L}
+    ]
+    found = evaluate("residual_depth", f"{[list(case) for case in cases]}.map((given) => limit(...given))")
+    for (placement, c, L, block), value in zip(cases, found, strict=True):
+        want = wide_limit(placement, L, block, 16, branch=c) / wide_limit("none", 1, 1, 16)
+        assert value == pytest.approx(want, rel=1e-14)
+
+
+def test_a_power_law_is_fitted_as_lnlib_fits_it():
+    norms = np.random.default_rng(0).uniform(0.1, 1, (4, 5))
+    found = evaluate("residual_depth", f"{norms.tolist()}.map((v) => power({DEPTHS[2:]}, v))")
+    np.testing.assert_allclose(found, exponent(DEPTHS[2:], norms), rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[float, dict[str, list[list[float]]]]:
+    """What the figure plots of 24 networks, by c: geometric means a placement, a depth, a block."""
+    sizes = "[0.0625, 1, 4].map((c) => measure(nets, c))"
+    nets = "Array.from({ length: 24 }, (_, k) => network(k, 16))"
+    return dict(
+        zip((0.0625, 1.0, 4.0), evaluate("residual_depth", f"((nets) => {sizes})({nets})"), strict=True)
+    )
+
+
+def test_what_the_live_text_says_is_so(measured):
+    for c, profiles in measured.items():
+        last = {p: np.array([profile[-1] for profile in profiles[p]]) for p in PLACEMENTS}
+        for placement in ("pre", "post"):
+            exact = np.array([wide_limit(placement, L, L, 16, branch=c) for L in DEPTHS])
+            want = exponent(DEPTHS[2:], exact[None, 2:])[0]
+            # 16 units and 24 networks; the limits differ by 0.25 and more
+            assert exponent(DEPTHS[2:], last[placement][None, 2:])[0] == pytest.approx(want, abs=0.07)
+        growth = (last["none"][-1] / last["none"][0]) ** (1 / 63)
+        assert growth == pytest.approx((1 + c) ** 0.5, rel=0.06)
+        first = [profile[0] for profile in profiles["pre"]]
+        assert max(first) < 1.5 * min(first), "pre-LN's first block does not feel the depth"
+    along = measured[4.0]["post"][-1]
+    assert along[0] < 0.5 * along[-1], "few units and a large c: post-LN's gradient fades on the way"
+    calm = measured[0.0625]["post"][-1]
+    assert calm[0] > 0.7 * calm[-1]
+
+
+# ------------------------------------------------------------------------------------------ the builder
+
+
+def test_the_fallback_table_holds_what_lnlib_computes():
+    norms = gradient_by_depth("post", (1, 4, 16, 64), 16, range(3)) / wide_limit("none", 1, 1, 16)
+    cells = "".join(f"<td>{value:.2g}</td>" for value in norms.mean(0))
+    assert f"<tr><th>post-LN</th>{cells}" in residual_depth().fallback
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"width": 64}, r"\(8, 16, 32\) units to choose from, got 64"),
+        ({"seed": 0.5}, "seed is 0.5; give a whole number"),
+        ({"seed": 2**21}, "seed is 2097152; give a whole number"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_its_reason(given, message):
+    with pytest.raises(ValueError, match=message):
+        residual_depth(**given)
+
+
+# ------------------------------------------------------------------------------------------- the browser
+
+
+def spoken(page: Any) -> str:
+    """What the figure says once the reader pauses."""
+    page.locator("[role=status]:not([aria-busy])").wait_for()
+    return said(page)
+
+
+def drawn(page: Any, plot: int, placement: str) -> np.ndarray:
+    """Points (percent, value) of a measured line."""
+    path = page.locator(".plot").nth(plot).locator(f"path.{placement}:not(.limit)").get_attribute("d")
+    points = np.array([[float(v) for v in point.split(" ")] for point in path[1:].split("L")])
+    return np.stack([points[:, 0], 10 ** (1 - 3 * points[:, 1] / 100)], 1)
+
+
+@pytest.mark.browser
+def test_the_lines_and_the_words_are_what_the_script_computes(chromium, file):
+    with chromium.open_page(file) as (page, errors, failed):
+        for draw, c, seeds in ((0, 1, [0, 1, 2]), (1, 0.5, [3, 4, 5])):
+            if draw:
+                page.get_by_role("button", name="Draw again").click()
+                page.get_by_role("slider").last.press("ArrowLeft")
+            nets = f"{seeds}.map((seed) => network(seed, 16))"
+            profiles = evaluate("residual_depth", f"measure({nets}, {c})", chromium)
+            for block, index in (("last", -1), ("first", 0)):
+                page.get_by_role("radio", name=block).check()
+                for placement in ("pre", "post"):
+                    want = [profile[index] for profile in profiles[placement]]
+                    np.testing.assert_allclose(drawn(page, 0, placement)[:, 1], want, rtol=1e-6)
+                    along = drawn(page, 1, placement)[:, 1]
+                    np.testing.assert_allclose(along, profiles[placement][-1], rtol=1e-6)
+                text = spoken(page)
+                shown = re.match(r"Depth 64, (\w+) block: pre-LN ([\d.]+), post-LN ([\d.]+)", text)
+                assert shown[1] == block
+                for k, placement in enumerate(("pre", "post"), start=2):
+                    assert float(shown[k]) == pytest.approx(profiles[placement][-1][index], abs=0.0051)
+                values = np.array([[profile[index] for profile in profiles["pre"][2:]]])
+                slope = f"{exponent(DEPTHS[2:], values)[0]:.2f}".replace("-", "−")
+                assert f"From depth 4 to 64, pre-LN's goes with the power {slope} (" in text
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+def test_the_keyboard_reaches_every_control(chromium, file):
+    with chromium.open_page(file) as (page, errors, _):
+        before = drawn(page, 0, "pre")
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_role("radio", name="first").is_checked()
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowLeft")
+        assert page.get_by_role("radio", name="8").is_checked()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_role("slider").first.get_attribute("aria-valuetext") == "2"
+        page.keyboard.press("Tab")
+        page.keyboard.press("Home")
+        assert page.get_by_role("slider").last.get_attribute("aria-valuetext") == "1/16"
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert not np.allclose(drawn(page, 0, "pre"), before)
+        assert spoken(page).startswith("Depth 2, first block: pre-LN")
+        page.get_by_role("slider").first.press("Home")
+        assert "Add blocks to see a law." in spoken(page)
+        assert len(drawn(page, 1, "pre")) == 1
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_the_plots_are_described_in_words(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
+        labels = page.locator(".plot").evaluate_all("all => all.map(plot => plot.ariaLabel)")
+        assert labels[0].startswith("Gradient of the last block, depth 1 to 64: pre-LN from 0.")
+        assert labels[1].startswith("Gradient of block 1 to 64: pre-LN from 0.")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("host", ["own page", "themed page"])
+def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
+    if host == "themed page":
+        figures = residual_depth()._repr_html_() + residual_depth(seed=1, width=8)._repr_html_()
+        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
+    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
+    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
+        for name in ("last", "first"):
+            for radio in page.get_by_role("radio", name=name).all():
+                radio.check()
+            spoken(page.locator(".lnlib-figure").last)
+            assert accessibility_issues(page) == []
+        assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 760, 1280])
+def test_nothing_overflows_or_jumps_while_the_reader_tries_the_controls(chromium, file, width):
+    with chromium.open_page(file, width=width, height=844, has_touch=True) as (page, _, _):
+        tops = set()
+        page.get_by_role("radio", name="8").check()
+        for block in ("last", "first"):
+            page.get_by_role("radio", name=block).check()
+            for depth, c in (("Home", "End"), ("End", "End"), ("End", "Home")):
+                page.get_by_role("slider").first.press(depth)
+                page.get_by_role("slider").last.press(c)
+                spoken(page)
+                assert overflow(page) == 0
+                tops.add(page.locator(".panels").bounding_box()["y"])
+        assert page.locator("section label, section .key span").evaluate_all(TOO_WIDE) == []
+        assert len(tops) == 1
+        sizes = page.locator("button, label").evaluate_all(
+            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
+        )
+        assert min(sizes) >= 24  # WCAG 2.2, target size
+
+
+@pytest.mark.browser
+def test_a_cell_can_run_again_and_figures_share_a_page(chromium, tmp_path):
+    figure, other = residual_depth()._repr_html_(), residual_depth(seed=1)._repr_html_()
+    file = tmp_path / "shared.html"
+    file.write_text(THEMED.format(theme="light", figures=figure + other + figure), encoding="utf-8")
+    with chromium.open_page(file) as (page, errors, _):
+        assert page.locator("section").count() == 3
+        page.get_by_role("radio", name="first").nth(1).check()
+        checked = [
+            part.get_by_role("radio", name="first").is_checked() for part in page.locator("section").all()
+        ]
+        assert checked == [False, True, False]
+        assert errors == []
+
+
+@pytest.mark.browser
+def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
+    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
+        assert page.get_by_role("table").inner_text().startswith("The gradient of the last block's weights")
+        assert page.locator("tr").count() == 1 + len(PLACEMENTS)
+    with chromium.open_page(file) as (page, _, _):
+        fallback = page.get_by_text("The gradient of the last block's weights")
+        assert not fallback.is_visible()
+        page.emulate_media(media="print")
+        assert fallback.is_visible()
+        assert not page.get_by_role("slider").first.is_visible()
