@@ -32,7 +32,7 @@ def printed_table(id: str, *, path: Path | None = None) -> PrintedTable:
     """A table of `book/claims.toml`, the only place where a number of the paper is typed.
 
     Args:
-        id: "table-2", "figure-2" or "table-3".
+        id: "table-2", "figure-2", "table-3" or "figure-5".
         path: of another such file; default: the checkout's, else the copy installed with the package.
 
     Raises:
