@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 
 from lnlib import claims
 from lnlib.data import listing
+from lnlib.explore import command as figures
 from lnlib.training import command
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "claims": (claims.main, "show the paper's claims with what was measured and the verdicts"),
     "data": (listing.main, "show where the data sets are, or download them"),
+    "explore": (figures.main, "write the interactive figures as files that a browser opens"),
     "run": (command.main, "run one of the paper's experiments, or go on with it"),
 }
 
