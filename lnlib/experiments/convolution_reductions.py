@@ -22,13 +22,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from lnlib.channel_norms import group_norm, instance_norm
 from lnlib.normalize import batch_norm, layer_norm
 
-__all__ = ["FIVE", "Reduction", "axes", "means", "normalize"]
+__all__ = ["FIVE", "Reduction", "against_torch", "axes", "means", "normalize"]
 
 
 class Reduction(NamedTuple):
@@ -152,3 +153,36 @@ def means(norm: str, shape: Sequence[int], layout: str, groups: int = 2) -> int:
     within = axes(FIVE[norm].over, layout)
     sets = math.prod(size for k, size in enumerate(shape) if k not in within)
     return sets * groups if norm == "group" else sets
+
+
+def against_torch(a: Float[Tensor, "N C *space"], norm: str, layer: nn.Module, groups: int = 2) -> float:
+    """The largest difference of one of the five from a layer of `torch`, in outputs and in gradients.
+
+    *Source* ours.
+
+    Args:
+        a: cases by channels by positions.
+        norm: a key of `FIVE`.
+        layer: of torch, with gain 1 and bias 0; for "channels" it gets the channels last.
+        groups: of "group".
+
+    Returns:
+        The largest difference, also of the gradients of one weighted sum of the outputs.
+
+    >>> a = torch.randn(2, 4, 3, dtype=torch.float64)
+    >>> against_torch(a, "channels", nn.LayerNorm(4).double()) < 1e-12
+    True
+    >>> against_torch(a, "layer", nn.GroupNorm(4, 4).double()) > 0.1
+    True
+    """
+    weights = torch.linspace(-1, 1, a.numel(), dtype=a.dtype).sin().reshape(a.shape)
+    results = []
+    for ours in (True, False):
+        x = a.detach().clone().requires_grad_()
+        if ours:
+            out = normalize(x, norm, "NC" + "DHW"[5 - a.ndim :], groups=groups)
+        else:
+            out = layer(x.movedim(1, -1)).movedim(-1, 1) if norm == "channels" else layer(x)
+        (gradient,) = torch.autograd.grad((out * weights).sum(), x)
+        results.append(torch.stack([out.detach(), gradient]))
+    return float((results[0] - results[1]).abs().max())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from lnlib.experiments.convolution_reductions import FIVE, axes, means, normalize
+from lnlib.experiments.convolution_reductions import FIVE, against_torch, axes, means, normalize
 
 LAYOUTS = ("NCHW", "NHWC", "NTC", "NCT", "HWNC")
 SIZES = {"N": 3, "C": 4, "H": 2, "W": 5, "T": 6}
@@ -75,6 +75,18 @@ def test_values_and_gradients_are_those_of_torchs_layers(norm):
         grads = torch.autograd.grad((out * draw("NCHW", seed=2)).sum(), [a, *layer.parameters()])
         results.append([out, *grads])
     torch.testing.assert_close(*results, rtol=0, atol=1e-12)  # rounding of float64
+
+
+def test_against_torch_finds_the_right_layer_and_no_other():
+    layers = {
+        "batch": nn.BatchNorm2d(4),
+        "layer": nn.GroupNorm(1, 4),
+        "instance": nn.InstanceNorm2d(4),
+        "group": nn.GroupNorm(2, 4),
+    }
+    for norm in layers:
+        found = {n: against_torch(draw("NCHW"), norm, layer.double()) for n, layer in layers.items()}
+        assert [n for n, off in found.items() if off < 1e-12] == [norm]  # rounding of float64
 
 
 def test_no_two_of_the_five_agree():
