@@ -36,7 +36,7 @@ __all__ = [  # noqa: RUF022
     "rnn",
 ]
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 
 def __getattr__(name: str) -> ModuleType:
