@@ -17,10 +17,32 @@ from torch import Tensor
 from lnlib.experiments.rounding import Moments, moments, output_error, variance_error
 from lnlib.experiments.variances import Way, layer_norm_by
 
-__all__ = ["DTYPES", "Reading", "Slide", "readings", "roundoff", "slide", "slides", "slope", "verdicts"]
+__all__ = [
+    "DTYPES",
+    "REPORTED",
+    "Reading",
+    "Slide",
+    "readings",
+    "roundoff",
+    "slide",
+    "slides",
+    "slope",
+    "verdicts",
+]
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 Norm = Callable[[Tensor], Tensor]
+
+# Float32 inputs from public reports of a layer norm that returned NaN or nonsense:
+# github.com/microsoft/onnxruntime/issues/28463, apache/tvm/pull/19643, ml-explore/mlx/issues/2238 (rounded).
+REPORTED = {
+    "ONNX Runtime": (40000.0, 40001.0, 40002.0, 40003.0),
+    "TVM": (80000.0, 80001.0, 80002.0, 80003.0),
+    "MLX": (
+        *(1449.5706, 1448.8741, 1450.6504, 1449.2633, 1449.7764, 1449.3171, 1449.3297, 1449.0779),
+        *(1449.2181, 1449.4330, 1449.1605, 1449.4133, 1449.7933, 1450.0667, 1449.7763, 1450.3650),
+    ),
+}
 
 
 class Slide(NamedTuple):

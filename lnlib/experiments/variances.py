@@ -13,7 +13,8 @@ way               formula                                     the variance is of
 `centred_twice`   two passes over $a - E[a]$                  $u$                         $u$
 ================  ==========================================  ==========================  ==================
 
-relative to the variance and to $\sigma$; $\kappa_1$ is that of $a - a_1$, about 1 unless $a_1$ is far out.
+relative to the variance and to $\sigma$. Here $\kappa_1$ is that of $a - a_1$, which is the normalized
+$|\hat a_1|$: usually about 1, and never above $\sqrt{n-1}$.
 
 *Source* Chan, Golub, LeVeque (1983) for the variances; the outputs and `centred_twice` are ours.
 """

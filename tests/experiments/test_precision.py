@@ -106,6 +106,15 @@ def test_the_slopes_of_the_textbook_are_seen() -> None:
     }
 
 
+@pytest.mark.parametrize("values", precision.REPORTED.values(), ids=list(precision.REPORTED))
+def test_reported_inputs_break_one_pass_and_nothing_else(values) -> None:
+    x = torch.tensor(values)
+    for name, way in WAYS.items():
+        error = variance_error(moments(x), float(way(x).variance))
+        assert error > 0.5 if name == "one pass" else error < 1e-3
+    assert output_error(moments(x), lnlib.layer_norm(x), 1e-5) < 1e-6  # some roundings of values below 3
+
+
 def test_the_examples_in_the_docstrings_run() -> None:
     results = doctest.testmod(precision)
     assert results.attempted > 0
