@@ -1,5 +1,6 @@
 """The built HTML: nothing remote, nothing broken, nothing unlabelled."""
 
+import gzip
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -195,3 +196,29 @@ def test_headings_never_skip_a_level_within_a_page():
         assert parser.levels[0] == 1, page.name
         steps = [b - a for a, b in zip(parser.levels, parser.levels[1:], strict=False)]
         assert all(step <= 1 for step in steps), f"{page.name}: {parser.levels}"
+
+
+KB = 1024
+
+
+def test_a_page_is_light_and_so_is_what_it_needs_the_first_time():
+    """Without images, and without MathJax: one file (0.7 MB as sent) that every page shares."""
+    packed: dict[Path, int] = {}
+
+    def sent(file: Path) -> int:
+        """The bytes of a file as a server sends it: fonts are packed already."""
+        if file not in packed:
+            content = file.read_bytes()
+            packed[file] = len(content if file.suffix == ".woff2" else gzip.compress(content))
+        return packed[file]
+
+    fonts = [f for f in html().rglob("*.woff2") if re.search(r"fa-(solid|brands)", f.name)]
+    assert len(fonts) == 2
+    for page in pages():
+        assert page.stat().st_size < 600 * KB, f"{page.name}: {page.stat().st_size / KB:.0f} KB"
+        content = soup(page)
+        named = [s["src"] for s in content.find_all("script", src=True)]
+        named += [s["href"] for s in content.find_all("link", rel="stylesheet")]
+        files = {(page.parent / unquote(urlsplit(name).path)).resolve() for name in named}
+        weight = sum(map(sent, [page, *fonts, *(f for f in files if f.name != "tex-svg.js")]))
+        assert weight < 600 * KB, f"{page.name}: {weight / KB:.0f} KB as sent"

@@ -56,3 +56,5 @@ def add_definitions(app: Sphinx, page: str, template: str, context: dict, doctre
         if not hasattr(app, "lnlib_definitions"):
             app.lnlib_definitions = definitions(app)
         context["body"] = explain_terms(context["body"], app.lnlib_definitions)
+        if 'class="math' in context["body"]:  # a definition may bring the only formulas of a page
+            app.env.get_domain("math").data["has_equations"][page] = True

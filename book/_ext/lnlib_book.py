@@ -26,6 +26,7 @@ from execute import BOOK, ROOT, SCALES, NotebookFailed, executed_all
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
 from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, tally
+from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
 from top import data_used, measured_facts, top
@@ -108,6 +109,8 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
     )
     (out / "_static" / "mathjax").mkdir(parents=True, exist_ok=True)
     shutil.copy2(str(mathjax), out / "_static" / "mathjax")
+    # The theme's fonts hold the icons; this script would draw the same ones again, from 1.5 MB.
+    (out / "_static" / "scripts" / "fontawesome.js").write_text("/* The icons are in the fonts. */\n")
     for folder in ("notebooks", "data"):
         shutil.rmtree(out / "book" / folder, ignore_errors=True)
         (out / "book" / folder).mkdir(parents=True)
@@ -202,11 +205,12 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", number_equations)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
-    app.connect("html-page-context", add_definitions)
+    app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes
     app.connect("build-finished", publish_files)
     app.add_directive("claims", ClaimsDirective)
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)
+    app.add_directive("lookup", LookupDirective)
     app.add_role("from", FromRole())
     app.add_css_file("lnlib.css")
     app.add_js_file("lnlib.js", loading_method="defer")

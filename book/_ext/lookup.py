@@ -1,0 +1,173 @@
+"""The index of the book: where each word of the glossary, each equation and each function of lnlib occurs.
+
+It is read from the sources of the pages, which need no marks for it: roles in prose, imports in code.
+"""
+
+import ast
+import importlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import nbformat
+from docutils import nodes
+from docutils.statemachine import StringList
+from IPython.core.inputtransformer2 import TransformerManager
+from sphinx.util.docutils import SphinxDirective
+
+from digest import BOOK
+from top import title
+
+# The book's own machinery, which nobody looks up.
+MACHINERY = ("lnlib.drawings", "lnlib.experiments", "lnlib.plots", "lnlib.results", "lnlib.intervals")
+Found = dict[str, set[str]]  # entry -> pages
+
+
+def prose(source: Path) -> str:
+    """The text of a page, without its code cells."""
+    if source.suffix == ".md":
+        return source.read_text(encoding="utf-8")
+    cells = nbformat.read(source, as_version=4).cells
+    return "\n".join(c.source for c in cells if c.cell_type == "markdown")
+
+
+def words(sources: Iterable[Path]) -> Found:
+    """Pages that use each word of the glossary, in the spelling of its entry."""
+    glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
+    entries = re.findall(r"^(\w.*)$", glossary.partition(":::{glossary}")[2], flags=re.MULTILINE)
+    found: Found = {entry: set() for entry in entries}
+    spelled = {entry.lower(): entry for entry in entries}
+    for source in sources:
+        for said in re.findall(r"\{term\}`([^`]+)`", prose(source)):
+            named = re.search(r"<([^>]+)>$", said)
+            entry = " ".join((named[1] if named else said).split())
+            if source.stem != "glossary" and entry.lower() in spelled:
+                found[spelled[entry.lower()]].add(source.stem)
+    return found
+
+
+def equations(sources: Iterable[Path]) -> Found:
+    """Pages that state or cite each numbered equation of the paper, by its label."""
+    found: Found = defaultdict(set)
+    for source in sources:
+        for label in re.findall(r":label: (eq-\d+)\b|\{eq\}`(?:[^`]*<)?(eq-\d+)>?`", prose(source)):
+            found["".join(label)].add(source.stem)
+    return found
+
+
+def functions(sources: Iterable[Path]) -> Found:
+    """Pages whose code names each function or class of lnlib, by its shortest name."""
+    shortest: dict[int, str] = {}
+    pages: dict[int, set[str]] = defaultdict(set)
+    for source in sources:
+        if source.suffix != ".ipynb":
+            continue
+        python = TransformerManager().transform_cell
+        cells = nbformat.read(source, as_version=4).cells
+        code = "\n".join(python(c.source) for c in cells if c.cell_type == "code")
+        for name in names_of_lnlib(code):
+            thing = _resolve(name)
+            if callable(thing) and not name.startswith(MACHINERY):
+                module, own = getattr(thing, "__module__", ""), getattr(thing, "__name__", "")
+                if not str(module).startswith("lnlib") or str(module).startswith(MACHINERY):
+                    continue
+                known = (f"lnlib.{own}", shortest.get(id(thing), name), name)
+                shortest[id(thing)] = min((n for n in known if _resolve(n) is thing), key=len)
+                pages[id(thing)].add(source.stem)
+    return {shortest[key]: pages[key] for key in shortest}
+
+
+def names_of_lnlib(code: str) -> set[str]:
+    """The dotted names under lnlib that code imports, or reaches from what it imports.
+
+    >>> sorted(names_of_lnlib("from lnlib import data, layer_norm\\ndata.load('mnist').flat('train')"))
+    ['lnlib.data', 'lnlib.data.load', 'lnlib.layer_norm']
+    """
+    tree = ast.parse(code)
+    local: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            local |= {a.asname: a.name for a in node.names if a.asname} | {"lnlib": "lnlib"}
+        elif isinstance(node, ast.ImportFrom):
+            local |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    local = {name: dotted for name, dotted in local.items() if dotted.split(".")[0] == "lnlib"}
+    reached = {
+        dotted
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and (dotted := _dotted(node, local)) is not None
+    }
+    return set(local.values()) | reached
+
+
+def _dotted(node: ast.expr, local: dict[str, str]) -> str | None:
+    if isinstance(node, ast.Name):
+        return local.get(node.id)
+    if isinstance(node, ast.Attribute) and (base := _dotted(node.value, local)):
+        return f"{base}.{node.attr}"
+    return None
+
+
+@cache
+def _resolve(name: str) -> object | None:
+    """The thing that a dotted name of lnlib means; None for what is no module's own member."""
+    module, _, member = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), member, None) if module else None
+    except ModuleNotFoundError:
+        return None
+
+
+def listing(found: Found, order: list[str], entry: str) -> str:
+    """MyST text: a list of the entries, each with links to its pages in the order of the book."""
+    lines = []
+    for name, pages in found.items():
+        links = [f"{{doc}}`{_short(page)} <{page}>`" for page in order if page in pages]
+        lines.append(f"- {entry.format(name)}" + ": " * bool(links) + ", ".join(links))
+    return "\n".join(lines)
+
+
+def _short(page: str) -> str:
+    """The number of a section; else what the page is about, as in its file's name; else its title."""
+    whole = title(page)
+    if numbered := re.match(r"\d+(\.\d+)*", whole):
+        return numbered[0]
+    about = re.match(r"(?:appendix|beyond)_(\w+)", page)
+    return about[1].replace("_", " ") if about else whole
+
+
+def _by_number(entry: str) -> list[tuple[int, str]]:
+    """A key that sorts eq2 before eq10 and cares for no capitals."""
+    return [(int(digits or 0), rest) for digits, rest in re.findall(r"(\d*)(\D*)", entry.lower())]
+
+
+ENTRIES = {
+    "words": ("{{term}}`{}`", words),
+    "equations": ("Equation {{eq}}`{}`", equations),
+    "functions": ("`{}`", functions),
+}
+
+
+class LookupDirective(SphinxDirective):
+    """`{lookup} words`, `{lookup} equations` or `{lookup} functions`: one part of the index."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {}
+
+    def run(self) -> list[nodes.Node]:
+        order = [Path(name).name for name in self.config.external_site_map if name.startswith("book/")]
+        files = (BOOK / f"{page}{suffix}" for page in order for suffix in (".ipynb", ".md"))
+        sources = [file for file in files if file.is_file() and file.stem != Path(self.env.docname).name]
+        for source in sources:
+            self.env.note_dependency(str(source))
+        kind = self.arguments[0]
+        if kind not in ENTRIES:
+            raise self.error(f"{{lookup}} knows {', '.join(ENTRIES)}, not {kind!r}")
+        entry, find = ENTRIES[kind]
+        found = sorted(find(sources).items(), key=lambda item: _by_number(item[0]))
+        text = listing(dict(found), order, entry)
+        part = nodes.container(classes=["lookup"])
+        self.state.nested_parse(StringList(text.splitlines(), source="index"), 0, part)
+        return [part]
