@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 
 from lnlib import plots
 
-__all__ = ["curves", "in_text", "placements", "stacks"]
+__all__ = ["curves", "in_text", "placements", "rows", "stacks"]
 
 INK, LAYER = plots.INK, plots.COLORS["layer"]
 NAMES = {"post": "after (2017)", "pre": "before", "summed": "inside (2016)", "none": "no norm"}
@@ -21,6 +21,18 @@ LOOKS = {
     "none": (plots.COLORS["none"], ":", "v"),
 }
 Interval = tuple[float, float, float]
+
+
+def rows(
+    panels: Mapping[str, Mapping[str, Sequence[Interval]]], places: Mapping[str, Sequence[int]]
+) -> list[dict[str, object]]:
+    """What is drawn, as rows: panel, name, place on the axis, mean and interval."""
+    return [
+        {"panel": panel, "name": name, "place": place, "mean": mean, "low": low, "high": high}
+        for panel, lines in panels.items()
+        for name, values in lines.items()
+        for place, (mean, low, high) in zip(places[panel], values, strict=False)
+    ]
 
 
 def placements() -> Figure:

@@ -141,8 +141,12 @@ class Transformer(nn.Module):
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=0.5**0.5, generator=generator)
 
-    def forward(self, text: Int[Tensor, "N T"]) -> Float[Tensor, "N T characters"]:
-        x = self.embed(text) + self.place.weight[: text.shape[1]]
+    def streams(self, text: Int[Tensor, "N T"]) -> list[Float[Tensor, "N T H"]]:
+        """The residual stream: embedded characters, then as each block leaves it."""
+        found = [self.embed(text) + self.place.weight[: text.shape[1]]]
         for block in self.blocks:
-            x = block(x)
-        return self.out(self.last_norm(x))
+            found.append(block(found[-1]))
+        return found
+
+    def forward(self, text: Int[Tensor, "N T"]) -> Float[Tensor, "N T characters"]:
+        return self.out(self.last_norm(self.streams(text)[-1]))

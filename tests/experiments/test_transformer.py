@@ -78,6 +78,13 @@ def test_a_model_that_says_the_same_everywhere_tells_no_places_apart():
     assert transformer._told_apart(sure.clamp(max=50)) == pytest.approx(2, abs=1e-6)
 
 
+def test_a_stream_that_is_the_same_everywhere_has_not_varied():
+    one = torch.randn(1, 1, 6, generator=torch.Generator().manual_seed(0)).expand(2, 3, 6)
+    assert transformer._varied(one) == pytest.approx(0, abs=1e-12)  # rounding, squared
+    turned = torch.cat([one, -one])
+    assert transformer._varied(turned) == pytest.approx(1)
+
+
 def test_the_loss_of_equal_logits_is_that_of_guessing():
     target = torch.randint(7, (2, 5), generator=torch.Generator().manual_seed(0))
     assert float(transformer.loss(torch.zeros(2, 5, 7), target)) == pytest.approx(math.log(7))

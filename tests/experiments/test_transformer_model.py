@@ -76,6 +76,13 @@ def test_the_stream_begins_with_variance_one():
     assert float(x.var()) == pytest.approx(1, abs=0.05)  # 80 rows of 256: a standard error of 0.01
 
 
+def test_the_stream_begins_with_the_embedding_and_ends_before_the_last_norm():
+    network, text = model("pre"), torch.zeros(1, 3, dtype=torch.long)
+    streams = network.streams(text)
+    assert len(streams) == 3
+    torch.testing.assert_close(network.out(network.last_norm(streams[-1])), network(text))
+
+
 def test_building_a_model_leaves_the_global_random_state_alone():
     before = torch.random.get_rng_state()
     model()
