@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from legible import READABLE, smallest
 
 from lnlib import plots
 from lnlib.drawings import numerics as drawings
@@ -11,7 +12,8 @@ from lnlib.experiments.precision import Reading
 
 
 def drawn(fig) -> bool:
-    return len(plots._svg(fig, "drawn")) > 0
+    """It fits a page, and a phone."""
+    return len(plots._svg(fig, "drawn")) > 0 and smallest(fig) >= READABLE
 
 
 def seen(variance: float, output: float) -> list[Reading]:
@@ -54,17 +56,16 @@ def test_the_atlas_sorts_programs_by_where_they_stop_and_marks_the_place() -> No
     assert drawn(fig)
 
 
-def test_spans_draw_a_bar_for_every_verdict_and_none_where_there_is_none() -> None:
-    rows = {"first": ["", "right", "wrong"], "second": ["nan", "right", ""]}
-    fig = drawings.spans(rows, [-1, 0, 1])
+def test_spans_draw_a_bar_for_every_run_of_verdicts_and_none_where_there_is_none() -> None:
+    rows = {"first": ["", "right", "right", "wrong"], "second": ["nan", "right", "", "right"]}
+    fig = drawings.spans(rows, [-1, 0, 1, 2])
     ax = fig.axes[0]
-    bars = [p for p in ax.patches if p.get_width() > 0]
-    assert sorted((round(p.get_y() + 0.35), p.get_x()) for p in bars) == [
-        (0, -1.5),
-        (0, -0.5),
-        (1, -0.5),
-        (1, 0.5),
-    ]
+    bars = sorted(
+        (round(p.get_y() + 0.35), p.get_x(), p.get_width()) for p in ax.patches if p.get_width() > 0
+    )
+    second, first = ([bar[1:] for bar in bars if bar[0] == y] for y in (0, 1))
+    assert first == [(-0.5, 2), (1.5, 1)]
+    assert second == [(-1.5, 1), (-0.5, 1), (1.5, 1)]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["second", "first"], "the first is on top"
     assert len(fig.legends[0].get_texts()) == 3
     assert drawn(fig)

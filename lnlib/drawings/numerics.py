@@ -1,6 +1,7 @@
 """The numerics chapter's pictures: errors under a microscope, an atlas of epsilons, the range of numbers."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
 
     Thin lines are the first and the second power; a method whose variance is not seen is not on the left.
     """
-    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.9), sharey=True)
+    fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.7), sharey=True)
     for ax, field, title in zip(
         axes, ("variance", "output"), ("of the variance", "of the outputs"), strict=True
     ):
@@ -46,7 +47,7 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
             tilt = place / roundoff
             ax.annotate(name, (tilt, roundoff * tilt**power), (-4, 6), textcoords="offset points", ha="right")
         ax.set(xlabel=r"$\kappa$, mean over std", title=title, ylim=(roundoff / 16, 30))
-        _decades(ax)
+        _decades(ax, ticks=5)
     axes[0].set_ylabel("relative error")
     handles, names = axes[1].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside upper center", ncols=3)
@@ -55,7 +56,7 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
 
 def precisions(seen: Mapping[str, Mapping[str, Sequence[Reading]]]) -> Figure:
     """Errors of the variance in units of roundoff: a line for each way, a mark for each precision."""
-    fig, ax = plots.subplots(figsize=(6, 3.8))
+    fig, ax = plots.subplots(figsize=(5.8, 3.8))
     marks = dict(zip(next(iter(seen.values())), "os^D", strict=False))
     for way, by_precision in seen.items():
         color, line = LOOKS[way]
@@ -73,7 +74,7 @@ def precisions(seen: Mapping[str, Mapping[str, Sequence[Reading]]]) -> Figure:
     ax.set(
         xlabel=r"$\kappa$, mean over std", ylabel="error of the variance\nin units of $u$", ylim=(0.1, 1e17)
     )
-    ax.set_xlim(0.7, 1e9)
+    ax.set_xlim(0.7, 4e9)
     _decades(ax)
     ax.legend(loc="upper left", ncols=2)
     return fig
@@ -102,13 +103,17 @@ def atlas(programs: Sequence[Program]) -> Figure:
 
 def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
     """Rows of verdicts by magnitude, as :func:`lnlib.experiments.precision.verdicts` gives them, as bars."""
-    fig, ax = plots.subplots(figsize=(6, 0.42 * len(rows) + 1.3))
+    fig, ax = plots.subplots(figsize=(5.8, 0.42 * len(rows) + 1.3))
     looks = {"right": (LAYER, ""), "wrong": (BATCH, "//"), "nan": (NONE, "xx")}
     step = powers[1] - powers[0]
     for y, verdicts in enumerate(reversed(list(rows.values()))):
-        for verdict, (color, hatch) in looks.items():
-            at = [p - step / 2 for p, v in zip(powers, verdicts, strict=True) if v == verdict]
-            ax.barh([y] * len(at), step, 0.7, at, color=color, hatch=hatch, ec=INK if hatch else color, lw=0)
+        first = powers[0] - step / 2
+        for verdict, run in groupby(verdicts):
+            width = step * len(list(run))
+            if verdict:
+                color, hatch = looks[verdict]
+                ax.barh(y, width, 0.7, first, color=color, hatch=hatch, ec=INK if hatch else color, lw=0)
+            first += width
     names = {"right": "right", "wrong": "wrong, and silent", "nan": "NaN or infinite"}
     for verdict, (color, hatch) in looks.items():
         ax.barh(np.nan, 0, color=color, hatch=hatch, ec=INK, lw=0, label=names[verdict])
@@ -122,8 +127,8 @@ def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
     return fig
 
 
-def _decades(ax: Axes, y: bool = True) -> None:
+def _decades(ax: Axes, y: bool = True, ticks: int = 7) -> None:
     """Few ticks, all at powers of ten."""
     for axis in (ax.xaxis, *([ax.yaxis] if y else [])):
-        axis.set_major_locator(LogLocator(numticks=7))
+        axis.set_major_locator(LogLocator(numticks=ticks))
         axis.set_minor_locator(NullLocator())
