@@ -183,7 +183,7 @@ def test_the_cases_given_are_shown():
         (np.zeros((4, 3)), r"3 to 16 cases of 2 features, got shape \(4, 3\)"),
         (np.zeros((2, 2)), r"got shape \(2, 2\)"),
         (np.zeros((17, 2)), r"got shape \(17, 2\)"),
-        (np.array([[1.0, 2.0], [0.0, np.nan], [3.0, 1.0]]), r"X\[1, 1\] is nan, must be finite"),
+        (np.array([[1.0, 2.0], [0.0, np.nan], [3.0, 1.0]]), r"must be finite, and X\[1, 1\] is nan"),
         (np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]), "the cases lie on one line"),
         (np.ones((3, 2)), "the cases lie on one line"),
     ],

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table
+from lnlib.explore.element import Element, table, two_decimals
 from lnlib.normalize import batch_norm, layer_norm
 
 __all__ = ["axis_flip"]
@@ -90,9 +90,4 @@ def _fallback(grid: np.ndarray, eps: float) -> str:
 def _moments(out: Tensor, axis: int) -> list[str]:
     """Mean and biased standard deviation over one axis, as printed."""
     mean, std = out.mean(axis).tolist(), out.std(axis, unbiased=False).tolist()
-    return [f"{_show(m)}, {_show(s)}" for m, s in zip(mean, std, strict=True)]
-
-
-def _show(value: float) -> str:
-    """Two decimals, never a negative zero."""
-    return f"{round(value, 2) + 0.0:.2f}" if abs(value) < 1000 else f"{value:.2g}"
+    return [f"{two_decimals(m)}, {two_decimals(s)}" for m, s in zip(mean, std, strict=True)]

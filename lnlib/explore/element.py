@@ -95,3 +95,9 @@ def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> s
         for first, *rest in rows
     )
     return f"<table><caption>{caption}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def two_decimals(value: float) -> str:
+    """A number of a table: two decimals, or two digits from 1000 on, a true minus sign, never "-0"."""
+    text = f"{round(value, 2) + 0.0:.2f}" if abs(value) < 1000 else f"{value:.2g}"
+    return text.replace("-", "−")

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from lnlib.explore.arrays import as_array
 from lnlib.explore.element import Element, table
 from lnlib.fisher import fisher
 from lnlib.glm import GLM
@@ -134,15 +135,12 @@ def _draw(seed: int, cases: int, units: int) -> dict[str, Any]:
 
 def _checked(X: ArrayLike | Tensor) -> np.ndarray:
     """The cases as float64, once they are known to be such as the figure can show."""
-    x = np.asarray(X.detach().cpu().double() if isinstance(X, Tensor) else X, dtype=np.float64)
+    x = as_array("fisher_ellipse", "X", X)
     if x.ndim != 2 or x.shape[1] != 2 or not CASES[0] <= len(x) <= CASES[1]:
         raise ValueError(
             f"fisher_ellipse: needs {CASES[0]} to {CASES[1]} cases of 2 features, got shape {x.shape}; "
             f"choose two columns and some rows"
         )
-    if not np.isfinite(x).all():
-        n, k = np.argwhere(~np.isfinite(x))[0]
-        raise ValueError(f"fisher_ellipse: X[{n}, {k}] is {x[n, k]}, must be finite; replace it")
     spread = np.linalg.svd(x - x.mean(0), compute_uv=False)
     if spread[1] <= 1e-6 * spread[0]:
         raise ValueError(

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lnlib.experiments.convolution_reductions import FIVE, means, normalize
+from lnlib.explore.arrays import as_array
 from lnlib.explore.element import Element, table
 
 __all__ = ["five_reductions"]
@@ -60,7 +61,7 @@ def _draw(seed: int) -> np.ndarray:
 
 def _checked(a: ArrayLike | Tensor, groups: int, eps: float) -> np.ndarray:
     """The tensor as float64, once it is known to be one that the figure can show."""
-    cube = np.asarray(a.detach().cpu().double().numpy() if isinstance(a, Tensor) else a, dtype=np.float64)
+    cube = as_array("five_reductions", "a", a)
     if cube.ndim != 4 or 0 in cube.shape:
         raise ValueError(
             f"five_reductions: needs a tensor (cases, channels, height, width), got shape {cube.shape}; "
@@ -71,12 +72,6 @@ def _checked(a: ArrayLike | Tensor, groups: int, eps: float) -> np.ndarray:
         raise ValueError(
             f"five_reductions: at most {MOST_CASES} cases, {MOST_ALONG} for channels times width and "
             f"{MOST_POSITIONS} positions stay legible, got shape {cube.shape}; give a part of it"
-        )
-    if not np.isfinite(cube).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(cube))[0])
-        raise ValueError(
-            f"five_reductions: numbers must be finite, and a[{', '.join(map(str, place))}] is {cube[place]}; "
-            f"replace it"
         )
     if groups < 1 or channels % groups:
         raise ValueError(

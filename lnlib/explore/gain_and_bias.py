@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table
+from lnlib.explore.element import Element, table, two_decimals
 from lnlib.normalize import layer_norm
 
 __all__ = ["gain_and_bias"]
@@ -74,7 +74,7 @@ def _fallback(case: np.ndarray) -> str:
     a = torch.from_numpy(case)
     mean, std = a.mean(), a.std(correction=0)
     gain, bias = std.expand(len(a)), mean.expand(len(a))
-    given = f"gain {_show(float(std))}, bias {_show(float(mean))}"
+    given = f"gain {two_decimals(float(std))}, bias {two_decimals(float(mean))}"
     lines = {
         "a": a,
         "standardized": layer_norm(a, eps=0.0),
@@ -86,9 +86,5 @@ def _fallback(case: np.ndarray) -> str:
         "One case through layer norm. With its std as gain and its mean as bias it comes back. Twice as "
         "loud, it gives the same output: its scale is lost."
     )
-    rows = [[name, *map(_show, values.tolist())] for name, values in lines.items()]
+    rows = [[name, *map(two_decimals, values.tolist())] for name, values in lines.items()]
     return table(caption, ["", *(f"unit {k}" for k in range(1, len(a) + 1))], rows)
-
-
-def _show(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

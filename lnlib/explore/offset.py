@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.explore.element import Element, table
+from lnlib.explore.element import Element, table, two_decimals
 from lnlib.normalize import layer_norm, rms_norm
 
 __all__ = ["offset", "shifted_weights"]
@@ -99,13 +99,9 @@ def _fallback(W: np.ndarray, x: np.ndarray) -> str:
     for name, setting in settings:
         a = shifted_weights(torch.from_numpy(W), torch.from_numpy(x), **setting) @ torch.from_numpy(x)
         outputs = (a, layer_norm(a, eps=0.0), rms_norm(a, eps=0.0))
-        rows.append([name, *(", ".join(_show(value) for value in out.tolist()) for out in outputs)])
+        rows.append([name, *(", ".join(two_decimals(value) for value in out.tolist()) for out in outputs)])
     caption = (
         "A number c is added to all summed inputs. Layer norm removes it. RMSNorm keeps it, unless the "
         "weights are centered first: then the two are equal."
     )
     return table(caption, ["", "summed inputs", "layer norm", "RMSNorm"], rows)
-
-
-def _show(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
