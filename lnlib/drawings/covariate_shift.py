@@ -84,7 +84,7 @@ def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float,
 
 def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figure:
     """The cosine between each detached gradient and the true one, layer by layer; thin lines are starts."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), sharey=True)
+    fig, axes = plots.subplots(1, len(panels), figsize=(8.2, 3.6), sharey=True)
     for ax, (title, methods) in zip(axes, panels.items(), strict=True):
         for norm, cosines in methods.items():
             color, line, mark, label = METHODS[norm]
@@ -94,7 +94,7 @@ def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figu
         ax.set(title=title, xlabel="hidden layer", ylim=(min(-0.05, ax.get_ylim()[0]), 1.05))
         ax.xaxis.set_major_locator(FixedLocator(layer.tolist()))
     axes[0].set_ylabel("cosine with the true gradient")
-    axes[0].legend()
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
 
 

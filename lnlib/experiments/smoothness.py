@@ -13,6 +13,7 @@ $t\,\lVert\nabla L\rVert^2$ only: the share of the loss that a straight line may
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,12 +22,14 @@ from torch import Tensor
 from torch.func import functional_call
 
 from lnlib.experiments.twins import Arrays, Twins, batches_of, loss, losses
+from lnlib.training import torch_threads
 
-__all__ = ["along_training", "matched", "reach", "sharpness"]
+__all__ = ["along_training", "compare", "matched", "over_none", "reach", "sharpness"]
 
 STEPS = (0.5, 1.0, 2.0, 4.0)  # times the step size
 SHARES = 2.0 ** np.arange(-6.0, 7.0)  # promised decreases, in units of the loss
 
+Run = dict[str, Float[np.ndarray, "S T"]]
 Parameters = Mapping[str, Tensor]  # each (S, ...)
 
 
@@ -93,7 +96,7 @@ def along_training(
     updates: int,
     every: int,
     batch: int = 64,
-) -> dict[str, Float[np.ndarray, "S T"]]:
+) -> Run:
     """Train by gradient descent and measure at the start and after every so many updates, on 128 cases.
 
     Returns `loss`, `sharpness` and `reach`, a line a start.
@@ -114,9 +117,47 @@ def along_training(
     return {name: torch.stack(values, 1).double().numpy() for name, values in found.items()}
 
 
-def matched(
-    runs: Mapping[str, Mapping[str, Float[np.ndarray, "S T"]]], name: str, levels: int = 5
-) -> dict[str, Float[np.ndarray, " S"]]:
+def compare(
+    arrays: Arrays,
+    *,
+    units: int,
+    depths: Sequence[int],
+    rates: Sequence[float],
+    seeds: Sequence[int],
+    updates: int,
+    every: int,
+) -> dict[int, dict[float, dict[str, Run]]]:
+    """`along_training` without a norm, with batch norm and with layer norm: by depth, step size and norm."""
+    common: dict[str, Any] = {"seeds": seeds, "updates": updates, "every": every}
+    with torch_threads(1):
+        return {
+            depth: {
+                rate: {
+                    norm: along_training(arrays, norm=norm, hidden=(units,) * depth, rate=rate, **common)
+                    for norm in ("none", "batch", "layer")
+                }
+                for rate in rates
+            }
+            for depth in depths
+        }
+
+
+def over_none(runs: Mapping[float, Mapping[str, Run]], norm: str, measure: str) -> Float[np.ndarray, " S"]:
+    """How many times as large a measure is with a norm as without, in logarithms; the mean over step sizes.
+
+    Sharpness is compared after equal numbers of updates, reach at equal losses (`matched`).
+    """
+    found = []
+    for each in runs.values():
+        if measure == "reach":
+            values = matched(each, measure)
+            found.append(np.log(values[norm] / values["none"]))
+        else:
+            found.append(np.log(each[norm][measure] / each["none"][measure]).mean(1))
+    return np.mean(found, 0)
+
+
+def matched(runs: Mapping[str, Run], name: str, levels: int = 5) -> dict[str, Float[np.ndarray, " S"]]:
     """The geometric mean of a measure at equal losses: `levels` of them that all runs of a start pass.
 
     They lie evenly in the logarithm, from the smallest of the runs' first losses to the largest of their

@@ -114,3 +114,15 @@ def test_a_measure_that_depends_on_the_loss_alone_is_equal_at_equal_losses() -> 
     np.testing.assert_allclose(found["slow"], found["fast"], rtol=1e-9)  # both are straight lines in logs
     middle = math.sqrt(2.3 * 2.3 * math.exp(-0.05 * 29))
     np.testing.assert_allclose(found["slow"], middle**-0.7, rtol=1e-9)
+
+
+def test_a_comparison_has_every_depth_rate_and_norm_and_none_over_none_is_one(arrays) -> None:
+    found = smoothness.compare(
+        arrays, units=8, depths=(1, 2), rates=(0.05, 0.1), seeds=SEEDS, updates=20, every=10
+    )
+    assert {d: list(rates) for d, rates in found.items()} == {1: [0.05, 0.1], 2: [0.05, 0.1]}
+    for measure in ("sharpness", "reach"):
+        np.testing.assert_array_equal(smoothness.over_none(found[1], "none", measure), 0)
+    runs = found[2].values()
+    slow = [np.log(run["batch"]["sharpness"] / run["none"]["sharpness"]).mean(1) for run in runs]
+    np.testing.assert_allclose(smoothness.over_none(found[2], "batch", "sharpness"), sum(slow) / 2)
