@@ -171,8 +171,7 @@ def train_run(
 
     Returns:
         The job, `update` (rows + 1,), and for each of these updates and each start: `loss` on at most 1,000
-        training cases, in nats; test `error`, in %; and `length`, the norm of the hidden layers' weights over
-        that at the start; all (S, rows + 1), and infinite where a run diverged.
+        training cases, in nats, and test `error`, in %; both (S, rows + 1), infinite where a run diverged.
     """
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     S = len(seeds)
@@ -182,17 +181,11 @@ def train_run(
         for cases in ((x, y), (test_x, test_y))
     ]
 
-    def lengths() -> Tensor:
-        return torch.stack([W.detach().square().sum((1, 2)) for W in list(model.weights)[:-1]]).sum(0).sqrt()
-
-    start = lengths()
-
     def evaluate(model: nn.Module) -> dict[str, float]:
         train, test = parts
         found = {
             "loss": losses(model(train[0]), train[1]),
             "error": 100 * (model(test[0]).argmax(2) != test[1]).float().mean(1),
-            "length": lengths() / start,
         }
         return {f"{name} {s}": float(v) for name, values in found.items() for s, v in enumerate(values)}
 
@@ -211,13 +204,9 @@ def train_run(
             progress=False,
         )
     except NonFiniteLoss:
-        return (
-            job
-            | {"update": None}
-            | dict.fromkeys(("loss", "error", "length"), np.full((S, rows + 1), np.inf))
-        )
+        return job | {"update": None} | dict.fromkeys(("loss", "error"), np.full((S, rows + 1), np.inf))
     columns = {
         name: np.array([[row[f"{name} {s}"] for row in found] for s in range(S)])
-        for name in ("loss", "error", "length")
+        for name in ("loss", "error")
     }
     return job | {"update": np.array([row["update"] for row in found])} | columns
