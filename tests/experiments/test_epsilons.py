@@ -58,9 +58,9 @@ def test_a_scale_changes_outputs_by_the_factor(std, eps, place, delta) -> None:
 
 
 def test_float16_stores_small_epsilons_as_zero_and_bfloat16_does_not() -> None:
-    assert stored(1e-12, [torch.float16]) == stored(1e-8, [torch.float16]) == [0.0]
-    assert stored(2.99e-8, [torch.float16]) == [2.0**-24], "the smallest number, from half of it on"
-    assert all(value > 0 for value in stored(1e-12, [torch.bfloat16, torch.float32]))
+    assert stored(1e-12, torch.float16) == stored(1e-8, torch.float16) == 0
+    assert stored(2.99e-8, torch.float16) == 2.0**-24, "the smallest number, from half of it on"
+    assert all(stored(1e-12, dtype) > 0 for dtype in (torch.bfloat16, torch.float32))
 
 
 def test_the_atlas_has_each_program_once_with_a_link() -> None:
