@@ -61,7 +61,7 @@ def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"
 
 def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float, float]]]]) -> Figure:
     """The final loss at each step size, with its interval: a panel a network, a line a method."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(8.2, 3.9), sharey=True)
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.9), sharey=True)
     for ax, (title, methods) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         for norm, points in methods.items():
             color, line, mark, label = METHODS[norm]
@@ -84,7 +84,7 @@ def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float,
 
 def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figure:
     """The cosine between each detached gradient and the true one, layer by layer; thin lines are starts."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(8.2, 3.6), sharey=True)
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.6), sharey=True)
     for ax, (title, methods) in zip(axes, panels.items(), strict=True):
         for norm, cosines in methods.items():
             color, line, mark, label = METHODS[norm]
@@ -92,7 +92,7 @@ def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figu
             ax.plot(layer, cosines.T, color=color, lw=0.6, alpha=0.5)
             ax.plot(layer, cosines.mean(0), mark, ls=line, color=color, label=label)
         ax.set(title=title, xlabel="hidden layer", ylim=(min(-0.05, ax.get_ylim()[0]), 1.05))
-        ax.xaxis.set_major_locator(FixedLocator(layer.tolist()))
+        ax.xaxis.set_major_locator(FixedLocator(layer.tolist()[:: 1 if len(layer) < 5 else 2]))
     axes[0].set_ylabel("cosine with the true gradient")
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
