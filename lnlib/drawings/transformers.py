@@ -9,8 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from lnlib import plots
+from lnlib.experiments.placements import JOBS, Stacks
+from lnlib.intervals import interval
+from lnlib.training import Row
 
-__all__ = ["curves", "in_text", "placements", "rows", "stacks"]
+__all__ = ["curves", "in_text", "placements", "rows", "said", "stacks"]
 
 INK, LAYER = plots.INK, plots.COLORS["layer"]
 NAMES = {"post": "after (2017)", "pre": "before", "summed": "inside (2016)", "none": "no norm"}
@@ -20,19 +23,27 @@ LOOKS = {
     "summed": (plots.COLORS["weight"], "-.", "^"),
     "none": (plots.COLORS["none"], ":", "v"),
 }
-Interval = tuple[float, float, float]
+Runs = Float[np.ndarray, "_ _"]  # a row a seed, a column a place on the axis
 
 
-def rows(
-    panels: Mapping[str, Mapping[str, Sequence[Interval]]], places: Mapping[str, Sequence[int]]
-) -> list[dict[str, object]]:
-    """What is drawn, as rows: panel, name, place on the axis, mean and interval."""
+def rows(**panels: Mapping[str, Runs]) -> list[dict[str, object]]:
+    """What is drawn, as rows: panel, name, the number of the place on the axis, mean and 95 % interval."""
     return [
-        {"panel": panel, "name": name, "place": place, "mean": mean, "low": low, "high": high}
+        {"panel": panel, "name": name, "place": k, "mean": mean, "low": low, "high": high}
         for panel, lines in panels.items()
         for name, values in lines.items()
-        for place, (mean, low, high) in zip(places[panel], values, strict=False)
+        for k, (mean, low, high) in enumerate(_intervals(values).T)
     ]
+
+
+def said(lines: Mapping[str, Runs]) -> str:
+    """The means at both ends of each line, in words.
+
+    >>> said({"pre": np.array([[3.0, 9.0, 1.0]])})
+    'before from 3.00 to 1.00'
+    """
+    ends = {name: values.mean(0)[[0, -1]] for name, values in lines.items()}
+    return "; ".join(f"{NAMES.get(name, name)} from {a:.2f} to {b:.2f}" for name, (a, b) in ends.items())
 
 
 def placements() -> Figure:
@@ -57,57 +68,40 @@ def placements() -> Figure:
             ax.text(0, y, text, ha="center", va="center", color=ink, bbox=_box("round", color, INK))
         for k in range(-1, len(boxes)):
             ax.annotate("", (0, k + 1.68), (0, k + 1.32), arrowprops={"arrowstyle": "->", "color": INK})
-        ax.plot([0, 0.8, 0.8, 0.28], [0.32, 0.32, 1 + plus, 1 + plus], color=INK, lw=2.4)
+        ax.plot([0, 0.8, 0.8, 0.15], [0.32, 0.32, 1 + plus, 1 + plus], color=INK, lw=2.4)
         ax.text(0, 0.02, "$x$", ha="center", va="center")
         ax.text(0, 6.45, "$x$ of the next block", ha="center", va="top", fontsize=9)
     return fig
 
 
-def stacks(
-    depths: Sequence[int],
-    last: Mapping[str, Sequence[Interval]],
-    limits: Mapping[str, Sequence[float]],
-    blocks: Mapping[str, Sequence[Interval]],
-    block_limits: Mapping[str, Sequence[float]],
-) -> Figure:
+def stacks(found: Stacks) -> Figure:
     """Gradients of the last block against depth, and of all blocks of one network; lines are the limits."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.6), sharey=True)
-    for name, values in last.items():
-        places = depths[: len(values)]
-        _marks(left, places, values, name)
-        left.plot(places, limits[name], color=LOOKS[name][0], ls=LOOKS[name][1], lw=1.2)
+    limits = found.limits()
+    for name, values in found.last.items():
+        _marks(left, found.depths[: values.shape[1]], values, name, limits["last"][name])
     left.set(xscale="log", yscale="log", xlabel="depth $L$ (blocks)", title="last block")
     left.set_ylabel("norm of the gradient")
-    left.set_xticks(depths, list(map(str, depths)))
+    left.set_xticks(found.depths, list(map(str, found.depths)))
     left.xaxis.set_minor_locator(NullLocator())
-    for name, values in blocks.items():
-        places = range(1, 1 + len(values))
-        _marks(right, places, values, name)
-        right.plot(places, block_limits[name], color=LOOKS[name][0], ls=LOOKS[name][1], lw=1.2)
+    for name, values in found.blocks.items():
+        _marks(right, range(1, 1 + found.block_depth), values, name, limits["blocks"][name])
     right.set(xlabel="block $l$, the last at the right", title="every block of one network")
     handles, names = left.get_legend_handles_labels()
     fig.legend(handles, names, loc="outside upper center", ncols=4)
     return fig
 
 
-def in_text(
-    depths: Sequence[int],
-    gradients: Mapping[str, Sequence[Interval]],
-    moved_depths: Sequence[int],
-    moved: Mapping[str, Sequence[Interval]],
-    limits: Mapping[str, Sequence[float]],
-) -> Figure:
+def in_text(depths: Sequence[int], gradients: Mapping[str, Runs], found: Stacks) -> Figure:
     """Last blocks of Transformers that read; and how far a random step moves the output of a stack."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5))
     for name, values in gradients.items():
-        _marks(left, depths, values, name)
-        left.plot(depths, [v[0] for v in values], color=LOOKS[name][0], ls=LOOKS[name][1], lw=1.2)
+        _marks(left, depths, values, name, values.mean(0).tolist())
     left.set(yscale="log", title="gradient, Transformer", ylabel="norm, last block")
-    for name, values in moved.items():
-        _marks(right, moved_depths, values, name)
-        right.plot(moved_depths, limits[name], color=LOOKS[name][0], ls=LOOKS[name][1], lw=1.2)
+    for name, values in found.moved.items():
+        _marks(right, found.depths, values, name, found.limits()["moved"][name])
     right.set(title="effect of a random step, stack", ylabel="relative change of $y$ / step")
-    for ax, places in ((left, depths), (right, moved_depths)):
+    for ax, places in ((left, depths), (right, found.depths)):
         ax.set(xscale="log", xlabel="depth $L$ (blocks)")
         ax.set_xticks(places, list(map(str, places)))
         ax.xaxis.set_minor_locator(NullLocator())
@@ -118,38 +112,46 @@ def in_text(
 
 
 def curves(
-    updates: Sequence[int],
-    panels: Mapping[str, Mapping[str, Float[np.ndarray, "times 3"]]],
-    yardsticks: Mapping[str, float],
+    trained: Mapping[tuple[str, str, bool], Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]
 ) -> Figure:
-    """Bits a character against updates, a panel a placement; mean, low and high over seeds; yardsticks."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.8), sharey=True)
+    """Bits a character against updates, a panel a placement; mean and interval over seeds; yardsticks."""
+    fig, axes = plots.subplots(1, len(JOBS), figsize=(7.2, 3.8), sharey=True)
     looks = {
         "no warm-up": (LAYER, "--", "s"),
         "warm-up": (LAYER, "-", "o"),
         "RMS norm, no warm-up": (plots.COLORS["rms"], plots.LINES["rms"], "^"),
     }
-    for ax, (title, lines) in zip(axes, panels.items(), strict=True):
-        for name, values in lines.items():
+    for ax, (title, jobs) in zip(axes, JOBS.items(), strict=True):
+        for name, job in jobs.items():
             color, line, marker = looks[name]
-            mean, low, high = values.T
+            updates = [row["update"] for row in trained[job][0]][1:]
+            mean, low, high = _intervals(np.array([[r["bits"] for r in run[1:]] for run in trained[job]]))
             ax.fill_between(updates, low, high, color=color, alpha=0.18, lw=0)
             ax.plot(updates, mean, color=color, ls=line, marker=marker, ms=4, label=name)
         for name, y in yardsticks.items():
             ax.axhline(y, color=INK, lw=0.8)
-            ax.text(updates[-1], y + 0.02, name, ha="right", va="bottom", fontsize=9)
+            ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)
         ax.set(title=title, xlabel="updates", xticks=updates)
-        ax.legend(loc="upper right", fontsize=9, bbox_to_anchor=(1.0, 1.0))
+        ax.legend(loc="upper right", fontsize=9)
     axes[0].set_ylabel("bits a character (test)")
+    axes[0].set_ylim(bottom=min(yardsticks.values()) - 0.12)
     return fig
+
+
+def _intervals(values: Runs) -> Float[np.ndarray, "3 places"]:
+    """Mean, low and high of each column."""
+    return np.array([interval(column) for column in values.T]).T
 
 
 def _box(style: str, face: str, edge: str) -> dict[str, str]:
     return {"boxstyle": f"{style},pad=0.35", "facecolor": face, "edgecolor": edge}
 
 
-def _marks(ax: Axes, x: Sequence[float], values: Sequence[Interval], name: str) -> None:
-    mean, low, high = np.array(values).T
-    color, _, marker = LOOKS[name]
-    bars = (mean - low, high - mean)
-    ax.errorbar(x, mean, bars, fmt=marker, color=color, ms=4, capsize=2, lw=1.2, label=NAMES[name])
+def _marks(ax: Axes, x: Sequence[int], values: Runs, name: str, line: Sequence[float]) -> None:
+    """Means with intervals, over a line."""
+    mean, low, high = _intervals(values)
+    color, style, marker = LOOKS[name]
+    ax.plot(x, line, color=color, ls=style, lw=1.2)
+    bars, hollow = (mean - low, high - mean), name == "summed"  # it lies on "pre"
+    drawn = ax.errorbar(x, mean, bars, fmt=marker, color=color, ms=4, capsize=2, lw=1.2, label=NAMES[name])
+    drawn.lines[0].set(markersize=9 if hollow else 4, markerfacecolor="none" if hollow else color)
