@@ -57,6 +57,11 @@ def test_a_figure_is_printed_once_in_dark_ink_and_a_moving_one_as_its_table(one)
     assert not one.find("script")
 
 
+def test_a_book_that_is_not_built_is_named(tmp_path):
+    with pytest.raises(SystemExit, match=r"lacks intro, sec1_introduction, .*`make book` first"):
+        print_book(tmp_path, TOC, tmp_path / "book.pdf")
+
+
 @pytest.mark.browser
 def test_what_is_wider_than_the_paper_is_noticed(tmp_path):
     file = tmp_path / "wide.html"

@@ -9,7 +9,6 @@ import argparse
 import html
 import logging
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -135,10 +134,12 @@ def print_book(built: Path, toc: Path, out: Path) -> None:
     """Write the PDF: print the book, then lay the numbers of the sheets over its table of contents.
 
     Raises:
-        SystemExit: if something is wider than the paper, or a formula was not typeset.
+        SystemExit: if a page was not built, something is wider than the paper, or a formula was not typeset.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     names = [name for _, pages in parts(toc) for name in pages]
+    if missing := [name for name in names if not (built / "book" / f"{name}.html").is_file()]:
+        raise SystemExit(f"{built} lacks {', '.join(missing)}: `make book` first")
     contents, heads = front(built, toc)
     blank = re.sub(r"\{\w+\}", "", contents)
     chapters = "".join(str(chapter(name, built)) for name in names)
@@ -210,8 +211,6 @@ def main() -> None:
         "--out", type=Path, default=ROOT / "_build" / "pdf" / "layer-normalization-executed.pdf"
     )
     arguments = parser.parse_args()
-    if not (arguments.html / "index.html").is_file():
-        sys.exit(f"{arguments.html} holds no built book: `make book` first")
     print_book(arguments.html, ROOT / "_toc.yml", arguments.out)
     print(arguments.out)
 
