@@ -99,6 +99,15 @@ def test_weight_norm_is_eq5_with_the_length_of_the_row() -> None:
     assert_close(weight_norm(W, g) @ x, torch.from_numpy(expected), **EXACT)
 
 
+@pytest.mark.parametrize("shape", [(60_000, 8), (500_000, 2), (8, 4, 96, 96)])
+def test_batch_norm_is_as_accurate_over_very_many_cases(shape: tuple[int, ...]) -> None:
+    x = 1 + draw(*shape, seed=0).float()
+    layouts = [x, x.to(memory_format=torch.channels_last)] if x.ndim == 4 else [x]
+    for layout in layouts:
+        gap = (batch_norm(layout, eps=0) - batch_norm(layout.double(), eps=0)).abs().max()
+        assert gap <= 32 * 2**-24, layout.stride()  # outputs to 5, mean over std 1: some tens of roundings
+
+
 def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
     a, g, b = inputs()
     std = (a.var(dim=(0, 2), correction=1, keepdim=True) + 0.1).sqrt()
