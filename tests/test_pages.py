@@ -153,6 +153,13 @@ def test_every_chapter_carries_its_badge_line():
         assert f"book/{page.stem}.ipynb" in soup(page).select_one(".run-page").get_text()
 
 
+def test_the_first_page_says_how_long_the_book_takes_to_read():
+    line = soup(html() / "book" / "intro.html").select_one(".badge-line").get_text()
+    chapters, hours = map(int, re.match(r"(\d+) chapters, (\d+) hours", line).groups())
+    assert chapters == len(list((html() / "book" / "notebooks").glob("*.ipynb")))
+    assert 1 <= hours <= chapters
+
+
 def test_executed_notebooks_are_published_with_outputs_and_no_path_of_this_machine():
     import nbformat
 

@@ -29,7 +29,7 @@ from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, ta
 from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
-from top import data_used, measured_facts, top
+from top import data_used, measured_facts, minutes, top
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
@@ -195,6 +195,17 @@ class ExecutionsDirective(_DependentDirective):
         return [nodes.raw("", html, format="html")]
 
 
+class ReadingTimeDirective(_DependentDirective):
+    """`{reading-time}`: how long all chapters together take to read, under the title of the first page."""
+
+    def run(self) -> list[nodes.Node]:
+        self._depend()
+        runs = self.env.app.lnlib_runs.values()
+        total = sum(minutes(nbformat.read(run.notebook, as_version=4)) for run in runs)
+        line = f"{len(runs)} chapters, {total / 60:.0f} hours to read; each says how long it takes."
+        return [nodes.raw("", f'<p class="badge-line">{line}</p>', format="html")]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect the steps to Sphinx's events, in the order in which a build meets them."""
     app.add_config_value("lnlib_scale", os.environ.get("LNLIB_SCALE", "book"), "env", str)
@@ -211,6 +222,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)
     app.add_directive("lookup", LookupDirective)
+    app.add_directive("reading-time", ReadingTimeDirective)
     app.add_role("from", FromRole())
     app.add_css_file("lnlib.css")
     app.add_js_file("lnlib.js", loading_method="defer")
