@@ -53,7 +53,7 @@ pdf: book
 test: $(READY)
 	$(call timed,testing the library and the notebooks at smoke scale,$(BIN)/python -m pytest -n auto --dist worksteal \
 		-m 'not pages and not browser')
-	$(call timed,testing the built pages and the figures in a browser,$(BIN)/python -m pytest \
+	$(call timed,testing the built pages and the figures in a browser,$(BIN)/python -m pytest -n auto --dist worksteal \
 		-m 'pages or browser')
 
 lint: $(READY)

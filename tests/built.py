@@ -6,6 +6,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from filelock import FileLock
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -18,14 +20,16 @@ def html() -> Path:
         return folder
     out = ROOT / "_build" / "smoke"
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "--path-output", str(out)]
-    done = subprocess.run(
-        [*command, "-W", "-n", "--keep-going"],
-        cwd=ROOT,
-        env=os.environ | {"LNLIB_SCALE": "smoke"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    out.mkdir(parents=True, exist_ok=True)
+    with FileLock(out / "build.lock"):  # of several test processes the first builds, the others find it built
+        done = subprocess.run(
+            [*command, "-W", "-n", "--keep-going"],
+            cwd=ROOT,
+            env=os.environ | {"LNLIB_SCALE": "smoke"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, f"the book does not build at smoke scale:\n{done.stdout}\n{done.stderr}"
     return out / "_build" / "html"
 
