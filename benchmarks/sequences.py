@@ -20,8 +20,8 @@ import torch
 from rounds import Row, record
 
 from lnlib.experiments.registry import find
-from lnlib.experiments.step_costs import one_of_each_norm, step_costs
-from lnlib.experiments.step_profile import PARTS
+from lnlib.experiments.steps.costs import one_of_each_norm, step_costs
+from lnlib.experiments.steps.profile import PARTS
 from lnlib.provenance import provenance
 from lnlib.rows import book_dir, read_rows
 

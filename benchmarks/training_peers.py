@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from lnlib.data import Images
-from lnlib.experiments.permutation_mnist import Classification, network
+from lnlib.experiments.permutation_mnist.experiment import Classification, network
 from lnlib.matmul import product
 from lnlib.training import Machine, train
 

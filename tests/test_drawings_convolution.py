@@ -6,7 +6,7 @@ from legible import READABLE, smallest
 
 from lnlib import plots
 from lnlib.drawings import convolution as drawings
-from lnlib.experiments.convolution_reductions import FIVE
+from lnlib.measurements.convolutions.reductions import FIVE
 
 TITLES = {norm: title for norm, (title, _) in FIVE.items()}
 

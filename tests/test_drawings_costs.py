@@ -4,7 +4,7 @@ import pytest
 from legible import READABLE, smallest
 
 from lnlib.drawings import costs as drawings
-from lnlib.experiments import costs
+from lnlib.measurements.recurrence import costs
 
 
 def rows() -> list[dict[str, str]]:

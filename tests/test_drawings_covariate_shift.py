@@ -5,7 +5,7 @@ import pytest
 
 from lnlib import plots
 from lnlib.drawings import covariate_shift as drawings
-from lnlib.experiments.shift import Group, Network, Run
+from lnlib.measurements.background.shift import Group, Network, Run
 
 
 def drawn(fig) -> bool:

@@ -7,7 +7,7 @@ from legible import READABLE, smallest
 
 from lnlib import plots
 from lnlib.drawings import geometry as drawings
-from lnlib.experiments import curvature
+from lnlib.measurements.geometry import curvature
 
 
 def drawn(fig, name: str) -> str:

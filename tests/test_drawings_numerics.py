@@ -7,8 +7,8 @@ from legible import READABLE, smallest
 
 from lnlib import plots
 from lnlib.drawings import numerics as drawings
-from lnlib.experiments.epsilons import Program, short_below
-from lnlib.experiments.precision import Reading
+from lnlib.measurements.numerics.epsilons import Program, short_below
+from lnlib.measurements.numerics.precision import Reading
 
 
 def drawn(fig) -> bool:

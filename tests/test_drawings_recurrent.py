@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from lnlib import plots
 from lnlib.drawings import recurrent as drawings
-from lnlib.experiments.recurrent import EDGES, Run
+from lnlib.measurements.recurrence.recurrent import EDGES, Run
 from lnlib.rnn import LSTM
 from lnlib.rnn.diagnostics import diagnose
 

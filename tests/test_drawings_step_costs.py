@@ -6,8 +6,8 @@ from legible import READABLE, smallest
 from matplotlib.patches import Rectangle
 
 from lnlib.drawings import step_costs as drawings
-from lnlib.experiments.step_costs import table
-from lnlib.experiments.step_profile import PARTS
+from lnlib.experiments.steps.costs import table
+from lnlib.experiments.steps.profile import PARTS
 
 NAMES = {"none": "no norm", "layer": "layer norm"}
 

@@ -5,7 +5,7 @@ import pytest
 
 from lnlib import plots
 from lnlib.drawings import transformers as drawings
-from lnlib.experiments.placements import JOBS, Stacks
+from lnlib.measurements.transformers.placements import JOBS, Stacks
 
 RUNS = np.array([[1.0, 2.0], [2.0, 4.0]])
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from lnlib import plots
 from lnlib.drawings import variants as drawings
-from lnlib.experiments.variants import Memory
+from lnlib.measurements.recurrence.variants import Memory
 
 
 def test_distances_are_sorted_into_boxes_by_group() -> None:

@@ -15,8 +15,8 @@ from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 from torch import nn
 
-from lnlib.experiments.convolution_reductions import FIVE, axes, means, normalize
 from lnlib.explore.five_reductions import five_reductions
+from lnlib.measurements.convolutions.reductions import FIVE, axes, means, normalize
 
 FIGURE = five_reductions  # of the fixture `file`
 EPS = 1e-5

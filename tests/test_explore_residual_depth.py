@@ -13,9 +13,9 @@ from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 from torch import Tensor
 
-from lnlib.experiments.residual_gradients import exponent, gradient_by_depth, wide_limit
 from lnlib.explore import residual_depth
 from lnlib.explore.residual_depth import PLACEMENTS
+from lnlib.measurements.transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
 from lnlib.normalize import layer_norm
 
 FIGURE = residual_depth  # of the fixture `file`

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 
 import lnlib.sync_batch_norm
 from lnlib import BatchNorm
-from lnlib.experiments.parallel import Processes
+from lnlib.measurements.distributed.parallel import Processes
 from lnlib.sync_batch_norm import SyncBatchNorm, standardize_together
 from lnlib.training import Group
 

@@ -11,7 +11,7 @@ from training_peers import PEERS, Batches, sequential
 
 from lnlib import data
 from lnlib.data import Images
-from lnlib.experiments.permutation_mnist import Classification, network
+from lnlib.experiments.permutation_mnist.experiment import Classification, network
 from lnlib.training import Machine, train
 
 UNITS = (64, 30, 20, 10)

@@ -9,8 +9,8 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
 from lnlib import plots
-from lnlib.experiments.batches import SamplingErrors, StepErrors
-from lnlib.experiments.shift import Group
+from lnlib.measurements.background.batches import SamplingErrors, StepErrors
+from lnlib.measurements.background.shift import Group
 
 __all__ = ["by_step", "clouds", "company", "sampling", "shift_and_loss", "stored"]
 

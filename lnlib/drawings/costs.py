@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from lnlib import plots
-from lnlib.experiments import costs
+from lnlib.measurements.recurrence import costs
 
 __all__ = ["ratios"]
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
 from lnlib import plots
-from lnlib.experiments.shift import Group
+from lnlib.measurements.background.shift import Group
 
 __all__ = ["by_rate", "shift_and_loss", "trust", "turned"]
 

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from lnlib import plots
-from lnlib.experiments.epsilons import Program, short_below
-from lnlib.experiments.precision import Reading
+from lnlib.measurements.numerics.epsilons import Program, short_below
+from lnlib.measurements.numerics.precision import Reading
 
 __all__ = ["atlas", "microscope", "precisions", "spans"]
 
@@ -102,7 +102,7 @@ def atlas(programs: Sequence[Program]) -> Figure:
 
 
 def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
-    """Rows of verdicts by magnitude, as :func:`lnlib.experiments.precision.verdicts` gives them, as bars."""
+    """Verdicts by magnitude as bars: rows of :func:`lnlib.measurements.numerics.precision.verdicts`."""
     fig, ax = plots.subplots(figsize=(5.8, 0.42 * len(rows) + 1.3))
     looks = {"right": (LAYER, ""), "wrong": (BATCH, "//"), "nan": (NONE, "xx")}
     step = powers[1] - powers[0]

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from lnlib import plots
 from lnlib.data.boxes import Boxes
 from lnlib.drawings.training import Curve, lines
-from lnlib.experiments.ranking import TOP
+from lnlib.experiments.order_embedding.ranking import TOP
 
 __all__ = ["found", "hierarchy", "pictures", "recalls"]
 

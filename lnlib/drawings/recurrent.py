@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from lnlib import plots
 
 if TYPE_CHECKING:
-    from lnlib.experiments.recurrent import Run
+    from lnlib.measurements.recurrence.recurrent import Run
     from lnlib.rnn.diagnostics import Diagnosis
 
 __all__ = ["NAMES", "diagnosis", "drift", "gradients", "long_streams", "trained"]

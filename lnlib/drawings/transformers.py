@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from lnlib import plots
-from lnlib.experiments.placements import JOBS, Stacks
 from lnlib.intervals import interval
+from lnlib.measurements.transformers.placements import JOBS, Stacks
 from lnlib.training import Row
 
 __all__ = ["curves", "in_text", "placements", "rows", "said", "stacks"]

@@ -10,8 +10,8 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 
 from lnlib import plots
 from lnlib.drawings.exact_fisher import ON_IMAGE
-from lnlib.experiments.variants import Memory
 from lnlib.intervals import interval
+from lnlib.measurements.recurrence.variants import Memory
 
 __all__ = ["apart", "blanks", "memories", "moves", "trained"]
 

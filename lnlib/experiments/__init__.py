@@ -1,1 +1,1 @@
-"""One file per experiment of section 6: model, task and metric."""
+"""A package for each experiment of section 6: the experiment, its model, its metric; and what they share."""

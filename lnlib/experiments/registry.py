@@ -29,5 +29,5 @@ def find(name: str) -> Experiment:
     if known not in EXPERIMENTS.values():
         listed = ", ".join(f"{section} ({module})" for section, module in EXPERIMENTS.items())
         raise ValueError(f"There is no experiment {name!r}; there are {listed}.")
-    found: Experiment = import_module(f"lnlib.experiments.{known}").EXPERIMENT
+    found: Experiment = import_module(f"lnlib.experiments.{known}.experiment").EXPERIMENT
     return found

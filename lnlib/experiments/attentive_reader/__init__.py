@@ -1,0 +1,1 @@
+"""Section 6.2: questions about passages, and where a network looks for the answer."""

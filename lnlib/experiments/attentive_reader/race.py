@@ -1,0 +1,73 @@
+"""Who is ahead in runs of the attentive reader: late errors, and updates and seconds to a common one.
+
+Rows are those of `lnlib.experiments.attentive_reader.experiment`, of one study.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lnlib.experiments.attentive_reader.experiment import Kind
+from lnlib.experiments.curves import band, runs_of, updates_to
+from lnlib.training import Row
+
+__all__ = ["curve", "differences", "late", "level", "speed_ups", "times"]
+
+
+def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, list[Row]]:
+    norm, gain, start = kind
+    return runs_of(rows, norm, rows[0]["batch_size"], gain=gain, start=start)
+
+
+def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, float]:
+    """The mean validation error over the last quarter, or another share, of each seed's run.
+
+    One measurement on a few hundred questions is luck; several are less so.
+    """
+    return {
+        seed: float(np.mean([row["valid_error"] for row in run[-max(1, round(share * len(run))) :]]))
+        for seed, run in _runs(rows, kind).items()
+    }
+
+
+def level(rows: Sequence[Row], kind: Kind) -> float:
+    """The late error of a kind in per cent, mean over seeds."""
+    return 100 * float(np.mean(list(late(rows, kind).values())))
+
+
+def differences(rows: Sequence[Row], above: Kind, below: Kind, share: float = 0.25) -> dict[int, float]:
+    """Late errors of one kind less those of another, in percentage points, for the seeds that both have."""
+    one, other = (late(rows, kind, share) for kind in (above, below))
+    return {seed: 100 * (one[seed] - other[seed]) for seed in one if seed in other}
+
+
+def times(
+    rows: Sequence[Row], kind: Kind, goals: dict[int, float], column: str = "update"
+) -> dict[int, float]:
+    """The update, or the second of training, at which each seed's error first falls to its goal.
+
+    By straight lines between measurements; infinite if it never does. Seeds without a goal are left out.
+    """
+    found = {}
+    for seed, run in _runs(rows, kind).items():
+        if seed in goals:
+            errors = [row["valid_error"] for row in run]
+            reached = min(errors) <= goals[seed]
+            found[seed] = updates_to(goals[seed], errors, [row[column] for row in run]) if reached else np.inf
+    return found
+
+
+def speed_ups(rows: Sequence[Row], slow: Kind, fast: Kind, column: str = "update") -> dict[int, float]:
+    """Updates, or seconds, of one kind over those of another to the late error of the first.
+
+    0 if the other never gets there.
+    """
+    goals = late(rows, slow)
+    one, other = (times(rows, kind, goals, column) for kind in (slow, fast))
+    return {seed: one[seed] / other[seed] for seed in one if seed in other}
+
+
+def curve(rows: Sequence[Row], kind: Kind) -> dict[str, np.ndarray]:
+    """The validation error against updates in per cent: mean and 95 % interval over seeds."""
+    norm, gain, start = kind
+    return band(rows, norm, rows[0]["batch_size"], "valid_error", 100, gain=gain, start=start)

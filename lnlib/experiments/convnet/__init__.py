@@ -1,0 +1,1 @@
+"""Section 6.7: pictures of clothes, several norms, and why one is behind."""

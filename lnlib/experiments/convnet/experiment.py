@@ -1,0 +1,208 @@
+r"""A ConvNet on pictures of clothes with each normalization: does layer norm fall behind, and why?
+
+*Source* Section 6.7 reports preliminary experiments and gives no network, no data and no numbers. Ours: four
+3 x 3 convolutions that halve the picture twice, each with its normalization before a ReLU, then a linear map
+of all units to the classes; He's initial weights, Adam, batches of 64, Fashion-MNIST. The normalizations are
+in `convnet_model`.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, UInt8
+from torch import Tensor, nn
+
+from lnlib.data import Images, find, load
+from lnlib.experiments.classifiers import calibration_error, measures
+from lnlib.experiments.convnet.model import ConvNet, Norm, Padding
+from lnlib.experiments.convnet.statistics import columns
+from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
+
+__all__ = ["EXPERIMENT", "LAYERS", "NORMS", "STUDIES", "Classification", "Pictures", "Study", "rolled"]
+
+Pictures = Literal["centered", "rolled"]
+NORMS: tuple[Norm, ...] = ("none", "batch", "layer", "position", "group", "instance")
+RATE, BATCH = 1e-3, 64  # of Adam
+WATCHED = 250  # test cases behind the statistics of layers
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that differ in norm and seed.
+
+    Args:
+        norms: which.
+        data: the set; a study of one that is not there and has no stand-in is left out.
+        epochs: passes over the training cases; need not be whole.
+        seeds: how many runs of each norm.
+        rows: of a run after its first.
+        padding: what lies around a picture, and around each layer's input.
+        pictures: as published, "centered"; or each "rolled" around by an offset of its own (`rolled`).
+    """
+
+    norms: Sequence[Norm]
+    data: str
+    epochs: float
+    seeds: int
+    rows: int
+    padding: Padding = "zeros"
+    pictures: Pictures = "centered"
+
+
+LAYERS = {  # channels and strides
+    "smoke": ((8, 8, 16), (1, 1, 2)),
+    "book": ((8, 16, 16, 32), (1, 2, 1, 2)),
+    "paper": ((32, 32, 64, 64), (1, 2, 1, 2)),
+}
+PAIR: tuple[Norm, ...] = ("layer", "batch")
+APART: tuple[Norm, ...] = ("layer, border apart", "batch, border apart")
+
+
+def _studies(data: str, epochs: float, seeds: int, rows: int) -> list[Study]:
+    """All norms; then what the boundary does to two: a border apart, pictures and worlds without one."""
+    size = (data, epochs, seeds, rows)
+    return [
+        Study(NORMS, *size),
+        Study(APART, *size),
+        Study(PAIR, *size, pictures="rolled"),
+        Study(PAIR, *size, padding="circular", pictures="rolled"),
+    ]
+
+
+STUDIES: dict[str, list[Study]] = {
+    "smoke": _studies("digits", epochs=1, seeds=2, rows=2),
+    "book": _studies("fashion_mnist", epochs=0.18, seeds=4, rows=3),
+    "paper": [
+        *_studies("fashion_mnist", epochs=10, seeds=5, rows=20),
+        Study(NORMS, "cifar10", epochs=20, seeds=5, rows=20),
+    ],
+}
+LAST = {"smoke": 0, "book": 2000, "paper": 0}  # test cases of the last row; 0: all
+
+
+def _jobs(scale: str, seed: int) -> list[Job]:
+    found: list[Job] = []
+    for study in STUDIES[scale]:
+        if study.data == "cifar10" and find(study.data) == "absent":
+            continue
+        for k, norm in product(range(study.seeds), study.norms):
+            job = {"norm": norm, "padding": study.padding, "pictures": study.pictures, "data": study.data}
+            found.append({**job, "epochs": study.epochs, "rows": study.rows, "seed": seed + k})
+    return sorted(found, key=lambda job: int(job["seed"]))
+
+
+def _task(job: Job, scale: str, machine: Machine) -> Task:
+    settings = dict(job)
+    return Classification(load(settings.pop("data")), *LAYERS[scale], machine, last=LAST[scale], **settings)
+
+
+class Classification(Task):
+    """One run on one set of pictures.
+
+    Args:
+        images: the cases.
+        channels, strides: of the layers.
+        machine: where to compute.
+        norm, padding, pictures, epochs, rows, seed: as in `Study`.
+        updates: instead of `epochs`.
+        quick, last: how many test cases to measure, evenly spread, at each row and at the last; 0: all.
+    """
+
+    def __init__(
+        self,
+        images: Images,
+        channels: Sequence[int],
+        strides: Sequence[int],
+        machine: Machine,
+        *,
+        norm: Norm,
+        seed: int,
+        rows: int,
+        epochs: float = 0.0,
+        updates: int = 0,
+        padding: Padding = "zeros",
+        pictures: Pictures = "centered",
+        quick: int = 1000,
+        last: int = 0,
+    ) -> None:
+        weights, order, offsets = generators(seed, 3)
+        self.peak, self.dtype, self.device = images.peak, machine.dtype, machine.device
+        x, y = _cases(images, "train", pictures, offsets)
+        test = _cases(images, "test", pictures, offsets)
+        model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, norm, weights, padding)
+        self.model: nn.Module = model.to(machine.device, machine.dtype)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=RATE, fused=True)
+        self.batches = Minibatches((x, y), BATCH, order, rank=machine.rank, world=machine.world)
+        self.updates = updates or max(1, round(epochs * (len(x) // BATCH)))
+        self.every = -(-self.updates // rows)
+        self.parts, self.last_parts = {"test": _some(test, quick)}, {"test": _some(test, last)}
+        self.watched = _some(test, WATCHED)[0]
+
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        return F.cross_entropy(model(self.scaled(cases[0])), cases[1])
+
+    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
+        return measures(model(self.scaled(cases[0])), cases[1])
+
+    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        return calibration_error(means)
+
+    def overall(self, model: nn.Module) -> dict[str, float]:
+        """`convnet_statistics.columns` on a few hundred test pictures."""
+        net = cast(ConvNet, model)
+        return columns(self.layers(net), net.over)
+
+    def layers(self, model: ConvNet) -> list[tuple[Tensor, Tensor]]:
+        """Summed inputs and what the ReLU receives, in each layer, for the watched test pictures.
+
+        Batch norm takes these pictures' own statistics: before training it has no others.
+        """
+        with torch.no_grad():
+            return copy.deepcopy(model).train().layers(self.scaled(self.watched.to(self.device)))
+
+    def scaled(self, pixels: UInt8[Tensor, "N *channels h w"]) -> Float[Tensor, "N _ h w"]:
+        """Pixels from 0 to 1, with an axis of channels."""
+        x = pixels.to(self.dtype).div_(self.peak)
+        return x if x.ndim == 4 else x[:, None]
+
+
+def _cases(images: Images, part: str, pictures: Pictures, generator: torch.Generator) -> Cases:
+    x, y = (torch.from_numpy(getattr(images, f"{part}_{axis}")) for axis in "xy")
+    return (x if pictures == "centered" else rolled(x, generator)), y
+
+
+def _some(cases: Cases, number: int) -> Cases:
+    step = len(cases[0]) // number if 0 < number < len(cases[0]) else 1
+    return tuple(a[::step][: number or None] for a in cases)
+
+
+def rolled(
+    pixels: UInt8[Tensor, "N *channels h w"], generator: torch.Generator
+) -> UInt8[Tensor, "N *channels h w"]:
+    """Each picture moved around by an offset of its own, what leaves on one side coming in on the other.
+
+    Every offset is as likely, so that all positions see the same: such pictures have no border.
+    """
+    n, (h, w) = len(pixels), pixels.shape[-2:]
+    down, right = (torch.randint(size, (n, 1), generator=generator) for size in (h, w))
+    rows, across = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
+    flat = pixels.reshape(n, -1, h, w)
+    each = torch.arange(n)[:, None, None, None]
+    moved = flat[
+        each, torch.arange(flat.shape[1])[:, None, None], rows[:, None, :, None], across[:, None, None]
+    ]
+    return moved.reshape(pixels.shape)
+
+
+EXPERIMENT = Experiment(
+    "convnet",
+    "6.7",
+    "a ConvNet with each normalization, and where its boundary units stand",
+    _jobs,
+    _task,
+)

@@ -1,0 +1,90 @@
+"""Reading the ConvNet's rows: one kind of runs, all seeds; two kinds against each other, seed by seed."""
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from lnlib.experiments.convnet.model import Padding
+from lnlib.experiments.curves import reached
+from lnlib.intervals import interval
+from lnlib.training import Row
+
+__all__ = ["Runs"]
+
+
+class Runs:
+    """The rows of `lnlib.experiments.convnet.experiment`, by kind: a norm, the padding, and the pictures.
+
+    Args:
+        rows: of many runs, those of one run in order.
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self.layers = range(1, 1 + sum(key.startswith("dead_") for key in rows[0]))
+        self.updates: int = max(row["update"] for row in rows)
+
+    def table(
+        self, key: str, norm: str, padding: Padding = "zeros", pictures: str = "centered"
+    ) -> Float[np.ndarray, "seeds times"]:
+        """A column: a line a seed, in order; the first time is before training.
+
+        Raises ValueError if there are no such runs.
+        """
+        kind = {"norm": norm, "padding": padding, "pictures": pictures}
+        found: dict[int, list[float]] = {}
+        for row in self.rows:
+            if kind.items() <= row.items():
+                found.setdefault(row["seed"], []).append(float("nan") if row[key] is None else row[key])
+        if not found:
+            raise ValueError(f"no runs with {kind}; the norms are {sorted({r['norm'] for r in self.rows})}")
+        return np.array([found[seed] for seed in sorted(found)], dtype=float)
+
+    def curve(self, key: str, norm: str) -> dict[str, Sequence[float]]:
+        """A curve to draw: `update`, and `mean`, `low`, `high` over seeds, after training began."""
+        drawn = [interval(column) for column in self.table(key, norm)[:, 1:].T]
+        mean, low, high = zip(*drawn, strict=True)
+        return {
+            "update": self.table("update", norm)[0, 1:].tolist(),
+            "mean": mean,
+            "low": low,
+            "high": high,
+        }
+
+    def excess(
+        self, norm: str, other: str, key: str = "train_loss", **kind: Any
+    ) -> Float[np.ndarray, " seeds"]:
+        """By how many percent a norm ends above another, for each seed."""
+        return 100 * (self.table(key, norm, **kind)[:, -1] / self.table(key, other, **kind)[:, -1] - 1)
+
+    def speed_ups(self, norm: str, other: str, **kind: Any) -> Float[np.ndarray, " seeds"]:
+        """Updates of a norm over those that another takes to the norm's last training loss, for each seed.
+
+        Both read off straight lines between the rows; 0 if the other never gets there.
+        """
+        found = []
+        for own, theirs in zip(self._losses(norm, **kind), self._losses(other, **kind), strict=True):
+            arrives = reached(own[-1]["train_loss"])
+            found.append(arrives(own) / arrives(theirs))
+        return np.array(found)
+
+    def _losses(self, norm: str, **kind: Any) -> list[list[Row]]:
+        """Updates and training losses, a list of rows a seed; the first has no loss."""
+        columns = (self.table(key, norm, **kind) for key in ("update", "train_loss"))
+        seeds = zip(*(column.tolist() for column in columns), strict=True)
+        return [
+            [{"update": u, "train_loss": None if isnan(x) else x} for u, x in zip(*one, strict=True)]
+            for one in seeds
+        ]
+
+    def at_border(self, norm: str, layer: int, time: int) -> Float[np.ndarray, " seeds"]:
+        """The share that is on at the border of a layer over that in its center."""
+        border, center = (self.table(f"on_{side}_{layer}", norm)[:, time] for side in ("border", "center"))
+        return border / center
+
+    def over_layers(self, key: str, norm: str, time: int = -1) -> Float[np.ndarray, " seeds"]:
+        """A statistic of the layers, averaged over them."""
+        return np.mean([self.table(f"{key}_{layer}", norm)[:, time] for layer in self.layers], 0)

@@ -1,0 +1,1 @@
+"""Section 6.4: a network that paints digits glimpse by glimpse."""

@@ -1,0 +1,146 @@
+r"""DRAW on binarized MNIST, without a norm and with layer norm on the LSTMs' cells.
+
+*Source* Section 6.4, Figure 4, and Eqs. (29)-(31). What the paper says, and is done at scale "paper": 64
+glimpses, 256 units, Adam with its defaults, batch size 128, 200 epochs, the 50,000 training pictures of
+Larochelle and Murray's binarization, the bound on 10,000 test pictures. From Gregor and others (2015): 100
+codes at each glimpse, windows of 2 x 2 points to read and 5 x 5 to write. What neither says, ours: initial
+weights (see `lnlib.experiments.draw.model`), and the gradient's 2-norm clipped at 10, as in the best known
+open implementation (Bornschein, 2015).
+
+"paper" holds another study, too, which a CPU can do: 16 glimpses through windows that read as many points
+in all, two epochs. "book" has fewer glimpses, units and updates; "smoke" runs on the 8x8 digits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lnlib.data import Images, load
+from lnlib.experiments.draw.model import Draw
+from lnlib.experiments.studies import NORMS, jobs_of
+from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
+
+__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Drawing", "Study"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that differ in norm and seed; the fields are columns of the rows.
+
+    Args:
+        glimpses, units, codes, read, write: of the model.
+        batch_size: cases of an update.
+        updates: in all.
+        rows: of a run after its first.
+        quick: measure all but the last row on so many cases of a part; 0: on all.
+        seeds: runs of each norm.
+    """
+
+    glimpses: int
+    units: int
+    codes: int
+    read: int
+    write: int
+    batch_size: int
+    updates: int
+    rows: int
+    quick: int
+    seeds: int = 3
+
+
+EPOCH = 50_000 // 128
+DATA = {"smoke": "binarized_digits", "book": "binarized_mnist", "paper": "binarized_mnist"}
+STUDIES = {
+    "smoke": [Study(4, 32, 8, read=3, write=3, batch_size=64, updates=120, rows=6, quick=100, seeds=2)],
+    "book": [Study(8, 64, 16, read=5, write=5, batch_size=64, updates=400, rows=10, quick=250)],
+    "paper": [
+        Study(64, 256, 100, read=2, write=5, batch_size=128, updates=200 * EPOCH, rows=200, quick=0),
+        Study(16, 256, 100, read=4, write=5, batch_size=128, updates=2 * EPOCH, rows=13, quick=500, seeds=2),
+    ],
+}
+
+
+def _jobs(scale: str, seed: int) -> list[Job]:
+    return jobs_of(STUDIES[scale], seed)
+
+
+def _task(job: Job, scale: str, machine: Machine) -> Task:
+    return Drawing(load(DATA[scale], on_stand_in="silent"), machine, **job)
+
+
+class Drawing(Task):
+    """One run on one set of binary pictures.
+
+    Args:
+        images: the cases; pixels 0 or 1.
+        machine: where to compute.
+        norm, seed: "none" or "layer"; of weights, order and noise.
+        The others are as in `Study`.
+    """
+
+    select = "valid_bound"
+    clip = 10.0
+    evaluation_batch = 250
+
+    def __init__(
+        self,
+        images: Images,
+        machine: Machine,
+        *,
+        norm: str,
+        seed: int,
+        glimpses: int,
+        units: int,
+        codes: int,
+        read: int,
+        write: int,
+        batch_size: int,
+        updates: int,
+        rows: int,
+        quick: int,
+    ) -> None:
+        if images.peak != 1:
+            raise ValueError(f"The pixels must be 0 or 1, and go up to {images.peak}; load a binarized set.")
+        weights, order = generators(seed)
+        side = images.train_x.shape[1]
+        model = Draw(side, units=units, codes=codes, norm=norm, read=read, write=write, generator=weights)
+        self.model = model.to(machine.device, machine.dtype)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), fused=True)
+        self.glimpses, self.codes, self.machine = glimpses, codes, machine
+        parts: dict[str, Cases] = {
+            part: (torch.from_numpy(getattr(images, f"{part}_x")),) for part in ("train", "valid", "test")
+        }
+        share = {"rank": machine.rank, "world": machine.world}
+        self.batches = Minibatches(parts.pop("train"), batch_size, order, **share)
+        self.updates, self.every = updates, -(-updates // rows)
+        self.parts = self.last_parts = parts
+        if quick:
+            self.parts = {part: (x[:: max(1, len(x) // quick)],) for part, (x,) in parts.items()}
+
+    def bound(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor]:
+        """The two terms for each case."""
+        (pixels,) = cases
+        epsilon = torch.randn(self.glimpses, len(pixels), self.codes, generator=noise)
+        device, dtype = self.machine.device, self.machine.dtype
+        terms: tuple[Tensor, Tensor] = model(pixels.to(device, dtype), epsilon.to(device, dtype))
+        return terms
+
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        log_loss, divergence = self.bound(model, cases, noise)
+        return (log_loss + divergence).mean()
+
+    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
+        log_loss, divergence = (term.double().sum() for term in self.bound(model, cases, noise))
+        return {"bound": log_loss + divergence, "log_loss": log_loss, "divergence": divergence}
+
+
+EXPERIMENT = Experiment(
+    "draw",
+    "6.4",
+    "DRAW on binarized MNIST: the variational bound, with layer norm on the cells and without",
+    _jobs,
+    _task,
+)

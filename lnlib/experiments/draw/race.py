@@ -1,0 +1,61 @@
+"""Who is ahead in runs of DRAW: last bounds, and the updates to a common one.
+
+Rows are those of `lnlib.experiments.draw.experiment`, of one study.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lnlib.experiments.curves import reached, runs_of
+from lnlib.experiments.draw.experiment import NORMS
+from lnlib.training import Row
+
+__all__ = ["alike", "ends", "gains", "lines", "speed_ups"]
+
+
+def alike(rows: Sequence[Row]) -> list[Row]:
+    """The rows measured on the cases of the first.
+
+    A study's `quick` rows are of a few cases and the last of all of them, which may be easier or harder: on a
+    curve that mixes the two, a goal that the last row sets is met too early or too late.
+    """
+    return [row for row in rows if row["test_cases"] == rows[0]["test_cases"]]
+
+
+def _runs(rows: Sequence[Row], norm: str) -> dict[int, list[Row]]:
+    return runs_of(rows, norm, rows[0]["batch_size"])
+
+
+def ends(rows: Sequence[Row], norm: str) -> dict[int, float]:
+    """The last test bound of each seed's run, in nats."""
+    return {seed: run[-1]["test_bound"] for seed, run in _runs(rows, norm).items()}
+
+
+def gains(rows: Sequence[Row]) -> dict[int, float]:
+    """Nats that layer norm is ahead of no norm in the end, for the seeds that both have."""
+    without, layer = (ends(rows, norm) for norm in NORMS)
+    return {seed: without[seed] - layer[seed] for seed in without if seed in layer}
+
+
+def speed_ups(rows: Sequence[Row]) -> dict[int, float]:
+    """Updates of the baseline over those that layer norm takes to the baseline's last test bound.
+
+    Of the rows measured `alike`, by straight lines between them; 0 if layer norm never gets there.
+    """
+    without, layer = (_runs(alike(rows), norm) for norm in NORMS)
+    found = {}
+    for seed in sorted(without.keys() & layer.keys()):
+        last = without[seed][-1]
+        found[seed] = last["update"] / reached(last["test_bound"], "test_bound")(layer[seed])
+    return found
+
+
+def lines(rows: Sequence[Row]) -> list[tuple[str, dict[str, np.ndarray]]]:
+    """For each run its norm, and its curve after the first row: `update`, and `mean`, the test bound."""
+    found = []
+    for norm in NORMS:
+        for run in _runs(rows, norm).values():
+            update, mean = np.array([(row["update"], row["test_bound"]) for row in run[1:]], dtype=float).T
+            found.append((norm, {"update": update, "mean": mean}))
+    return found

@@ -1,0 +1,1 @@
+"""Section 6.5: a network that writes a text with a pen."""

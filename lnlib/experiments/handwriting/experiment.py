@@ -1,0 +1,163 @@
+r"""Handwriting from text: Graves' synthesis network, without a norm and with layer norm in its LSTMs.
+
+*Source* Section 6.5, Figure 5, and Eqs. (20)-(22). What the paper says, and is done at scale "paper": three
+layers of 400 units, 20 Gaussians for the pen, 10 for the window, 57 characters, batches of 8 lines, sequences
+of 500 points, Adam. What it does not say, ours: Adam's step size (0.001, its default), the gradient's 2-norm
+clipped at 1, how long (20 epochs), initial weights (`lnlib.experiments.handwriting.model`).
+
+Its data, IAM-OnDB, need a registration. "paper" holds another study, too, which a CPU can do: lines composed
+of Omniglot's letters, half the units. "book" has fewer; and a second task, generated strokes whose exact
+likelihood is known. "smoke" has only that.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lnlib.data.strokes import Lines, Part, Wanted, load_lines
+from lnlib.experiments.handwriting.model import Handwriting
+from lnlib.experiments.studies import NORMS, jobs_of
+from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
+
+__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "wanted"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs that differ in norm and seed; the fields are columns of the rows.
+
+    Args:
+        data: a name of `load_lines`.
+        units: of each layer.
+        components: Gaussians of the pen.
+        lines: to train on.
+        judged: to validate on, and as many to test on.
+        longest: characters of a line at most, where lines are composed.
+        points: of longer lines the first so many points.
+        back: gradients go back so many points, states are carried on; 0: through all.
+        rate: Adam's step size.
+        updates: in all.
+        rows: of a run after its first.
+        seeds, norms: runs of each norm, and which; no columns.
+    """
+
+    data: str
+    units: int
+    components: int
+    lines: int
+    judged: int
+    longest: int
+    points: int
+    back: int
+    rate: float
+    updates: int
+    rows: int
+    batch_size: int = 8
+    seeds: int = 3
+    norms: tuple[str, ...] = NORMS
+
+
+EPOCH = 12_179 * 9 // 10 // 8
+_KNOWN = Study("generated_strokes", 32, 5, 1000, 100, 8, 80, 0, 0.01, 240, 6)
+_LIVE = Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 120, 6)
+_LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 500, 10)
+STUDIES = {
+    "smoke": [Study("generated_strokes", 16, 4, 300, 60, 6, 50, 25, 0.01, 60, 3, seeds=2)],
+    "book": [_LIVE, replace(_LIVE, rate=0.01), _KNOWN],
+    "paper": [
+        Study("iam_ondb", 400, 20, 12_179, 1000, 100, 500, 0, 0.001, 20 * EPOCH, 100),
+        _LAPTOP,
+        replace(_LAPTOP, updates=3000, seeds=1, norms=("layer",)),
+    ],
+}
+
+
+def wanted(job: Job) -> Wanted:
+    """The lines that a run of these settings takes."""
+    return Wanted(
+        job["lines"],
+        job["judged"],
+        job["judged"],
+        max(1, job["longest"] - 4),
+        job["longest"],
+        points=job["points"],
+    )
+
+
+def cases_of(part: Part) -> Cases:
+    """Points, their numbers, texts, theirs, and the exact likelihoods or NaN; short lines first."""
+    order = np.argsort(part.lengths, kind="stable")
+    exact = np.full(len(order), np.nan) if part.exact is None else part.exact
+    arrays = (part.points, part.lengths, part.texts, part.letters, exact)
+    return tuple(torch.from_numpy(array[order]) for array in arrays)
+
+
+def _jobs(scale: str, seed: int) -> list[Job]:
+    return jobs_of(STUDIES[scale], seed)
+
+
+def _task(job: Job, scale: str, machine: Machine) -> Task:
+    return Writing(load_lines(job["data"], wanted(job), on_stand_in="silent"), machine, job)
+
+
+class Writing(Task):
+    """One run on one set of lines.
+
+    Args:
+        lines: the data.
+        machine: where to compute.
+        job: norm, seed, and the fields of `Study`.
+    """
+
+    select = "valid_nats"
+    clip = 1.0
+    evaluation_batch = 50
+
+    def __init__(self, lines: Lines, machine: Machine, job: Job) -> None:
+        weights, order = generators(job["seed"])
+        parts = {part: cases_of(getattr(lines, part)) for part in ("train", "valid", "test")}
+        points, lengths, _, letters, _ = train = parts.pop("train")
+        model = Handwriting(
+            job["units"],
+            characters=len(lines.alphabet),
+            components=job["components"],
+            norm=job["norm"],
+            pace=float(letters.sum() / lengths.sum()),
+            generator=weights,
+        )
+        self.model = model.to(machine.device, machine.dtype)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
+        steps = torch.stack([lengths + 1, letters], 1)
+        share = {"rank": machine.rank, "world": machine.world}
+        self.batches = LengthBatches(train, steps, job["batch_size"], order, cut=[0, 2], **share)
+        self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
+        self.parts = parts
+        self.machine, self.back, self.longest = machine, job["back"], points.shape[1] - 1
+
+    def nats(self, model: nn.Module, cases: Cases) -> Float[Tensor, " N"]:
+        """The negative log-likelihood of each line."""
+        points, lengths, texts, letters, _ = cases
+        points = points[:, : int(lengths.max()) + 1].to(self.machine.dtype)
+        found: Tensor = model(points, lengths, texts, letters, self.back)
+        return found
+
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        """Nats a line over the points of the longest line: a constant, so that clipping sees usual sizes."""
+        return self.nats(model, cases).mean() / self.longest
+
+    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
+        nats = self.nats(model, cases).double().sum()
+        return {"nats": nats, "points": cases[1].double().sum(), "exact": cases[4].sum()}
+
+
+EXPERIMENT = Experiment(
+    "handwriting",
+    "6.5",
+    "handwriting from text: nats a line, with layer norm in three LSTMs and without",
+    _jobs,
+    _task,
+)

@@ -1,0 +1,145 @@
+r"""Graves' network that writes a text: three LSTMs over the pen's points, the first of which reads.
+
+Each layer sees the pen, $x_t$; the layers above the first see the window $w_t$ of the text and the layer
+below; the output sees all three layers:
+
+$$h^1_t = \mathrm{LSTM}(h^1_{t-1}, [x_t, w_{t-1}]), \quad
+h^n_t = \mathrm{LSTM}(h^n_{t-1}, [x_t, h^{n-1}_t, w_t]), \quad
+\hat y_t = b + \sum_{n=1}^3 W_n h^n_t,$$
+
+and $\hat y_t$ are the parameters of the mixture from which $x_{t+1}$ is drawn.
+
+*Source* Graves (2013), section 5, Eqs. (52), (53); with norm "layer" each LSTM is that of Eqs. (20)-(22).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from lnlib.experiments.handwriting.mixture import mixture, nll
+from lnlib.experiments.handwriting.reader import ReadingLSTM, ReadingState
+from lnlib.experiments.studies import begin
+from lnlib.linear import Linear
+from lnlib.rnn import LSTM
+
+__all__ = ["Handwriting", "State"]
+
+
+class State(NamedTuple):
+    """What is carried: of the layer that reads, and (h, c) of the two above it."""
+
+    first: ReadingState
+    second: tuple[Tensor, Tensor]
+    third: tuple[Tensor, Tensor]
+
+    def detached(self) -> State:
+        """The same numbers, where gradients end."""
+        first = ReadingState(*(s.detach() for s in self.first))
+        return State(first, _detached(self.second), _detached(self.third))
+
+
+def _detached(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    return pair[0].detach(), pair[1].detach()
+
+
+class Handwriting(nn.Module):
+    """The network.
+
+    Args:
+        units: of each layer; the paper's 400.
+        characters: of the alphabet; the paper's 57.
+        components: M of the mixture; 20.
+        gaussians: K of the window; 10.
+        norm: "none" or "layer".
+        pace: characters a point that the window moves at first.
+        generator: draws the weights, the same for both norms: uniform within 1 / sqrt(units), as torch does.
+            Gains are 1, biases 0, but those of the window.
+
+    Raises ValueError for another norm.
+
+    >>> model = Handwriting(8, characters=5, norm="layer", generator=torch.Generator())
+    >>> lengths, texts = torch.tensor([4, 3]), torch.tensor([[0, 1], [4, 4]])
+    >>> model(torch.randn(2, 5, 3), lengths, texts, torch.tensor([2, 2])).shape
+    torch.Size([2])
+    """
+
+    def __init__(
+        self,
+        units: int,
+        *,
+        characters: int,
+        norm: str,
+        generator: torch.Generator,
+        components: int = 20,
+        gaussians: int = 10,
+        pace: float = 0.1,
+    ) -> None:
+        if norm not in ("none", "layer"):
+            raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
+        super().__init__()
+        reads = {"characters": characters, "gaussians": gaussians, "norm": norm, "pace": pace}
+        self.first = ReadingLSTM(3, units, **reads)  # type: ignore[arg-type]
+        self.second = LSTM(3 + units + characters, units, norm=norm)
+        self.third = LSTM(3 + units + characters, units, norm=norm)
+        self.output = Linear(3 * units, 6 * components + 1)
+        begin(self, units, generator)
+        self.first.begin()
+
+    def start(self, like: Float[Tensor, "T N 3"]) -> State:
+        """Zeros."""
+        zeros = like.new_zeros(1, like.shape[1], self.second.hidden_size)
+        return State(self.first.start(like), (zeros, zeros), (zeros, zeros))
+
+    def steps(
+        self,
+        x: Float[Tensor, "T N 3"],
+        texts: Int[Tensor, "N U"],
+        letters: Int[Tensor, " N"],
+        state: State,
+    ) -> tuple[Float[Tensor, "T N P"], Float[Tensor, "T N U"], State]:
+        r"""The outputs $\hat y$ after each point, where the window looked ($\phi$), and the last state."""
+        look, first = self.first(x, texts, letters, state.first)
+        h2, second = self.second(torch.cat([x, look.h, look.w], 2), state.second)
+        h3, third = self.third(torch.cat([x, h2, look.w], 2), state.third)
+        y = self.output(torch.cat([look.h, h2, h3], 2))
+        return y, look.phi, State(first, second, third)
+
+    def forward(
+        self,
+        points: Float[Tensor, "N S 3"],
+        lengths: Int[Tensor, " N"],
+        texts: Int[Tensor, "N U"],
+        letters: Int[Tensor, " N"],
+        back: int = 0,
+    ) -> Float[Tensor, " N"]:
+        """The negative log-likelihood of each sequence, in nats, given its text.
+
+        Args:
+            points: (dx, dy, end of stroke); the first of the S = T + 1 is where all begin: (0, 0, 1).
+            lengths: points to predict; what stands behind them counts for nothing.
+            texts: numbers of characters; letters: how many.
+            back: gradients go back so many steps at most, states are carried on; 0: to the beginning.
+        """
+        x = points.transpose(0, 1)
+        counted = inside(lengths, len(x) - 1)
+        state, total = self.start(x), []
+        for seen, aim, counts in zip(
+            *(part.split(back or len(x)) for part in (x[:-1], x[1:], counted)), strict=True
+        ):
+            y, _, state = self.steps(seen, texts, letters, state.detached())
+            total.append((nll(mixture(y), aim) * counts).sum(0))
+        return torch.stack(total).sum(0)
+
+
+def inside(lengths: Int[Tensor, " N"], steps: int) -> Bool[Tensor, "T N"]:
+    """Which steps belong to each sequence.
+
+    >>> inside(torch.tensor([2, 1]), 2).int()
+    tensor([[1, 1],
+            [1, 0]], dtype=torch.int32)
+    """
+    return torch.arange(steps, device=lengths.device).unsqueeze(1) < lengths

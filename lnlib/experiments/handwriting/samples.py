@@ -1,0 +1,164 @@
+"""What a trained network writes, where it looks meanwhile, and its weights in a small file."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Float32, Int64
+from torch import Tensor
+
+from lnlib.data.strokes import encode
+from lnlib.experiments.handwriting.experiment import EXPERIMENT, Writing
+from lnlib.experiments.handwriting.mixture import draw, mixture
+from lnlib.experiments.handwriting.model import Handwriting
+from lnlib.rnn import plain
+from lnlib.training import Job, Machine, torch_threads
+from lnlib.training.runs import label
+
+__all__ = ["Script", "load_weights", "nats_of", "read_along", "save_weights", "trained", "write"]
+
+
+class Script(NamedTuple):
+    """One line that a network wrote.
+
+    Attributes:
+        text: what it was to write.
+        points: (dx, dy, end of stroke), the first (0, 0, 1), in units of the training data.
+        phi: the window's weight of each character, after each point but the last.
+        done: whether the window left the text, as it should, before the points were used up.
+    """
+
+    text: str
+    points: Float32[np.ndarray, "S 3"]
+    phi: Float32[np.ndarray, "T U"]
+    done: bool
+
+
+def trained(job: Job, scale: str, folder: Path) -> Writing:
+    """The task of a run that `lnlib.training.runs.run` has finished in `folder`, with the model it kept."""
+    task = EXPERIMENT.task(job, scale, Machine())
+    assert isinstance(task, Writing)
+    task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
+    return task
+
+
+@torch.no_grad()
+def write(
+    model: Handwriting,
+    alphabet: str,
+    texts: Sequence[str],
+    generator: torch.Generator,
+    *,
+    bias: float = 0.0,
+    most: int = 600,
+) -> list[Script]:
+    """Let a network write texts, point by point, each drawn from its own mixture.
+
+    A line ends when the window looks more at the place behind the text than at any of its characters.
+
+    *Source* Graves (2013), section 5.4; the end as in his section 5.3.
+
+    Args:
+        model: trained on data with this alphabet.
+        alphabet: its characters.
+        texts: what to write.
+        generator: draws the points.
+        bias: Graves' b: 0 for fair samples, more for neat ones.
+        most: points of a line.
+    """
+    numbers = [torch.from_numpy(encode(text, alphabet)) for text in texts]
+    padded = torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True)
+    letters = torch.tensor([len(n) for n in numbers])
+    # for one step alone the kernels would prepare, and several threads wait, longer than the step takes
+    with torch_threads(1), plain():
+        points, looks, ends = _steps(model, padded, letters, generator, bias, most)
+    drawn, seen = torch.stack(points), torch.stack(looks)
+    found = []
+    for n, text in enumerate(texts):
+        end = max(1, int(ends[n]))
+        line = drawn[: end + 1, n].numpy().copy()
+        found.append(Script(text, line, seen[:end, n, : len(text)].numpy().copy(), int(ends[n]) < most))
+    return found
+
+
+def _steps(
+    model: Handwriting,
+    texts: Int64[Tensor, "N U"],
+    letters: Int64[Tensor, " N"],
+    generator: torch.Generator,
+    bias: float,
+    most: int,
+) -> tuple[list[Tensor], list[Tensor], Int64[Tensor, " N"]]:
+    """Points and looks of all lines, until the last has ended; and after how many points each did."""
+    count = len(texts)
+    point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, count, 3)
+    state = model.start(point)
+    points, looks, ends = [point[0]], [], torch.full((count,), most)
+    for step in range(most):
+        y, phi, state = model.steps(point, texts, letters, state)
+        looks.append(phi[0])
+        left = _behind(model, state.first.h, state.first.kappa, letters) > phi[0].amax(1)
+        ends = torch.where(left & (ends == most), step, ends)
+        if (ends < most).all():
+            break
+        point = draw(mixture(y[0], bias), generator)[None]
+        points.append(point[0])
+    return points, looks, ends
+
+
+def _behind(model: Handwriting, h: Tensor, kappa: Tensor, letters: Tensor) -> Float[Tensor, " N"]:
+    """The window's weight of the place behind the text."""
+    alpha, beta, _ = model.first.window(h).exp().chunk(3, 1)
+    return (alpha * (-beta * (kappa - letters[:, None]).square()).exp()).sum(1)
+
+
+@torch.no_grad()
+def read_along(
+    model: Handwriting, alphabet: str, text: str, points: Float32[np.ndarray, "S 3"]
+) -> Float32[np.ndarray, "T U"]:
+    """Where the window looks while somebody else's hand writes the text."""
+    x = torch.from_numpy(points[:-1, None])
+    numbers = torch.from_numpy(encode(text, alphabet))[None]
+    _, phi, _ = model.steps(x, numbers, torch.tensor([len(text)]), model.start(x))
+    return phi[:, 0].numpy()
+
+
+@torch.no_grad()
+def nats_of(task: Writing, part: str) -> Float[np.ndarray, " N"]:
+    """The loss of each line of a part, short lines first."""
+    model = task.model
+    assert isinstance(model, Handwriting)
+    return torch.cat([task.nats(model, chunk) for chunk in _chunks(task, part)]).double().numpy()
+
+
+def _chunks(task: Writing, part: str) -> list[tuple[Tensor, ...]]:
+    columns = (x.split(task.evaluation_batch) for x in task.parts[part])
+    return list(zip(*columns, strict=True))
+
+
+def save_weights(path: Path, model: Handwriting, facts: dict[str, Any]) -> None:
+    """Weights in 16 bits, and how they came about, in one `.npz` without pickles.
+
+    Args:
+        path: of the file.
+        model: its weights.
+        facts: JSON; with the run's `job`, and the `alphabet` and `scale` of its data.
+    """
+    arrays = {name: value.numpy().astype(np.float16) for name, value in model.state_dict().items()}
+    np.savez_compressed(path, **arrays, facts=np.array(json.dumps(facts)))
+
+
+def load_weights(path: Path) -> tuple[Handwriting, dict[str, Any]]:
+    """The network that `save_weights` kept, and how it came about."""
+    with np.load(path, allow_pickle=False) as held:
+        facts = json.loads(str(held["facts"]))
+        names = [name for name in held.files if name != "facts"]
+        weights = {name: torch.from_numpy(held[name].astype(np.float32)) for name in names}
+    job = facts["job"]
+    sizes = {"characters": len(facts["alphabet"]), "components": job["components"], "norm": job["norm"]}
+    model = Handwriting(job["units"], **sizes, generator=torch.Generator())
+    model.load_state_dict(weights)
+    return model, facts

@@ -1,1 +1,0 @@
-"""Loops of experiments, compiled by numba."""

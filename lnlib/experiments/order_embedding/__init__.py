@@ -1,0 +1,1 @@
+"""Section 6.1: captions and pictures in one space with an order."""

@@ -1,0 +1,107 @@
+r"""How much order there is in an order embedding.
+
+- Whether what is truly above violates less than what is not: the area under the ROC curve, 0.5 for a model
+  that knows nothing (`agreement`).
+- For points of length 1, $E(b,a) + E(a,b) = \lVert a-b\rVert^2 = 2 - 2a\cdot b$: a violation is half a
+  distance, which has no direction, and half a difference, $E = \tfrac12(\lVert a-b\rVert^2 + A)$ with
+  $A(b,a) = E(b,a) - E(a,b) = -A(a,b)$ (`direction`).
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+
+from lnlib.data.captions import Captioned
+from lnlib.data.scenes import Text, above
+from lnlib.experiments.order_embedding.experiment import EXPERIMENT, Embedding
+from lnlib.experiments.order_embedding.model import violations
+from lnlib.training import Job, Machine
+from lnlib.training.runs import label
+
+__all__ = ["agreement", "covers", "direction", "order_of", "points_of", "searcher"]
+
+
+def searcher(job: Job, scale: str, folder: Path) -> Embedding:
+    """The task of a run that `lnlib.training.runs.run` has finished in `folder`, with the model it kept."""
+    made = EXPERIMENT.task(job, scale, Machine())
+    assert isinstance(made, Embedding)
+    made.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
+    return made
+
+
+def points_of(made: Embedding, texts: Sequence[str]) -> Float[Tensor, "C H"]:
+    """The points of texts, without gradients."""
+    with torch.no_grad():
+        return made.points(*made.encoded(texts))
+
+
+def order_of(general: Sequence[Text], special: Sequence[Text]) -> Bool[np.ndarray, "M N"]:
+    """Whether each text of the first list truly stands above each of the second."""
+    return np.array([[above(u, v) for v in special] for u in general])
+
+
+def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
+    """The lines of a Hasse diagram: pairs of one text and another below it, with none of the texts between.
+
+    >>> ball, red = frozenset({"ball"}), frozenset({"ball", "red"})
+    >>> covers([(ball,), (red,), (red, ball)])
+    [(0, 1), (1, 2)]
+    """
+    below = order_of(texts, texts) & ~order_of(texts, texts).T
+    return [(u, v) for u, v in np.argwhere(below & ~(below @ below)).tolist()]
+
+
+def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, float]:
+    """How well violations tell what is truly above what; no pair of captions was ever trained for.
+
+    Args:
+        made: a task, trained or not.
+        part: generated scenes, whose true order is known.
+        stride: every so manieth caption is looked at.
+
+    Returns:
+        `pictures`, `captions`: the areas under the ROC curves of captions above pictures, and of captions
+        above captions. `direction`: among captions of which one is truly above the other and not the other
+        way round, how often its violation is the smaller one.
+
+    Raises ValueError for a part without a known order.
+    """
+    scenes, told = part.meaning
+    if not scenes:
+        raise ValueError("The true order is known of generated scenes only; these captions have none.")
+    chosen = range(0, len(told), stride)
+    captions = points_of(made, [part.texts[k] for k in chosen])
+    with torch.no_grad():
+        tables = violations(captions, made.images("test")), violations(captions, captions)
+    texts = [told[k] for k in chosen]
+    order = order_of(texts, texts)
+    truths = order_of(texts, scenes), order & ~np.eye(len(texts), dtype=bool)
+    found = {
+        name: float(roc_auc_score(truth.ravel(), -table.double().numpy().ravel()))
+        for name, table, truth in zip(("pictures", "captions"), tables, truths, strict=True)
+    }
+    down = (tables[1] < tables[1].T).numpy()
+    return found | {"direction": float(down[order & ~order.T].mean())}
+
+
+def direction(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> dict[str, float]:
+    """What a difference of directions contributes to the violations of all pairs.
+
+    Args:
+        general, special: points of length 1.
+
+    Returns:
+        `downward`: the share of pairs with E(general, special) below E(special, general).
+        `symmetric`: the squared correlation of the violations with the distances.
+    """
+    down, up = violations(general, special).double(), violations(special, general).double().T
+    both = torch.stack([down.flatten(), (down + up).flatten()])
+    return {
+        "downward": float((down < up).double().mean()),
+        "symmetric": float(torch.corrcoef(both)[0, 1] ** 2),
+    }

@@ -1,0 +1,131 @@
+"""Who is ahead in runs of order embeddings: updates or seconds to a recall, the best model, its test.
+
+Rows are those of `lnlib.experiments.order_embedding.experiment`, of one study. A quotient above 1 says that
+layer norm is quicker.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lnlib.experiments.curves import Mean, band, mean_of, over, runs_of, updates_to
+from lnlib.experiments.order_embedding.experiment import NORMS
+from lnlib.experiments.order_embedding.ranking import TOP
+from lnlib.results import Table
+from lnlib.training import Row
+
+__all__ = [
+    "FIGURE_1",
+    "METRICS",
+    "figure_1",
+    "fits",
+    "gains",
+    "slowest",
+    "speed_up_table",
+    "speed_ups",
+    "summary",
+    "table",
+    "to_the_best",
+]
+
+FIGURE_1 = tuple(f"valid_image_r{k}" for k in TOP)
+METRICS = tuple(f"{way}_{kind}" for way in ("caption", "image") for kind in (*(f"r{k}" for k in TOP), "mean"))
+
+
+def _runs(rows: Sequence[Row], norm: str, selected: int = 0) -> dict[int, list[Row]]:
+    return runs_of(rows, norm, rows[0]["batch_size"], selected=selected)
+
+
+def _pairs(rows: Sequence[Row]) -> list[tuple[int, list[Row], list[Row]]]:
+    without, layer = (_runs(rows, norm) for norm in NORMS)
+    return [(seed, without[seed], layer[seed]) for seed in without if seed in layer]
+
+
+def _time(run: Sequence[Row], key: str, goal: float, axis: str) -> float:
+    return updates_to(-goal, [-row[key] for row in run], [row[axis] for row in run])
+
+
+def speed_ups(rows: Sequence[Row], key: str, axis: str = "update") -> dict[int, float]:
+    """By seed, the baseline's updates over layer norm's to the highest recall that both reach.
+
+    By straight lines between validations.
+
+    Args:
+        key: a recall, say of `FIGURE_1`.
+        axis: "update", or "seconds" of training.
+    """
+    found = {}
+    for seed, without, layer in _pairs(rows):
+        goal = min(max(row[key] for row in run) for run in (without, layer))
+        found[seed] = _time(without, key, goal, axis) / _time(layer, key, goal, axis)
+    return found
+
+
+def speed_up_table(rows: Sequence[Row]) -> Table:
+    """A line for each recall of Figure 1: `speed_ups` in updates and in seconds, with 95 % intervals."""
+    lines = []
+    for k, key in zip(TOP, FIGURE_1, strict=True):
+        both = [mean_of(speed_ups(rows, key, axis), geometric=True) for axis in ("update", "seconds")]
+        lines.append([f"R@{k}", *(f"{mean.value:.2f} ({mean.low:.2f} to {mean.high:.2f})" for mean in both)])
+    return Table(["", "Speed-up in updates (95 %)", "Speed-up in seconds (95 %)"], lines)
+
+
+def figure_1(rows: Sequence[Row]) -> dict[int, dict[str, dict[str, np.ndarray]]]:
+    """The curves of Figure 1: for each K and norm `update`, `mean`, `low` and `high` over seeds."""
+    size = rows[0]["batch_size"]
+    return {
+        k: {norm: band(rows, norm, size, key) for norm in NORMS} for k, key in zip(TOP, FIGURE_1, strict=True)
+    }
+
+
+def slowest(rows: Sequence[Row], axis: str = "update") -> tuple[str, Mean]:
+    """The recall of Figure 1 in which layer norm gains least, and its geometric mean over seeds."""
+    means = {key: mean_of(speed_ups(rows, key, axis), geometric=True) for key in FIGURE_1}
+    key = min(means, key=lambda name: means[name].value)
+    return key, means[key]
+
+
+def fits(rows: Sequence[Row]) -> dict[int, float]:
+    """As `speed_ups`, to the lowest training loss that both reach, each the mean of the updates since the row
+    before."""
+    found = {}
+    for seed, *runs in _pairs(rows):
+        losses = [[row["train_loss"] for row in run[1:]] for run in runs]
+        goal = max(min(each) for each in losses)
+        times = [
+            updates_to(goal, each, [row["update"] for row in run[1:]])
+            for each, run in zip(losses, runs, strict=True)
+        ]
+        found[seed] = times[0] / times[1]
+    return found
+
+
+def to_the_best(rows: Sequence[Row], axis: str = "update") -> dict[int, float]:
+    """By seed, when layer norm's best validated model came over when the baseline's did; below 1: earlier."""
+    times = ({seed: run[0][axis] for seed, run in _runs(rows, norm, selected=1).items()} for norm in NORMS)
+    without, layer = times
+    return over(layer, without)
+
+
+def gains(rows: Sequence[Row], metric: str) -> dict[int, float]:
+    """Layer norm's test metric less the baseline's, of the models that validation selects."""
+    ends = [_runs(rows, norm, selected=1) for norm in NORMS]
+    key = f"test_{metric}"
+    return {seed: ends[1][seed][0][key] - ends[0][seed][0][key] for seed in ends[0] if seed in ends[1]}
+
+
+def table(rows: Sequence[Row]) -> dict[str, list[float]]:
+    """A line of Table 2 for each norm: means over seeds of the selected models' `METRICS` of the test."""
+    found = {}
+    for norm in NORMS:
+        ends = [run[0] for run in _runs(rows, norm, selected=1).values()]
+        found[norm] = [float(np.mean([row[f"test_{metric}"] for row in ends])) for metric in METRICS]
+    return found
+
+
+def summary(rows: Sequence[Row]) -> dict[str, Mean]:
+    """What the page measures of the paper's claims, by claim: means over seeds."""
+    quotients = {"fits": fits(rows), "converges": to_the_best(rows), "seconds": to_the_best(rows, "seconds")}
+    found = {"s61-speedup": slowest(rows)[1]}
+    found |= {f"s61-{name}": mean_of(times, geometric=True) for name, times in quotients.items()}
+    return found | {f"s61-{way}-recall": mean_of(gains(rows, f"{way}_r1")) for way in ("caption", "image")}

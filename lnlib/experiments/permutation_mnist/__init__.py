@@ -1,0 +1,1 @@
+"""Section 6.6: digits as vectors, several norms and batch sizes."""

@@ -1,0 +1,1 @@
+"""Section 6.3: sentences that predict their neighbors, and what their vectors are good for."""

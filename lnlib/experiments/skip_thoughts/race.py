@@ -1,0 +1,123 @@
+"""Who is ahead in runs of skip-thoughts: updates and seconds to a loss, and what is read in the end.
+
+Rows are those of `lnlib.experiments.skip_thoughts.experiment`; runs that differ in their initial
+weights do not mix.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lnlib.experiments.curves import band, runs_of, updates_to
+from lnlib.experiments.skip_thoughts.experiment import BASELINES, NORMS
+from lnlib.training import Row
+
+__all__ = [
+    "COLUMNS",
+    "LOSS",
+    "averages",
+    "ends",
+    "gains",
+    "losses",
+    "mean_scores",
+    "scores",
+    "speed_ups",
+    "tracks",
+]
+
+Bands = dict[str, dict[str, dict[str, np.ndarray]]]
+
+LOSS = "valid_nats_per_word"
+COLUMNS = {  # Figure 3's and Table 3's, by the names of the tasks
+    "sick": "sick_pearson",
+    "mr": "mr_accuracy",
+    "cr": "cr_accuracy",
+    "subj": "subj_accuracy",
+    "pros_cons": "pros_cons_accuracy",
+}
+
+
+def _runs(rows: Sequence[Row], norm: str, initial: str) -> dict[int, list[Row]]:
+    return runs_of(rows, norm, rows[0]["batch_size"], initial=initial)
+
+
+def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "update") -> dict[int, float]:
+    """What the baseline spends over what layer norm spends, to the lowest validation loss that both reach.
+
+    By straight lines between measurements, for the seeds that both have.
+
+    Args:
+        rows: of runs with both norms.
+        initial: weights of the runs to compare.
+        axis: what is spent: "update", or "seconds" of training.
+    """
+    without, layer = (_runs(rows, norm, initial) for norm in NORMS)
+    found = {}
+    for seed in sorted(without.keys() & layer.keys()):
+        pair = without[seed], layer[seed]
+        goal = max(min(row[LOSS] for row in run) for run in pair)
+        spent = [updates_to(goal, [r[LOSS] for r in run], [r[axis] for r in run]) for run in pair]
+        found[seed] = spent[0] / spent[1]
+    return found
+
+
+def ends(
+    rows: Sequence[Row], norm: str, column: str, *, initial: str = "scaled", row: int = -1
+) -> dict[int, float]:
+    """A column of the last row, or of another, of each seed's run."""
+    return {seed: run[row][column] for seed, run in _runs(rows, norm, initial).items()}
+
+
+def gains(rows: Sequence[Row], task: str) -> dict[int, float]:
+    """Layer norm's last score less the baseline's, by seed: points of accuracy, or of Pearson's r."""
+    factor = 1.0 if task == "sick" else 100.0
+    without, layer = (ends(rows, norm, COLUMNS[task]) for norm in NORMS)
+    return {seed: factor * (layer[seed] - without[seed]) for seed in without if seed in layer}
+
+
+def scores(rows: Sequence[Row], kind: str) -> dict[str, float]:
+    """The mean last score on each task of what needs no training, over all runs: "bag" or "random"."""
+    last = [run[-1] for norm in NORMS for run in _runs(rows, norm, "scaled").values()]
+    return {
+        task: float(np.mean([row[f"{kind}_{column}"] for row in last])) for task, column in COLUMNS.items()
+    }
+
+
+def mean_scores(rows: Sequence[Row], norm: str, kind: str = "") -> dict[int, float]:
+    """The mean accuracy in percent over the four sets with two classes at the end, by seed.
+
+    Args:
+        rows: of the runs.
+        norm: of the runs.
+        kind: "" for their own encoders; "untrained", "random" or "bag".
+    """
+    columns = [f"{kind}_{c}" if kind else c for task, c in COLUMNS.items() if task != "sick"]
+    values = [ends(rows, norm, column) for column in columns]
+    return {seed: 100 * float(np.mean([value[seed] for value in values])) for seed in values[0]}
+
+
+def averages(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+    """`mean_scores` averaged over seeds: by norm, and by kind, of which "" is the trained encoder."""
+    return {
+        (norm, kind): float(np.mean(list(mean_scores(rows, norm, kind).values())))
+        for norm in NORMS
+        for kind in ("", *BASELINES)
+    }
+
+
+def losses(rows: Sequence[Row]) -> Bands:
+    """The validation loss to draw: by initial weights, then by norm."""
+    initials = dict.fromkeys(row["initial"] for row in rows)
+    return {
+        initial: {n: band(rows, n, rows[0]["batch_size"], LOSS, initial=initial) for n in NORMS}
+        for initial in initials
+    }
+
+
+def tracks(rows: Sequence[Row]) -> Bands:
+    """The scores to draw: by task, then by norm."""
+    size = rows[0]["batch_size"]
+    return {
+        task: {n: band(rows, n, size, column, initial="scaled") for n in NORMS}
+        for task, column in COLUMNS.items()
+    }

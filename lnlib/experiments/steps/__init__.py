@@ -1,0 +1,1 @@
+"""What an update of any experiment costs: time, where it goes, memory."""

@@ -1,0 +1,205 @@
+r"""Section 2, measured: what it costs to estimate the expectations of Eq. (2) from a mini-batch.
+
+How far the estimates are off (`sampling_errors`), what that does to one case (`in_company`) and to the
+answers of a trained network (`disagreement`), and what is left to average over late in a sequence
+(`sentences`, `step_errors`).
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pydoc_data.topics import topics
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+import lnlib
+from lnlib.measurements.background.shift import Network, Normalize
+
+__all__ = [
+    "SamplingErrors",
+    "StepErrors",
+    "disagreement",
+    "in_company",
+    "sampling_errors",
+    "sentences",
+    "step_errors",
+]
+
+
+@dataclass(frozen=True)
+class SamplingErrors:
+    r"""Mini-batch statistics against those of all cases, averaged over the units, a row a draw.
+
+    `mean` is $E_i[(\hat\mu_i-\mu_i)^2/\sigma_i^2]$, `std` is $E_i[(\hat\sigma_i/\sigma_i-1)^2]$, `variance`
+    is $E_i[\hat\sigma_i^2/\sigma_i^2]$; variances are biased, as in Eq. (2).
+    """
+
+    sizes: list[int]
+    cases: int
+    mean: Float[np.ndarray, "draws sizes"]
+    std: Float[np.ndarray, "draws sizes"]
+    variance: Float[np.ndarray, "draws sizes"]
+
+    @property
+    def theory(self) -> Float[np.ndarray, " sizes"]:
+        r"""Standard error of the mean in units of sigma: $\sqrt{(N-B)/(N-1)}/\sqrt B$."""
+        B = np.array(self.sizes)
+        return np.sqrt((self.cases - B) / (self.cases - 1) / B)
+
+    def powers(self, groups: int = 10) -> list[float]:
+        """The power of B by which the mean's error falls, one fit a group; corrected for finite N."""
+        B = np.array(self.sizes)
+        correction = self.theory * np.sqrt(B)
+        parts = np.sqrt(self.mean.reshape(groups, -1, len(B)).mean(1)) / correction
+        return [float(np.polyfit(np.log(B), np.log(part), 1)[0]) for part in parts]
+
+
+def sampling_errors(
+    A: Float[Tensor, "N H"], sizes: Sequence[int], *, draws: int, generator: torch.Generator
+) -> SamplingErrors:
+    """Draw batches without replacement and compare their statistics with those of all N cases.
+
+    The batches of one draw are nested: each is the beginning of the next larger one.
+    """
+    if max(sizes) >= len(A):
+        raise ValueError(
+            f"a batch of {max(sizes)} is not smaller than the {len(A)} cases; take smaller sizes"
+        )
+    sigma, mu = torch.std_mean(A, 0, correction=0)
+    squares = np.zeros((3, draws, len(sizes)))
+    for r in range(draws):
+        sample = A[torch.randperm(len(A), generator=generator)[: max(sizes)]]
+        for k, B in enumerate(sizes):
+            std, mean = torch.std_mean(sample[:B], 0, correction=0)
+            for q, value in enumerate(((mean - mu) / sigma, std / sigma - 1, std / sigma)):
+                squares[q, r, k] = float(value.square().mean())
+    return SamplingErrors(list(sizes), len(A), *squares)
+
+
+def in_company(
+    a: Float[Tensor, " N"], case: int, sizes: Sequence[int], *, draws: int, generator: torch.Generator
+) -> dict[int, Float[np.ndarray, " draws"]]:
+    """One unit's normalized summed input for one case, in random batches that contain it.
+
+    *Source* Eq. (2), estimated from each batch. The other members are drawn with replacement.
+    """
+    values = {}
+    for B in sizes:
+        members = torch.randint(len(a), (B, draws), generator=generator)
+        members[0] = case
+        values[B] = lnlib.batch_norm(a[members], eps=0.0)[0].numpy()  # a column a batch
+    return values
+
+
+def disagreement(
+    network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, "M D"], sizes: Sequence[int]
+) -> list[float]:
+    """Share of test cases that are answered differently in a batch than with stored statistics.
+
+    The stored ones are those of all training cases `x`, exact for the network's weights; the batches are
+    consecutive. `network` keeps the normalization that it came with.
+    """
+    own, stored = network.normalize, {}
+
+    def live(k: int, a: Tensor) -> Tensor:
+        return lnlib.batch_norm(a)
+
+    def store(k: int, a: Tensor) -> Tensor:
+        stored[k] = torch.std_mean(a, 0, correction=0)
+        return lnlib.batch_norm(a)
+
+    def answers(normalize: Normalize, part: Tensor) -> Tensor:
+        network.normalize = normalize
+        return network(part)[0].argmax(1)
+
+    try:
+        with torch.no_grad():
+            answers(store, x)
+            alone = answers(lambda k, a: (a - stored[k][1]) / stored[k][0], test)
+            together = [torch.cat([answers(live, part) for part in test.split(B)]) for B in sizes]
+    finally:
+        network.normalize = own
+    return [float((answer != alone).double().mean()) for answer in together]
+
+
+def sentences(shortest: int = 3, longest: int = 99) -> tuple[Int[Tensor, "T N"], Int[Tensor, " N"], int]:
+    """Sentences of the documentation that comes with Python, as numbers of words.
+
+    Returns:
+        The numbers, a column a sentence, padded with 0 at the end; the lengths; the size of the vocabulary.
+    """
+    found = []
+    for topic in topics.values():
+        for paragraph in re.split(r"\n\s*\n", topic):
+            for sentence in re.split(r"(?<=[.?!]) (?=[A-Z])", " ".join(paragraph.split())):
+                words = re.findall("[a-z]+", sentence.lower())
+                if sentence.endswith(".") and shortest <= len(words) <= longest:
+                    found.append(words)
+    number = {word: k for k, word in enumerate(sorted({word for words in found for word in words}))}
+    columns = [torch.tensor([number[word] for word in words]) for words in found]
+    lengths = torch.tensor([len(column) for column in columns])
+    return torch.nn.utils.rnn.pad_sequence(columns), lengths, len(number)
+
+
+@dataclass(frozen=True)
+class StepErrors:
+    """Errors of a unit's standard deviation at each step, in per cent, averaged over the units.
+
+    `shared`: one number for all steps, from all sequences. `separate`: one for each step, from the
+    sequences of a batch that still run; a row a batch, NaN where fewer than two do. `running`: the share of
+    all sequences that still run, in per cent.
+    """
+
+    shared: Float[np.ndarray, " T"]
+    separate: Float[np.ndarray, "draws T"]
+    running: Float[np.ndarray, " T"]
+
+    @property
+    def average(self) -> Float[np.ndarray, " T"]:
+        """The error of separate statistics at each step, over the batches that have any."""
+        return np.nanmean(self.separate, 0)
+
+    @property
+    def missing(self) -> Float[np.ndarray, " T"]:
+        """Per cent of the batches that have no statistics at a step."""
+        return 100 * np.isnan(self.separate).mean(0)
+
+    def reached_by(self, percent: float) -> int:
+        """The last step, counted from 1, that so many per cent of the sequences reach."""
+        return int((self.running >= percent).sum())
+
+    def growth(self, step: int, groups: int = 10) -> list[float]:
+        """Separate statistics: the error at a step (from 1) over that at the first, for groups of batches."""
+        parts = self.separate.reshape(groups, -1, len(self.running))
+        return [float(np.nanmean(part[:, step - 1]) / np.nanmean(part[:, 0])) for part in parts]
+
+
+def step_errors(
+    a: Float[Tensor, "T N H"],
+    lengths: Int[Tensor, " N"],
+    *,
+    batch: int,
+    draws: int,
+    generator: torch.Generator,
+    least: int = 20,
+) -> StepErrors:
+    """What shared and separate statistics get wrong at each step that `least` sequences reach.
+
+    The truth at a step is the standard deviation over all sequences that reach it.
+    """
+    alive: Bool[Tensor, "T N"] = torch.arange(len(a))[:, None] < lengths
+    T = int((alive.sum(1) >= least).sum())
+    pooled = a[alive].std(0)
+    shared, separate = np.zeros(T), np.full((draws, T), np.nan)
+    batches = [torch.randperm(len(lengths), generator=generator)[:batch] for _ in range(draws)]
+    for t in range(T):
+        exact = a[t, alive[t]].std(0)
+        shared[t] = 100 * (pooled / exact - 1).abs().mean()
+        for r, members in enumerate(batches):
+            there = members[alive[t, members]]
+            if len(there) > 1:
+                separate[r, t] = 100 * (a[t, there].std(0) / exact - 1).abs().mean()
+    return StepErrors(shared, separate, 100 * alive.double().mean(1).numpy()[:T])

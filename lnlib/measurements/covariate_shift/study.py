@@ -1,0 +1,102 @@
+"""Forward statistics or their gradients: what each is worth in training, by taking the gradients away.
+
+Networks of :mod:`lnlib.measurements.covariate_shift.twins` at several step sizes, each method judged at
+its best one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from lnlib.intervals import interval
+from lnlib.measurements.covariate_shift.twins import Arrays, Twins, batches_of, loss, losses, train_run
+from lnlib.training import Row, fit, sweep
+
+__all__ = ["Place", "Study", "study", "switched"]
+
+Place = tuple[int, float]  # hidden layers, and the scale of their initial weights
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs of several methods in several places.
+
+    Args:
+        rates: the step sizes of Adam.
+        rows: of `train_run`, by place, method and rate.
+    """
+
+    rates: Sequence[float]
+    rows: Mapping[tuple[int, float, str, float], Row]
+
+    def best(self, place: Place, norm: str, measure: str = "loss") -> Float[np.ndarray, " S"]:
+        """Each start's final measure, at the step size of the lowest mean logarithmic loss."""
+        tried = [self.rows[*place, norm, rate] for rate in self.rates]
+        row = min(tried, key=lambda row: np.log(row["loss"][:, -1]).mean())
+        return row[measure][:, -1]
+
+    def factors(self, place: Place) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
+        """By what the loss is divided, in logarithms: by the forward pass alone, and by its gradients."""
+        none, normed, both = (np.log(self.best(place, n)) for n in ("none", "simple", "both detached"))
+        return none - both, both - normed
+
+    def losses(self, place: Place, norm: str) -> dict[float, tuple[float, float, float]]:
+        """The geometric mean of the final losses at each step size, with its interval."""
+        found = {}
+        for rate in self.rates:
+            mean, low, high = np.exp(interval(np.log(self.rows[*place, norm, rate]["loss"][:, -1])))
+            found[rate] = float(mean), float(low), float(high)
+        return found
+
+
+def study(
+    arrays: Arrays,
+    methods: Mapping[Place, Sequence[str]],
+    *,
+    units: int,
+    rates: Sequence[float],
+    seeds: Sequence[int],
+    updates: int,
+) -> Study:
+    """Train the methods of each place at each step size, in this process, from the same starts."""
+    jobs = [
+        {"norm": norm, "hidden": (units,) * depth, "scale": scale, "rate": rate}
+        for (depth, scale), norms in methods.items()
+        for norm in norms
+        for rate in rates
+    ]
+    common = {"seeds": seeds, "updates": updates}
+    rows = sweep(train_run, [job | common for job in jobs], common=(arrays,), processes=1)
+    return Study(rates, {(row["hidden"], row["scale"], row["norm"], row["rate"]): row for row in rows})
+
+
+def switched(
+    arrays: Arrays,
+    first: str,
+    second: str,
+    *,
+    hidden: Sequence[int],
+    rates: Sequence[float],
+    seeds: Sequence[int],
+    updates: int,
+) -> Float[np.ndarray, " S"]:
+    """Train with one method for a fifth of the updates and with another for the rest.
+
+    Returns each start's final loss on 1,000 training cases, in logarithms, as the mean over the step sizes.
+    """
+    x, y = map(torch.from_numpy, arrays[:2])
+    parts = (first, updates // 5), (second, updates - updates // 5)
+    found = []
+    for rate in rates:
+        model = Twins((x.shape[1], *hidden, 10), first, seeds)
+        batches = batches_of(x, y, 64, seeds)
+        adam = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
+        for model.norm, part in parts:
+            fit(model, batches, loss, adam, updates=part, device="cpu", every=part, progress=False)
+        S = len(seeds)
+        cases = x[:1000].expand(S, -1, -1), y[:1000].expand(S, -1)
+        found.append(losses(model(cases[0]), cases[1]).detach().log().numpy())
+    return np.mean(found, 0)

@@ -1,0 +1,1 @@
+"""Beyond the paper: rounding, variances, epsilons."""

@@ -1,0 +1,206 @@
+r"""A microscope for normalizations: errors in units of roundoff, while the mean grows over the spread.
+
+Every case is judged for the numbers it really holds, after they were rounded to its precision, against
+rational arithmetic (see `rounding`). `u` is the unit roundoff, half the distance from 1 to the next number:
+$2^{-11}$ in float16, $2^{-8}$ in bfloat16, $2^{-24}$ in float32, $2^{-53}$ in float64.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnlib.measurements.numerics.rounding import Moments, moments, output_error, variance_error
+from lnlib.measurements.numerics.variances import Way, layer_norm_by
+
+__all__ = [
+    "DTYPES",
+    "REPORTED",
+    "Reading",
+    "Slide",
+    "readings",
+    "roundoff",
+    "slide",
+    "slides",
+    "slope",
+    "verdicts",
+]
+
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+Norm = Callable[[Tensor], Tensor]
+
+# Float32 inputs from public reports of a layer norm that returned NaN or nonsense:
+# github.com/microsoft/onnxruntime/issues/28463, apache/tvm/pull/19643, ml-explore/mlx/issues/2238 (rounded).
+REPORTED = {
+    "ONNX Runtime": (40000.0, 40001.0, 40002.0, 40003.0),
+    "TVM": (80000.0, 80001.0, 80002.0, 80003.0),
+    "MLX": (
+        *(1449.5706, 1448.8741, 1450.6504, 1449.2633, 1449.7764, 1449.3171, 1449.3297, 1449.0779),
+        *(1449.2181, 1449.4330, 1449.1605, 1449.4133, 1449.7933, 1450.0667, 1449.7763, 1450.3650),
+    ),
+}
+
+
+class Slide(NamedTuple):
+    """Cases of about one tilt |mean|/std, and their exact moments."""
+
+    cases: Float[Tensor, "N H"]
+    true: list[Moments]
+
+    @property
+    def tilt(self) -> float:
+        """The median tilt of the cases, exact for the numbers they hold."""
+        return float(np.median([t.tilt for t in self.true]))
+
+
+class Reading(NamedTuple):
+    """Errors of one method on one slide, in units of roundoff: medians over cases, and the worst output."""
+
+    tilt: float
+    variance: float
+    output: float
+    worst: float
+
+
+def roundoff(dtype: torch.dtype) -> float:
+    """The unit roundoff: the largest relative error of rounding to nearest.
+
+    >>> roundoff(torch.float32) == 2.0**-24
+    True
+    """
+    return float(torch.finfo(dtype).eps) / 2
+
+
+def slide(tilt: float, dtype: torch.dtype, cases: int, units: int, generator: torch.Generator) -> Slide:
+    r"""Normal cases with means between 1 and 2 and standard deviations `tilt` times as small, rounded.
+
+    Cases whose values all rounded to the same number have no tilt and are drawn again.
+
+    *Source* ours.
+
+    Args:
+        tilt: $|\mu|/\sigma$ before rounding, up to about `1 / roundoff(dtype)`.
+        dtype: the precision of the cases.
+        cases, units: their number N, and the number of values H of each.
+        generator: of the draws.
+
+    Raises:
+        ValueError: no spread is left when numbers of this tilt are rounded to `dtype`.
+
+    >>> view = slide(100.0, torch.float32, 8, 50, torch.Generator().manual_seed(0))
+    >>> view.cases.shape, 80 < view.tilt < 120
+    (torch.Size([8, 50]), True)
+    """
+    if not 0 < tilt * roundoff(dtype) <= 1:
+        raise ValueError(
+            f"slide: rounded to {dtype}, cases of |mean|/std = {tilt:g} have no spread; "
+            f"give a tilt above 0 and up to {1 / roundoff(dtype):g}"
+        )
+    kept: list[Tensor] = []
+    while len(kept) < cases:
+        mean = 1 + torch.rand(cases, 1, generator=generator, dtype=torch.float64)
+        noise = torch.randn(cases, units, generator=generator, dtype=torch.float64)
+        kept += [row for row in (mean * (1 + noise / tilt)).to(dtype) if row.min() < row.max()]
+    drawn = torch.stack(kept[:cases])
+    return Slide(drawn, [moments(case) for case in drawn])
+
+
+def slides(
+    dtype: torch.dtype, cases: int, units: int, points: int, generator: torch.Generator
+) -> list[Slide]:
+    """Slides with tilts from 1 to a quarter of the most that the precision can hold, evenly on a log axis."""
+    tilts = np.geomspace(1.0, 0.25 / roundoff(dtype), points)
+    return [slide(float(tilt), dtype, cases, units, generator) for tilt in tilts]
+
+
+def readings(
+    views: Iterable[Slide], way: Way | None = None, norm: Norm | None = None, wide: bool = False
+) -> list[Reading]:
+    """Look at every slide through a way to the variance, or through a whole layer norm without epsilon.
+
+    Args:
+        views: the slides, of one precision.
+        way: one of :data:`lnlib.measurements.numerics.variances.WAYS`.
+        norm: cases to normalized cases, in place of `way`; its variance is not seen and reads NaN.
+        wide: compute in float32, as programs do for half precision; outputs are rounded at the end.
+
+    Raises:
+        ValueError: neither a way nor a norm, or both.
+    """
+    if (way is None) == (norm is None):
+        raise ValueError("readings: give a way to the variance or a layer norm, one of the two")
+    result = []
+    for view in views:
+        unit, x = roundoff(view.cases.dtype), view.cases.float() if wide else view.cases
+        variances = way(x).variance.double().flatten().tolist() if way else [math.nan] * len(x)
+        outputs = layer_norm_by(x, way, eps=0.0) if way else norm(x)  # type: ignore[misc]
+        outputs = outputs.to(view.cases.dtype)
+        off = [output_error(t, y) / unit for t, y in zip(view.true, outputs, strict=True)]
+        wrong = (
+            [variance_error(t, v) / unit for t, v in zip(view.true, variances, strict=True)] if way else []
+        )
+        seen = float(np.median(wrong)) if way else math.nan
+        result.append(Reading(view.tilt, seen, float(np.median(off)), max(off)))
+    return result
+
+
+def slope(tilts: Sequence[float], errors: Sequence[float], above: float, below: float) -> float:
+    """The power of the tilt by which errors grow, by least squares over those between two levels.
+
+    *Source* ours.
+
+    Args:
+        tilts, errors: of one method, in the same order.
+        above, below: leave out what is still at the floor of roundings, and what is all lost.
+
+    Raises:
+        ValueError: fewer than three errors lie between the levels.
+
+    >>> slope([1, 10, 100, 1000], [1, 50, 5000, 5e5], above=2, below=1e6)
+    2.0
+    """
+    kept = np.log([(t, e) for t, e in zip(tilts, errors, strict=True) if above < e < below])
+    if len(kept) < 3:
+        raise ValueError(f"slope: {len(kept)} errors lie between {above:g} and {below:g}; three make a slope")
+    return round(float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0]), 12)
+
+
+def verdicts(
+    norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype: torch.dtype, within: float = 0.01
+) -> list[str]:
+    """What a layer norm without epsilon makes of one case at magnitudes from tiny to huge.
+
+    *Source* ours.
+
+    Args:
+        norm: cases (1, H) to normalized cases.
+        case: a case of standard deviation about 1, in float64.
+        powers: the magnitudes, as powers of ten.
+        dtype: what the case is rounded to; the result is judged for the numbers that it then holds.
+        within: the largest error of a right output.
+
+    Returns:
+        "right"; "nan", also for infinite outputs; "wrong" for finite ones, which nobody notices; and "" where
+        the dtype cannot hold the case, since a value of it overflows or nothing but one number is left.
+
+    >>> from lnlib.measurements.numerics.variances import two_passes
+    >>> case = torch.tensor([-1.0, 0.5, 0.5], dtype=torch.float64)
+    >>> verdicts(lambda x: layer_norm_by(x, two_passes), case, [-9, 0, 3, 5], torch.float16)
+    ['', 'right', 'wrong', '']
+    """
+    found = []
+    for power in powers:
+        x = (case * 10.0**power).to(dtype)[None]
+        if not x.isfinite().all() or x.amin() == x.amax():
+            found.append("")
+            continue
+        y = norm(x)[0]
+        if not y.isfinite().all():
+            found.append("nan")
+        else:
+            found.append("right" if output_error(moments(x[0]), y) <= within else "wrong")
+    return found

@@ -1,0 +1,215 @@
+r"""Does it matter which variant of a layer-normalized LSTM one trains? Two tasks, the same budget for all.
+
+`mean_run`: read numbers one by one and say what they add up to. Their sum over $\sqrt T$ has variance 1, so
+that the mean squared error is the unexplained part. `rows_run`: read a picture row by row and say which digit
+it is. Ours: one LSTM and a linear map of its last h; Adam; the same weights, forget bias 1 and data for all
+variants of one seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, mse_loss
+
+from lnlib.data import Images
+from lnlib.measurements.recurrence.variants import as_variant, settings
+from lnlib.rnn import LSTM
+from lnlib.training import Minibatches, Row, fit, generators, sweep
+
+__all__ = [
+    "BLIND",
+    "SCALES",
+    "Reader",
+    "Scale",
+    "mean_run",
+    "mean_runs",
+    "moves",
+    "pictures",
+    "rows_run",
+    "rows_runs",
+]
+
+BLIND = 1 - 2 / np.pi  # what the signs of normal numbers leave unexplained of their sum
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the experiments are: seeds, hidden units, batch size, numbers to add up, updates of each."""
+
+    seeds: int
+    units: int
+    batch: int
+    numbers: int
+    mean_updates: int
+    rows_updates: int
+    processes: int | None
+
+
+SCALES = {
+    "smoke": Scale(2, 16, 16, 10, 40, 40, processes=1),
+    "book": Scale(5, 32, 32, 20, 150, 150, processes=None),
+    "paper": Scale(10, 128, 64, 200, 5000, 5000, processes=None),
+}
+
+
+class Reader(nn.Module):
+    """An LSTM, and a linear map of its last hidden state.
+
+    Args:
+        inputs, units, outputs: how many.
+        keywords: of the LSTM.
+        generator: draws the weights, the same for every variant; biases are 0, the forget gate's 1.
+    """
+
+    def __init__(
+        self, inputs: int, units: int, outputs: int, keywords: Mapping[str, Any], generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            self.lstm, self.out = LSTM(inputs, units, **keywords), nn.Linear(units, outputs)
+        with torch.no_grad():
+            for name, p in self.named_parameters():
+                if "weight" in name:
+                    p.copy_((2 * torch.rand(p.shape, generator=generator) - 1) / units**0.5)
+                elif "bias" in name:
+                    p.zero_()
+            self.lstm.get_parameter("bias_hh_l0")[units : 2 * units] = 1
+
+    def forward(self, x: Float[Tensor, "N T D"]) -> Float[Tensor, "N outputs"]:
+        """Read sequences to their ends."""
+        return self.out(self.lstm(x.transpose(0, 1))[1][0][-1])
+
+
+def sums(
+    length: int, cases: int, one: bool, generator: torch.Generator
+) -> Iterator[tuple[Float[Tensor, "N T D"], Float[Tensor, "N 1"]]]:
+    """Batches without end of standard normal numbers, alone or beside a 1, and their sum over sqrt(T)."""
+    while True:
+        x = torch.randn(cases, length, 1, generator=generator)
+        y = x.sum(1) / length**0.5
+        yield (torch.cat([x, torch.ones_like(x)], -1) if one else x), y
+
+
+def mean_run(*, variant: str, one: bool, seed: int, scale: str) -> Row:
+    """Train a variant to add numbers up; `unexplained` (%) is measured on 2000 fresh sequences."""
+    size = SCALES[scale]
+    weights, order = generators(seed)
+    reader = Reader(1 + one, size.units, 1, settings(variant), weights)
+    fit(
+        reader,
+        sums(size.numbers, size.batch, one, order),
+        mse_loss,
+        torch.optim.Adam(reader.parameters(), lr=0.01),
+        updates=size.mean_updates,
+        device="cpu",
+        every=size.mean_updates,
+        progress=False,
+    )
+    x, y = next(sums(size.numbers, 2000, one, order))
+    with torch.no_grad():
+        left = 100 * float(mse_loss(reader(x), y) / y.square().mean())
+    return {"variant": variant, "one": one, "seed": seed, "unexplained": left}
+
+
+Arrays = tuple[
+    Float[np.ndarray, "N h w"], Int64[np.ndarray, " N"], Float[np.ndarray, "M h w"], Int64[np.ndarray, " M"]
+]
+
+
+def pictures(images: Images) -> Arrays:
+    """Training and test pictures, at most 20,000 and 1,000, less the mean pixel and over its deviation.
+
+    So a blank row is not zero: from a zero state, zeros would drive the gradients to infinity.
+    """
+    x, test = images.train_x[:20_000], images.test_x[:: max(1, len(images.test_x) // 1000)]
+    mean, std = np.float32(x.mean()), np.float32(x.std())
+    return (
+        (x.astype(np.float32) - mean) / std,
+        images.train_y[: len(x)],
+        (test.astype(np.float32) - mean) / std,
+        images.test_y[:: max(1, len(images.test_y) // 1000)],
+    )
+
+
+def rows_run(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str) -> Row:
+    """Train a variant to read pictures; the row has its test `error` in % and its `weights`."""
+    size = SCALES[scale]
+    x, y, test_x, test_y = map(torch.from_numpy, arrays)
+    weights, order = generators(seed)
+    reader = Reader(x.shape[2], size.units, 10, settings(variant), weights)
+    fit(
+        reader,
+        Minibatches((x, y), size.batch, order),
+        cross_entropy,
+        torch.optim.Adam(reader.parameters(), lr=rate),
+        updates=size.rows_updates,
+        device="cpu",
+        every=size.rows_updates,
+        progress=False,
+    )
+    kept = {name: p.detach().numpy() for name, p in reader.named_parameters()}
+    return {
+        "variant": variant,
+        "rate": rate,
+        "seed": seed,
+        "error": _error(reader, test_x, test_y),
+        "weights": kept,
+    }
+
+
+def moves(
+    runs: Sequence[Sequence[Row]], arrays: Arrays, eps: Sequence[float]
+) -> Float[np.ndarray, "seeds variants columns"]:
+    """Test errors (%) of trained readers, a list a variant, with their weights moved.
+
+    Columns: the same variants in their order, at the usual epsilon, then the own variant at these epsilons.
+    """
+    usual = [settings(readers[0]["variant"]) for readers in runs]
+    errors = [
+        [_errors_as(run, [*usual, *(settings(run["variant"], e) for e in eps)], arrays) for run in readers]
+        for readers in runs
+    ]
+    return np.array(errors).swapaxes(0, 1)
+
+
+def _errors_as(run: Row, others: Sequence[Mapping[str, Any]], arrays: Arrays) -> list[float]:
+    """Test errors (%) of a trained reader with its weights in other LSTMs, given by their keywords."""
+    x, y = map(torch.from_numpy, arrays[2:])
+    outputs, units = run["weights"]["out.weight"].shape
+    reader = Reader(x.shape[2], units, outputs, settings(run["variant"]), torch.Generator())
+    reader.load_state_dict({name: torch.from_numpy(p) for name, p in run["weights"].items()})
+    trained, errors = reader.lstm, []
+    for keywords in others:
+        reader.lstm = as_variant(trained, **keywords)
+        errors.append(_error(reader, x, y))
+    return errors
+
+
+def mean_runs(
+    jobs: Sequence[tuple[str, bool]], seeds: Sequence[int], scale: str
+) -> dict[tuple[str, bool], list[Row]]:
+    """`mean_run` for each variant, alone or beside a 1, and seed."""
+    asked = [{"variant": v, "one": one, "seed": s, "scale": scale} for v, one in jobs for s in seeds]
+    runs = iter(sweep(mean_run, asked, processes=SCALES[scale].processes))
+    return {job: [next(runs) for _ in seeds] for job in jobs}
+
+
+def rows_runs(
+    arrays: Arrays, jobs: Sequence[tuple[str, float]], seeds: Sequence[int], scale: str
+) -> dict[tuple[str, float], list[Row]]:
+    """`rows_run` for each variant and rate, and seed."""
+    asked = [{"variant": v, "rate": rate, "seed": s, "scale": scale} for v, rate in jobs for s in seeds]
+    runs = iter(sweep(rows_run, asked, common=(arrays,), processes=SCALES[scale].processes))
+    return {job: [next(runs) for _ in seeds] for job in jobs}
+
+
+@torch.no_grad()
+def _error(reader: Reader, x: Float[Tensor, "N h w"], y: Int64[Tensor, " N"]) -> float:
+    return 100 * float((reader(x).argmax(1) != y).float().mean())

@@ -1,0 +1,145 @@
+"""Batch norm, layer norm, RMSNorm and what has replaced them: what each sees, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lnlib.invariance import table1
+from lnlib.measurements.transformers import norm_costs
+from lnlib.normalize import layer_norm, rms_norm
+from lnlib.results import Table
+
+__all__ = ["CHANGES", "SequenceBatchNorm", "comparison", "relatives", "sequence_changes", "times"]
+
+CHANGES = (
+    "all weights times 3",
+    "one case times 3",
+    "a row added to all rows of W",
+    "one unit's weights times 3",
+)
+
+
+class SequenceBatchNorm(nn.BatchNorm1d):
+    """Batch norm of vectors at positions, which count as cases: (N, T, H) or (N, H).
+
+    >>> SequenceBatchNorm(4)(torch.randn(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    def forward(self, a: Float[Tensor, "*N H"]) -> Float[Tensor, "*N H"]:
+        return super().forward(a.flatten(0, -2)).view(a.shape)
+
+
+def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
+    r"""How much each kind of layer changes, relative to its largest output, when `CHANGES` happen to it.
+
+    A layer receives $a = Wx$ and returns LN(a), RMS(a), $\tanh(a/2)$ ("dynamic tanh" with its first alpha),
+    a itself, or, for "QK-norm", the attention logits of the queries a and of keys of weights that stay,
+    both RMS-normalized.
+
+    >>> found = relatives(torch.Generator().manual_seed(0))
+    >>> found["layer norm"]["a row added to all rows of W"] < 1e-12 < found["RMSNorm"][CHANGES[2]]
+    True
+    """
+    x, W, V, row = (_draw(generator, *shape) for shape in ((7, 20), (32, 20), (32, 20), (20,)))
+    keys = rms_norm(x @ V.T, eps=0.0)
+    layers: dict[str, Callable[[Tensor], Tensor]] = {
+        "layer norm": lambda a: layer_norm(a, eps=0.0),
+        "RMSNorm": lambda a: rms_norm(a, eps=0.0),
+        "QK-norm": lambda a: rms_norm(a, eps=0.0) @ keys.T / 32**0.5,
+        "dynamic tanh": lambda a: torch.tanh(a / 2),
+        "none": lambda a: a,
+    }
+    changed = (
+        (x, 3 * W),
+        (torch.cat([3 * x[:1], x[1:]]), W),
+        (x, W + row),
+        (x, torch.cat([3 * W[:1], W[1:]])),
+    )
+    found = {}
+    for name, layer in layers.items():
+        before = layer(x @ W.T)
+        after = [layer(xs @ Ws.T) for xs, Ws in changed]
+        found[name] = {
+            change: float((y - before).abs().max() / before.abs().max())
+            for change, y in zip(CHANGES, after, strict=True)
+        }
+    return found
+
+
+def times(norms: Mapping[str, nn.Module], scale: str, units: int) -> dict[str, float]:
+    """Time of one forward and backward pass over layer norm's, the median of the rounds, one core.
+
+    >>> round(times({"layer": nn.LayerNorm(8)}, "smoke", 8)["layer"], 3)
+    1.0
+    """
+    cases, rounds = (256, 5) if scale == "smoke" else (4096, 15)
+    found = norm_costs.seconds(norms, cases, units, rounds=rounds)
+    return {name: float(np.median(t / found["layer"])) for name, t in found.items()}
+
+
+def comparison(
+    norms: Mapping[str, nn.Module], cost: Mapping[str, float], units: int, generator: torch.Generator
+) -> Table:
+    """Layers side by side, in the order "batch", "layer", "rms": every cell is computed but the last row.
+
+    Args:
+        norms: of so many units, in training mode.
+        cost: as `times` has it.
+        units, generator: of the random input, whose mean is 3.
+    """
+    a = 3 + torch.randn(64, units, generator=generator)
+    invariant = {n: [r.transformation for r in table1([n]) if r.invariant] for n in norms}
+    rows: dict[str, list[Any]] = {
+        "Statistics over": ["cases, for each unit", "units, for each case", "units, for each case"],
+        "Parameters": [sum(p.numel() for p in m.parameters()) for m in norms.values()],
+        "Stored statistics": [sum(b.numel() for b in m.buffers() if b.ndim) for m in norms.values()],
+        "Mean of the outputs": [f"{m(a).detach().mean().abs():.0e}" for m in norms.values()],
+        "Not seen (Table 1)": [", ".join(names) for names in invariant.values()],
+        "Change if 56 of 64 cases leave": [f"{_change(m, a):.0e}" for m in norms.values()],
+        "Time over layer norm's": [f"{cost[n]:.1f}" for n in norms],
+        "Used in (quoted)": ["convolutional networks", "BERT, GPT-2", "LLaMA, Qwen3"],
+    }
+    named = [[key, *map(str, values)] for key, values in rows.items()]
+    return Table([f"{units} units", "BatchNorm", "LayerNorm", "RMSNorm"], named)
+
+
+def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
+    """How the outputs of layers for sequences change when something happens that should not matter to them.
+
+    Outputs of the steps that are there before and after; 8 sequences of 12 steps of 16 units, float32.
+    """
+    s = torch.randn(8, 12, 16, generator=generator)
+    stored = SequenceBatchNorm(16)
+    for _ in range(50):
+        stored(s)
+    layers = {
+        "layer norm": nn.LayerNorm(16),
+        "RMSNorm": nn.RMSNorm(16),
+        "batch norm, evaluation": stored.eval(),
+        "batch norm, training": SequenceBatchNorm(16),
+    }
+    padded, later = torch.cat([s, torch.zeros(8, 6, 16)], 1), torch.cat([s[:, :-1], 5 + s[:, -1:]], 1)
+    probes: dict[str, Callable[[nn.Module], Tensor]] = {
+        "alone, or in company": lambda f: f(s[:1]) - f(s)[:1],
+        "blank steps appended": lambda f: f(padded)[:, :12] - f(s),
+        "halves apart": lambda f: torch.cat([f(s[:, :6]), f(s[:, 6:])], 1) - f(s),
+        "a later step changed": lambda f: (f(later) - f(s))[:, :-1],
+    }
+    with torch.no_grad():
+        return {n: {p: float(d(f).abs().max()) for p, d in probes.items()} for n, f in layers.items()}
+
+
+def _change(norm: nn.Module, a: Float[Tensor, "N H"]) -> float:
+    with torch.no_grad():
+        return float((norm(a)[:8] - norm(a[:8])).abs().max())
+
+
+def _draw(generator: torch.Generator, *shape: int) -> Float[Tensor, "*shape"]:
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)

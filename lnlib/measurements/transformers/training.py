@@ -1,0 +1,228 @@
+"""A small Transformer learns to spell: the norm before or after, the learning rate warmed up or not.
+
+A book is read as characters, nine tenths to learn from and the last tenth to measure on. All runs of a seed
+begin with the same weights and see the same passages in the same order; Adam, as in Vaswani et al. (2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from lnlib.data.books import load_books
+from lnlib.measurements.transformers.model import NORMS, Transformer
+from lnlib.training import Row, fit, generators, sweep, torch_threads
+
+__all__ = ["SCALES", "Scale", "Text", "bits_of_counts", "block_gradients", "loss", "read", "run", "runs"]
+
+BOOK = "The Time Machine"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the runs are: units, heads and blocks; passages of a length in a batch; updates; seeds."""
+
+    seeds: int
+    units: int
+    heads: int
+    depth: int
+    length: int
+    batch: int
+    updates: int
+    every: int
+    warm_up: int
+    rate: float
+    processes: int | None
+
+
+SCALES = {
+    "smoke": Scale(2, 16, 2, 3, 16, 8, 24, 8, 12, 3e-3, processes=1),
+    "book": Scale(4, 48, 4, 8, 32, 12, 110, 22, 80, 3e-3, processes=None),
+    "paper": Scale(10, 128, 4, 12, 128, 32, 3000, 100, 1000, 1e-3, processes=None),
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """Characters as numbers.
+
+    Attributes:
+        title: what is read.
+        known: the characters, in the order of their numbers.
+        train, test: the first nine tenths and the rest.
+        real: whether this is the published book.
+    """
+
+    title: str
+    known: str
+    train: Int64[np.ndarray, " train"]
+    test: Int64[np.ndarray, " test"]
+    real: bool
+
+
+def read(scale: str) -> Text:
+    """The novel, or, at smoke scale and where it cannot be had, the help that Python brings along.
+
+    >>> text = read("smoke")
+    >>> text.real, "".join(text.known[k] for k in text.train[:12])
+    (False, 'An assignmen')
+    """
+    books = load_books("silent", name="python_topics" if scale == "smoke" else "gutenberg")
+    real = BOOK in books.titles
+    body = books.texts[books.titles.index(BOOK)] if real else "\n\n".join(books.texts)
+    known = "".join(sorted(set(body)))
+    number = {character: k for k, character in enumerate(known)}
+    codes = np.array([number[character] for character in body])
+    split = 9 * len(codes) // 10
+    title = BOOK if real else "the help on the Python language"
+    return Text(title, known, codes[:split], codes[split:], real)
+
+
+def bits_of_counts(text: Text, order: int) -> float:
+    r"""Bits a character of the test part by the counts of the training part: who only counts gets so far.
+
+    $-\mathrm{mean}\,\log_2 \frac{n(c,\text{before})+1/K}{n(\text{before})+1}$ for K characters.
+
+    Args:
+        order: 0 for how frequent a character is, 1 for how frequent after the one before it.
+
+    Raises:
+        ValueError: for another order.
+
+    >>> text = read("smoke")
+    >>> bits_of_counts(text, 0) > bits_of_counts(text, 1) > 2
+    True
+    """
+    if order not in (0, 1):
+        raise ValueError(f"order is {order}; use 0 for single characters or 1 for pairs")
+    K = len(text.known)
+    before, after = ((codes[:-1] * order, codes[1:]) for codes in (text.train, text.test))
+    counts = np.full((K, K), 1 / K)
+    np.add.at(counts, (before[0], before[1]), 1)
+    share = counts / counts.sum(1, keepdims=True)
+    return float(-np.log2(share[after[0], after[1]]).mean())
+
+
+def loss(logits: Float[Tensor, "N T K"], target: Int64[Tensor, "N T"]) -> Float[Tensor, ""]:
+    """Nats a character."""
+    return cross_entropy(logits.flatten(0, 1), target.flatten())
+
+
+def run(
+    train: Int64[np.ndarray, " train"],
+    test: Int64[np.ndarray, " test"],
+    *,
+    placement: str,
+    norm: str,
+    warm: bool,
+    seed: int,
+    scale: str,
+) -> list[Row]:
+    """Train one Transformer on a `Text`'s characters; rows have test `bits`, what `_told_apart` measures, and
+    `varied_<k>`, the part of the stream's mean square behind block k that differs from place to place.
+
+    The learning rate rises in proportion to the update until `Scale.warm_up`, or is there from the first.
+    """
+    size = SCALES[scale]
+    weights, order = generators(seed)
+    model = _model(int(max(train.max(), test.max())) + 1, size, placement, norm, weights)
+    optimizer = torch.optim.Adam(model.parameters(), lr=size.rate, betas=(0.9, 0.98), fused=True)
+    if warm:
+        ramp = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / size.warm_up))
+        optimizer.register_step_post_hook(lambda *_: ramp.step())
+    x, y = next(
+        _passages(torch.from_numpy(test), size.length, 64, torch.Generator().manual_seed(0))
+    )  # the same for all
+
+    def evaluate(_: nn.Module) -> dict[str, float]:
+        streams = model.streams(x)
+        logits = model.out(model.last_norm(streams[-1]))
+        varied = {f"varied_{k}": _varied(stream) for k, stream in enumerate(streams)}
+        return {"bits": float(loss(logits, y)) / math.log(2), "told_apart": _told_apart(logits)} | varied
+
+    rows = fit(
+        model,
+        _passages(torch.from_numpy(train), size.length, size.batch, order),
+        loss,
+        optimizer,
+        updates=size.updates,
+        device="cpu",
+        every=size.every,
+        evaluate=evaluate,
+        progress=False,
+    )
+    job = {"placement": placement, "norm": norm, "warm": warm, "seed": seed}
+    return [job | row for row in rows]
+
+
+def runs(
+    text: Text, jobs: Sequence[tuple[str, str, bool]], seeds: Sequence[int], scale: str
+) -> dict[tuple[str, str, bool], list[list[Row]]]:
+    """`run` for each placement, norm and warm-up, and each seed."""
+    names = ("placement", "norm", "warm")
+    asked = [dict(zip(names, job, strict=True)) | {"seed": s, "scale": scale} for job in jobs for s in seeds]
+    found = sweep(run, asked, common=(text.train, text.test), processes=SCALES[scale].processes)
+    done = iter(found)
+    return {job: [next(done) for _ in seeds] for job in jobs}
+
+
+def block_gradients(
+    text: Text, placement: str, depth: int, seeds: Sequence[int], *, units: int = 48, length: int = 32
+) -> Float[np.ndarray, "seeds depth"]:
+    r"""Length of the gradient of the last matrix of each block before training, the first block first.
+
+    $\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ for 16 passages.
+
+    *Source* Xiong et al. (2020), Section 3.4, on a text of ours.
+    """
+    size = Scale(0, units, 4, depth, length, 16, 0, 0, 0, 0.0, None)
+    found = []
+    with torch_threads(1):
+        for seed in seeds:
+            weights, order = generators(seed)
+            model = _model(len(text.known), size, placement, "layer", weights)
+            x, y = next(_passages(torch.from_numpy(text.train), length, size.batch, order))
+            matrices = [block.get_parameter("feed.2.weight") for block in model.blocks]
+            gradients = torch.autograd.grad(loss(model(x), y), matrices)
+            found.append([float(g.norm()) for g in gradients])
+    return np.array(found)
+
+
+def _model(
+    characters: int, size: Scale, placement: str, norm: str, generator: torch.Generator
+) -> Transformer:
+    shape = (characters, size.length, size.units, size.heads, size.depth)
+    return Transformer(*shape, placement, NORMS[norm], generator=generator)
+
+
+def _passages(
+    codes: Int64[Tensor, " characters"], length: int, count: int, generator: torch.Generator
+) -> Iterator[tuple[Int64[Tensor, "N T"], Int64[Tensor, "N T"]]]:
+    """Batches without end of passages from random places, and the same passages a character later."""
+    offsets = torch.arange(length + 1)
+    while True:
+        starts = torch.randint(len(codes) - length, (count, 1), generator=generator)
+        passages = codes[starts + offsets]
+        yield passages[:, :-1], passages[:, 1:]
+
+
+def _told_apart(logits: Float[Tensor, "N T K"]) -> float:
+    r"""Bits that a prediction tells about its place: mean divergence of predictions from their average.
+
+    0 for a model that predicts the same wherever it stands.
+    """
+    p = logits.softmax(-1).flatten(0, 1)
+    return float((p * (p / p.mean(0)).log2()).sum(-1).mean())
+
+
+def _varied(stream: Float[Tensor, "N T H"]) -> float:
+    """The part of a stream's mean square that differs from place to place: 0 if it is the same everywhere."""
+    places = stream.flatten(0, 1)
+    return float((places - places.mean(0)).square().mean() / places.square().mean())

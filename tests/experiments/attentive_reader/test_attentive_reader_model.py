@@ -1,0 +1,183 @@
+"""The attentive reader against its equations in loops; its masks; what norms change, and what they share."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from lnlib.experiments.attentive_reader.model import NORMS, STARTS, AttentiveReader, attend
+
+WORDS, ENTITIES, H = 12, 4, 6
+
+
+def made(norm: str, start: str = "unit", gain: float = 1.0) -> AttentiveReader:
+    generator = torch.Generator().manual_seed(0)
+    model = AttentiveReader(
+        WORDS, ENTITIES, units=H, norm=norm, gain=gain, start=start, longest=9, generator=generator
+    )
+    return model.double()
+
+
+def texts(seed: int = 1, cases: int = 5) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    found = []
+    for steps in (7, 4):
+        lengths = torch.randint(1, steps + 1, (cases,), generator=draw)
+        lengths[0] = steps
+        ids = torch.randint(1, WORDS, (cases, steps), generator=draw)
+        found += [ids * (torch.arange(steps) < lengths[:, None]), lengths]
+    return found[0], found[1], found[2], found[3]
+
+
+# ------------------------------------------------------------------------------- attention
+
+
+def literally(model: AttentiveReader, passage: list[int], query: list[int]) -> tuple[Tensor, Tensor]:
+    """One case, word by word, as Hermann and others print it."""
+    y = model.passage(model.vectors(torch.tensor([passage])))[0][0]
+    u = model.query(model.vectors(torch.tensor([query])))[0][0, -1]
+    W = {name.removesuffix(".weight"): p for name, p in model.named_parameters()}
+    weights = []
+    for state in y:
+        m = torch.tanh(W["attend_passage"] @ state + W["attend_query"] @ u)
+        weights.append(torch.exp(model.score @ m))
+    s = [weight / sum(weights) for weight in weights]
+    r = sum((weight * state for weight, state in zip(s, y, strict=True)), torch.zeros(H, dtype=y.dtype))
+    g = torch.tanh(W["join_passage"] @ r + W["join_query"] @ u)
+    return W["answer"] @ g, torch.stack(s)
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_scores_and_attention_are_those_of_an_explicit_loop_over_words(norm: str) -> None:
+    model = made(norm)
+    passages, lengths, queries, query_lengths = texts()
+    with torch.no_grad():
+        scores, attention = model(passages, lengths, queries, query_lengths)
+        for n, (T, S) in enumerate(zip(lengths.tolist(), query_lengths.tolist(), strict=True)):
+            expected, weights = literally(model, passages[n, :T].tolist(), queries[n, :S].tolist())
+            # float64, a few dozen sums of numbers near 1
+            torch.testing.assert_close(scores[n], expected, atol=1e-12, rtol=1e-10)
+            torch.testing.assert_close(attention[n, :T], weights, atol=1e-12, rtol=1e-10)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**31), huge=st.floats(-1e6, 1e6))
+def test_padding_gets_weight_zero_and_has_no_say(seed: int, huge: float) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    scores, y = torch.randn(3, 6, generator=draw), torch.randn(3, 6, 2, generator=draw)
+    real = torch.arange(6) < torch.tensor([6, 1, 4])[:, None]
+    r, s = attend(scores, y, real)
+    assert not s[~real].any()
+    torch.testing.assert_close(s.sum(1), torch.ones(3), atol=1e-6, rtol=0)  # float32
+    other = attend(torch.where(real, scores, huge), torch.where(real[..., None], y, huge), real)
+    assert torch.equal(other[0], r)
+    assert torch.equal(other[1], s)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_more_padding_changes_no_answer_in_evaluation(norm: str) -> None:
+    model = made(norm).eval()
+    passages, lengths, queries, query_lengths = texts()
+    wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
+    with torch.no_grad():
+        scores, attention = model(passages, lengths, queries, query_lengths)
+        again, wide = model(wider[0], lengths, wider[1], query_lengths)
+    torch.testing.assert_close(again, scores, atol=1e-12, rtol=1e-10)
+    torch.testing.assert_close(wide[:, :7], attention, atol=1e-12, rtol=1e-10)
+    assert not wide[:, 7:].any()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_the_vector_of_padding_stays_zero(norm: str) -> None:
+    model = made(norm)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    scores, _ = model(*texts())
+    scores.square().sum().backward()
+    optimizer.step()
+    assert not model.vectors.weight[0].any()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+# ------------------------------------------------------------------------------- norms
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_all_norms_start_from_the_same_weights(start: str) -> None:
+    models = {norm: dict(made(norm, start).named_parameters()) for norm in NORMS}
+    for name, value in models["none"].items():
+        for norm in NORMS:
+            assert torch.equal(models[norm][name], value), (norm, name)
+    added = {norm: set(model) - set(models["none"]) for norm, model in models.items()}
+    assert all(
+        "gain" in name or "bias" in name or "norms" in name for some in added.values() for name in some
+    )
+    assert len(added["batch everywhere"]) == len(added["batch"]) + 8
+
+
+@pytest.mark.parametrize(("start", "size"), STARTS.items())
+def test_square_blocks_start_orthogonal_times_a_number(start: str, size: float) -> None:
+    for lstm in (made("layer", start).passage, made("layer", start).query):
+        weights = dict(lstm.named_parameters())
+        for block in (*weights["weight_ih_l0"].split(H), *weights["weight_hh_l0"].split(H)):
+            # drawn in float32
+            torch.testing.assert_close(
+                block @ block.T, size**2 * torch.eye(H, dtype=torch.float64), atol=1e-6, rtol=0
+            )
+
+
+@pytest.mark.parametrize("norm", NORMS[1:])
+def test_the_gain_is_that_of_every_normalization(norm: str) -> None:
+    model = made(norm, gain=0.1)
+    gains = [p for name, p in model.named_parameters() if "gain" in name]
+    gains += [p for name, p in model.named_parameters() if name.startswith("norms") and "weight" in name]
+    assert len(gains) == (10 if norm == "batch everywhere" else 6)
+    assert all((gain - 0.1).abs().max() < 1e-7 for gain in gains)
+    shifts = [p for name, p in model.named_parameters() if "bias" in name]
+    assert not any(shift.any() for shift in shifts)
+
+
+def test_batch_norm_keeps_statistics_of_its_own_for_each_step_and_without_training_moves_none() -> None:
+    model = made("batch")
+    case = texts()
+    model(*case)
+    running = dict(model.passage.named_buffers())["running_mean_ih_l0"].clone()
+    # steps of all of which other words stand: other means; the steps behind the longest copy the last
+    assert running.shape == (9, 4 * H)
+    assert len(running[:7].unique(dim=0)) == 7
+    x = model.vectors(case[0]) @ dict(model.passage.named_parameters())["weight_ih_l0"].T
+    torch.testing.assert_close(running[:7], x.mean(0).detach(), atol=1e-12, rtol=1e-10)
+    model.eval()
+    model(*texts(2))
+    assert torch.equal(running, dict(model.passage.named_buffers())["running_mean_ih_l0"])
+
+
+def test_batch_norm_everywhere_normalizes_each_term_over_the_words_that_are_there() -> None:
+    model = made("batch everywhere")
+    seen = {}
+    for name, module in model.norms.items():
+        module.register_forward_hook(lambda m, args, out, k=name: seen.update({k: (args[0], out)}))
+    passages, lengths, *rest = texts()
+    model(passages, lengths, *rest)
+    assert len(seen["attend_passage"][0]) == int(lengths.sum())
+    assert len(seen["attend_query"][0]) == len(passages)
+    for _, out in seen.values():
+        torch.testing.assert_close(out.mean(0), torch.zeros(H, dtype=out.dtype), atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_without_batch_norm_a_case_does_not_depend_on_its_batch_and_with_it_it_does(norm: str) -> None:
+    case = texts()
+    few = tuple(x[:3] for x in case)
+    for kind, alone in ((norm, True), ("batch", False), ("batch everywhere", False)):
+        model = made(kind)
+        with torch.no_grad():
+            difference = (model(*case)[0][:3] - model(*few)[0]).abs().max()
+        assert (difference < 1e-12) if alone else (difference > 1e-4)
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(("norm", "start"), [("instance", "unit"), ("layer", "large")])
+def test_another_norm_or_start_is_refused(norm: str, start: str) -> None:
+    with pytest.raises(ValueError, match=r"The norm is one of none, batch, .* the start of small, unit"):
+        made(norm, start)

@@ -1,0 +1,58 @@
+"""Batches of passages and questions: little padding, every case once."""
+
+import torch
+
+from lnlib.experiments.attentive_reader.batches import PairBatches
+from lnlib.training import LengthBatches
+
+N, SIZE = 1000, 32
+
+
+def made(kind: type[LengthBatches], **share: int) -> LengthBatches:
+    draw = torch.Generator().manual_seed(0)
+    lengths = torch.stack(
+        [torch.randint(20, 65, (N,), generator=draw), torch.randint(5, 21, (N,), generator=draw)], 1
+    )
+    cases = tuple((torch.arange(64) < lengths[:, k, None]).long() for k in range(2))
+    numbers = torch.arange(N)
+    return kind((*cases, numbers), lengths, SIZE, torch.Generator().manual_seed(1), cut=(0, 1), **share)
+
+
+def test_less_than_a_tenth_of_an_epoch_is_padding_and_sorting_by_the_sum_is_worse() -> None:
+    pairs = made(PairBatches)
+    assert pairs.padding() < 0.1
+    assert made(LengthBatches).padding() > 1.5 * pairs.padding()
+    steps = real = 0
+    for _ in range(len(pairs._batches)):
+        passages, queries, _ = next(pairs)
+        assert passages.any(0).all()  # cut to the longest
+        assert queries.any(0).all()
+        steps += passages.numel() + queries.numel()
+        real += int(passages.sum() + queries.sum())
+    assert abs(1 - real / steps - pairs.padding()) < 1e-9
+
+
+def test_an_epoch_has_every_case_at_most_once_in_whole_batches_in_random_order() -> None:
+    pairs = made(PairBatches)
+    batches = [next(pairs)[2] for _ in range(len(pairs._batches))]
+    seen = torch.cat(batches)
+    assert all(len(batch) == SIZE for batch in batches)
+    assert len(seen.unique()) == len(seen) > N - 6 * SIZE
+    again = torch.cat([next(pairs)[2] for _ in range(3)])
+    assert not torch.equal(again, seen[: len(again)])
+
+
+def test_processes_share_a_batch() -> None:
+    whole = next(made(PairBatches))[2]
+    halves = [next(made(PairBatches, rank=rank, world=2))[2] for rank in range(2)]
+    assert torch.equal(torch.stack(halves, 1).flatten(), whole)
+
+
+def test_a_saved_place_is_found_again() -> None:
+    pairs, other = made(PairBatches), made(PairBatches)
+    for _ in range(5):
+        next(pairs)
+    state = pairs.state_dict()
+    expected = next(pairs)[2]
+    other.load_state_dict(state)
+    assert torch.equal(next(other)[2], expected)

@@ -1,0 +1,38 @@
+"""Readers that count."""
+
+import pytest
+
+from lnlib.data.questions import Question
+from lnlib.data.stories import stories
+from lnlib.experiments.attentive_reader.simple_readers import SIMPLE, error, first, last, most_frequent
+
+
+def question(passage: str, query: str, answer: str) -> Question:
+    tokens = [tuple(f"@entity{t}" if t.isdigit() else t for t in text.split()) for text in (passage, query)]
+    return Question(tokens[0], (*tokens[1], "@placeholder"), f"@entity{answer}")
+
+
+def test_each_finds_its_entity() -> None:
+    q = question("3 met 1 and 2 saw 1 . 2 left", "he met", "1")
+    assert (most_frequent(q), first(q), last(q)) == ("@entity1", "@entity3", "@entity2")
+
+
+def test_an_entity_that_the_query_names_is_not_asked_for_unless_there_is_no_other() -> None:
+    q = question("3 met 1 and 2 saw 1 . 2 left", "1 and 3 met", "2")
+    assert {reader(q) for reader in SIMPLE.values()} == {"@entity2"}
+    assert last(question("1 met 2", "1 saw 2", "1")) == "@entity2"
+
+
+def test_the_error_is_the_share_of_wrong_answers() -> None:
+    questions = [question("1 met 2", "x", "1"), question("1 met 2", "x", "2"), question("2 met 1", "x", "2")]
+    assert error(first, questions) == pytest.approx(1 / 3)
+    assert error(last, questions) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(("name", "right"), [("first", 5 / 8), ("most frequent", 5 / 8), ("last", 3 / 8)])
+def test_in_stories_they_are_as_good_as_their_making_says(name: str, right: float) -> None:
+    many = list(stories(4000, 11))
+    # the first entity handed on the first of four things, each of the others with probability 1/2
+    expected = 1 - 0.7 * right
+    # 4 standard deviations of a share in 4000 questions
+    assert abs(error(SIMPLE[name], many) - expected) < 4 * (expected * (1 - expected) / 4000) ** 0.5

@@ -1,0 +1,230 @@
+"""Section 6.7's networks: what each norm shares, what rolls with the picture, and the rows of the runs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lnlib.data import Images, load
+from lnlib.experiments.convnet import experiment as convnet
+from lnlib.experiments.convnet.experiment import STUDIES, Classification, rolled
+from lnlib.experiments.convnet.model import BorderApart, ConvNet, Norm, Padding
+from lnlib.experiments.convnet.statistics import reaches_over
+from lnlib.modules import BatchNorm, GroupNorm
+from lnlib.training import Machine, generators, train
+from lnlib.training.runs import run
+
+CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
+ALL: tuple[Norm, ...] = (*convnet.NORMS, *convnet.APART)
+
+
+def make(norm: Norm, seed: int = 0, padding: Padding = "zeros") -> ConvNet:
+    return ConvNet((SIDE, SIDE), 3, CHANNELS, STRIDES, norm, generators(seed)[0], padding).double()
+
+
+def cases(number: int, seed: int = 1) -> Tensor:
+    draw = torch.Generator().manual_seed(seed)
+    return torch.rand(number, 1, SIDE, SIDE, generator=draw, dtype=torch.float64)
+
+
+def classification(
+    norm: Norm = "layer", machine: Machine | None = None, **settings: object
+) -> Classification:
+    options: dict[str, object] = {"seed": 0, "rows": 2, "updates": 4} | settings
+    return Classification(load("digits"), CHANNELS, STRIDES, machine or Machine(), norm=norm, **options)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------- the networks
+
+
+@pytest.mark.parametrize("norm", ALL)
+def test_a_network_computes_what_its_equations_say(norm: Norm) -> None:
+    x, net = cases(6), make(norm)
+    axes = {"batch": (0, 2, 3), "layer": (1, 2, 3), "position": (1,), "instance": (2, 3)}
+    h = x
+    for level, (stride, (a, z)) in enumerate(zip(STRIDES, net.layers(x), strict=True)):
+        conv = net.convolutions[level]
+        expected = torch.nn.functional.conv2d(h, conv.weight, conv.bias, stride, 1)  # type: ignore[arg-type]
+        torch.testing.assert_close(a, expected, rtol=1e-10, atol=1e-12)
+        kind, _, apart = norm.partition(", ")
+        if kind == "none":
+            expected_z = a
+        elif kind == "group":
+            expected_z = standardized(a.unflatten(1, (4, -1)), (2, 3, 4)).reshape(a.shape)
+        elif apart:
+            over = net.over[level]
+            expected_z = torch.empty_like(a)
+            for where in (over, ~over):
+                part = a[..., where]
+                expected_z[..., where] = standardized(part, (0, 2) if kind == "batch" else (1, 2))
+        else:
+            expected_z = standardized(a, axes[kind])
+        torch.testing.assert_close(z, expected_z, rtol=1e-9, atol=1e-9)
+        h = z.relu()
+    logits = h.flatten(1) @ net.head.weight.T + net.head.bias
+    torch.testing.assert_close(net(x), logits, rtol=1e-9, atol=1e-9)
+
+
+def standardized(a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    var, mean = torch.var_mean(a, axes, correction=0, keepdim=True)
+    return (a - mean) / (var + 1e-5).sqrt()
+
+
+def test_networks_of_one_seed_start_from_the_same_weights_and_touch_no_global_state() -> None:
+    before = torch.get_rng_state()
+    nets = [make(norm) for norm in ALL]
+    assert torch.equal(before, torch.get_rng_state())
+    for net in nets[1:]:
+        for one, other in zip(nets[0].convolutions, net.convolutions, strict=True):
+            assert torch.equal(one.weight, other.weight)  # type: ignore[arg-type]
+        assert torch.equal(nets[0].head.weight, net.head.weight)
+    assert not torch.equal(nets[0].head.weight, make("none", seed=1).head.weight)
+
+
+@pytest.mark.parametrize("norm", ALL)
+def test_every_layer_has_one_bias_a_channel(norm: Norm) -> None:
+    biases = [p.numel() for name, p in make(norm).named_parameters() if name.endswith("bias")]
+    assert sorted(biases) == sorted([*CHANNELS, 3])
+
+
+def test_with_circular_padding_a_moved_picture_gives_moved_layers_and_with_zeros_it_does_not() -> None:
+    x = cases(3)
+    for padding, same in (("circular", True), ("zeros", False)):
+        net = make("none", padding=padding)  # type: ignore[arg-type]
+        here = [z for _, z in net.layers(x)]
+        there = [z for _, z in net.layers(x.roll((2, 4), (2, 3)))]
+        moved = [here[0].roll((2, 4), (2, 3)), here[1].roll((1, 2), (2, 3))]  # the second has stride 2
+        close = [torch.allclose(a, b, atol=1e-12) for a, b in zip(there, moved, strict=True)]
+        assert close == [same, same]
+
+
+def test_a_border_apart_hears_nothing_of_the_center() -> None:
+    a = torch.randn(3, 4, 6, 6, generator=torch.Generator().manual_seed(0))
+    border = reaches_over(6, [1])[0]
+    changed = a + 5 * (~border)
+    for norm, deaf in (
+        (BorderApart(4, border, lambda: GroupNorm(1, 4, affine=False)), True),
+        (BorderApart(4, border, lambda: BatchNorm(4, affine=False)), True),
+        (GroupNorm(1, 4), False),
+    ):
+        difference = float((norm(changed) - norm(a))[..., border].abs().max().detach())
+        assert (difference < 1e-5) == deaf
+        assert deaf or difference > 0.1
+
+
+def test_a_layer_that_is_all_border_is_normalized_as_one() -> None:
+    a = torch.randn(3, 4, 2, 2, generator=torch.Generator().manual_seed(0))
+    apart = BorderApart(4, torch.ones(2, 2, dtype=torch.bool), lambda: GroupNorm(1, 4, affine=False))
+    torch.testing.assert_close(apart(a), GroupNorm(1, 4)(a))
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_an_unknown_normalization_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"none, batch, layer, .*, not 'spectral'"):
+        make("spectral")  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------- the pictures
+
+
+@pytest.mark.parametrize("shape", [(50, 5, 5), (50, 3, 5, 5)])
+def test_rolled_pictures_keep_their_pixels_and_every_offset_is_as_likely(shape: tuple[int, ...]) -> None:
+    pixels = torch.randint(256, shape, generator=torch.Generator().manual_seed(0)).to(torch.uint8)
+    before = pixels.clone()
+    moved = rolled(pixels, torch.Generator().manual_seed(1))
+    assert torch.equal(pixels, before)
+    assert moved.shape == pixels.shape
+    found = set()
+    for old, new in zip(pixels, moved, strict=True):
+        offsets = [
+            (i, j) for i in range(5) for j in range(5) if torch.equal(new, old.roll((-i, -j), (-2, -1)))
+        ]
+        assert len(offsets) == 1
+        found.add(offsets[0])
+    assert len(found) > 15  # of 25, in 50 draws: fewer has a chance below 1e-6
+
+
+def test_color_pictures_train_too() -> None:
+    draw = np.random.default_rng(0)
+    x, y = draw.integers(0, 256, (80, 3, 8, 8)).astype(np.uint8), draw.integers(0, 3, 80)
+    images = Images(x, y, x[:1], y[:1], x, y, 255, {})
+    task = Classification(images, CHANNELS, STRIDES, Machine(), norm="layer", seed=0, rows=1, updates=2)
+    assert task.model.convolutions[0].weight.shape[1] == 3  # type: ignore[union-attr, index]
+    assert math.isfinite(train(task, progress=False).rows[-1]["test_nll"])
+
+
+# ---------------------------------------------------------------------------------- the runs
+
+
+def test_runs_of_one_seed_see_the_same_cases_whatever_their_norm() -> None:
+    one, other = (classification(norm, pictures="rolled") for norm in ("none", "batch"))
+    for _ in range(3):
+        assert all(torch.equal(a, b) for a, b in zip(next(one.batches), next(other.batches), strict=True))
+
+
+def test_a_row_says_of_each_layer_where_its_border_stands() -> None:
+    rows = train(classification(), progress=False).rows
+    assert [row["update"] for row in rows] == [0, 2, 4]
+    kinds = ("on_border", "on_center", "rare_border", "std_ratio", "shift", "channels", "border", "dead")
+    assert all(math.isfinite(rows[-1][f"{kind}_{level}"]) for kind in kinds for level in (1, 2))
+    assert rows[0]["test_cases"] == rows[-1]["test_cases"] == 360
+
+
+def test_the_statistics_of_a_new_batch_norm_are_the_cases_own_and_move_no_average() -> None:
+    task = classification("batch")
+    before = {name: value.clone() for name, value in task.model.state_dict().items()}
+    assert abs(task.overall(task.model)["channels_1"]) < 1e-6
+    assert all(torch.equal(before[name], value) for name, value in task.model.state_dict().items())
+
+
+def test_few_test_cases_are_spread_evenly() -> None:
+    task = classification(quick=100, last=0)
+    assert [len(task.parts["test"][0]), len(task.last_parts["test"][0])] == [100, 360]  # type: ignore[index]
+    assert torch.equal(task.parts["test"][0][1], task.last_parts["test"][0][3])  # type: ignore[index]
+
+
+def test_two_processes_share_a_batch() -> None:
+    whole, *halves = (
+        next(classification(machine=m).batches)
+        for m in (Machine(), Machine(world=2), Machine(rank=1, world=2))
+    )
+    assert torch.equal(torch.cat([h[0] for h in halves]).sort(0)[0], whole[0].sort(0)[0])
+
+
+def test_float64_runs_and_comes_near_float32() -> None:
+    losses = [
+        train(classification(machine=replace(Machine(), dtype=dtype)), progress=False).rows[-1]["test_nll"]
+        for dtype in (torch.float32, torch.float64)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-4)  # rounding of float32 over four updates
+
+
+def test_every_scale_has_its_jobs_seeds_outermost_and_equal_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setattr(convnet, "find", lambda name: "absent")
+    for scale in STUDIES:
+        jobs = convnet.EXPERIMENT.jobs(scale, 7)
+        assert len({tuple(job) for job in jobs}) == 1
+        seeds = [job["seed"] for job in jobs]
+        assert seeds == sorted(seeds)
+        assert min(seeds) == 7
+        assert {job["norm"] for job in jobs} == set(ALL)
+        assert "cifar10" not in {job["data"] for job in jobs}
+    monkeypatch.setattr(convnet, "find", lambda name: "cache")
+    assert "cifar10" in {job["data"] for job in convnet.EXPERIMENT.jobs("paper", 0)}
+
+
+def test_the_engine_runs_a_job() -> None:
+    job = convnet.EXPERIMENT.jobs("smoke", 0)[0]
+    (outcome,) = run(convnet.EXPERIMENT, "smoke", jobs=[job], processes=1, progress=False)
+    assert outcome.rows[-1]["norm"] == job["norm"]
+    assert not outcome.failed
+    assert outcome.rows[-1]["train_loss"] < outcome.rows[1]["train_loss"]
+
+
+def test_the_head_is_a_linear_map_of_all_units() -> None:
+    assert isinstance(make("none").head, nn.Linear)
+    assert make("none").head.in_features == 8 * 4 * 4

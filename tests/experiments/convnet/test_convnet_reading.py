@@ -1,0 +1,59 @@
+"""Reading rows: twins are compared seed by seed, whatever the order in which runs ended."""
+
+import numpy as np
+import pytest
+
+from lnlib.experiments.convnet.reading import Runs
+from lnlib.intervals import interval
+
+
+def row(norm: str, seed: int, update: int, loss: float | None, on: float = 0.5) -> dict[str, object]:
+    kind = {"norm": norm, "padding": "zeros", "pictures": "centered", "seed": seed}
+    layers = {"dead_1": 0, "dead_2": 0, "on_border_1": on, "on_center_1": 0.5, "on_border_2": 0.3}
+    return {**kind, "update": update, "train_loss": loss, **layers, "on_center_2": 0.6}
+
+
+ROWS = [
+    row(norm, seed, update, None if update == 0 else scale * (seed + 1) / update, on=0.25 * (seed + 1))
+    for seed in (1, 0)
+    for norm, scale in (("layer", 3.0), ("batch", 2.0))
+    for update in (0, 10, 20)
+]
+
+
+def test_a_table_has_a_line_a_seed_and_a_column_a_time() -> None:
+    table = Runs(ROWS).table("train_loss", "batch")
+    assert table.shape == (2, 3)
+    assert np.isnan(table[:, 0]).all()
+    assert table[:, 1:].tolist() == [[0.2, 0.1], [0.4, 0.2]]
+
+
+def test_an_excess_is_in_percent_and_by_seed() -> None:
+    assert Runs(ROWS).excess("layer", "batch") == pytest.approx([50, 50])
+
+
+def test_a_speed_up_counts_updates_to_the_slower_ones_last_loss() -> None:
+    # losses are means over the updates between two rows, and count for the middle: 5 and 15
+    found = Runs(ROWS).speed_ups("layer", "batch")
+    # layer norm's: 0.3, 0.15; batch norm's: 0.2, 0.1, which is at 0.15 halfway between 5 and 15
+    assert found == pytest.approx([15 / 10, 15 / 10])
+    assert Runs(ROWS).speed_ups("batch", "layer").tolist() == [0, 0]  # layer norm never gets there
+
+
+def test_a_curve_leaves_out_what_was_before_training() -> None:
+    curve = Runs(ROWS).curve("train_loss", "batch")
+    assert curve["update"] == [10, 20]
+    assert (curve["mean"][1], curve["low"][1], curve["high"][1]) == pytest.approx(interval([0.1, 0.2]))
+
+
+def test_the_border_is_compared_with_the_center_and_layers_are_averaged() -> None:
+    runs = Runs(ROWS)
+    assert runs.layers == range(1, 3)
+    assert runs.at_border("batch", 1, -1).tolist() == [0.5, 1.0]
+    assert runs.over_layers("on_border", "batch") == pytest.approx([(0.25 + 0.3) / 2, (0.5 + 0.3) / 2])
+    assert runs.updates == 20
+
+
+def test_runs_that_are_not_there_are_named() -> None:
+    with pytest.raises(ValueError, match=r"'norm': 'rms'.*the norms are \['batch', 'layer'\]"):
+        Runs(ROWS).table("train_loss", "rms")

@@ -1,0 +1,13 @@
+"""The cost of an update and of its parts."""
+
+import torch
+
+from lnlib.experiments.draw.cost import seconds
+from lnlib.experiments.draw.experiment import STUDIES
+
+
+def test_every_part_takes_time_and_no_part_more_than_ten_updates() -> None:
+    found = seconds(STUDIES["smoke"][0], 8, 2, torch.Generator().manual_seed(0))
+    assert set(found) == {"none", "layer", "products", "attention"}
+    assert min(found.values()) > 0
+    assert max(found["products"], found["attention"]) < 10 * found["none"]

@@ -1,0 +1,299 @@
+"""DRAW's filters, one glimpse and the bound, each against its formula in plain loops."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.distributions import Normal, kl_divergence
+
+from lnlib.experiments.draw.model import Draw, Glimpse, filterbanks
+
+T, N, A, Z, H = 3, 2, 6, 2, 5
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def tiny(norm: str = "layer", seed: int = 0, read: int = 2, write: int = 3) -> Draw:
+    """A small model in float64, its parameters random: the biases and gains, too."""
+    model = Draw(A, units=H, codes=Z, read=read, write=write, norm=norm, generator=seeded(seed)).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.3 * torch.randn(p.shape, generator=seeded(seed + 1), dtype=p.dtype))
+    return model
+
+
+def pictures(seed: int = 2, cases: int = N) -> Tensor:
+    return torch.randint(0, 2, (cases, A, A), generator=seeded(seed)).double()
+
+
+def noise(seed: int = 3, cases: int = N) -> Tensor:
+    return torch.randn(T, cases, Z, generator=seeded(seed), dtype=torch.float64)
+
+
+def literal_filters(window: Tensor, points: int, side: int) -> tuple[list[list[float]], list[list[float]]]:
+    """F_X and F_Y as printed by Gregor and others, pixels and points counted from 1."""
+    g_x, g_y, log_var, log_delta, _ = window.tolist()
+    delta = (side - 1) / (points - 1) * math.exp(log_delta) if points > 1 else 0.0
+    found = []
+    for g in (g_x, g_y):
+        rows = []
+        for i in range(1, points + 1):
+            mu = (side + 1) / 2 * (g + 1) + (i - points / 2 - 0.5) * delta
+            row = [math.exp(-((a - mu) ** 2) / (2 * math.exp(log_var))) for a in range(1, side + 1)]
+            rows.append([v / sum(row) for v in row])
+        found.append(rows)
+    return found[0], found[1]
+
+
+# ------------------------------------------------------------------------------- the windows
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 2**31),
+    points=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    side=st.integers(2, 12),
+)
+def test_filters_are_those_of_the_printed_formula(seed: int, points: list[int], side: int) -> None:
+    windows = 0.7 * torch.randn(2, len(points), 5, generator=seeded(seed), dtype=torch.float64)
+    banks = filterbanks(windows, points, side)
+    for w, (P, bank) in enumerate(zip(points, banks, strict=True)):
+        for n in range(2):
+            F_x, F_y = literal_filters(windows[n, w], P, side)
+            # the literal sums of at most 12 exponentials lose a few bits in float64
+            torch.testing.assert_close(
+                bank[n, :, 0], torch.tensor(F_x, dtype=torch.float64), atol=1e-11, rtol=1e-8
+            )
+            torch.testing.assert_close(
+                bank[n, :, 1], torch.tensor(F_y, dtype=torch.float64), atol=1e-11, rtol=1e-8
+            )
+
+
+@pytest.mark.parametrize("position", [0.0, 40.0, -1e3])
+@pytest.mark.parametrize("log_variance", [-8.0, 0.0, 20.0])
+def test_every_row_sums_to_one_wherever_the_window_is(position: float, log_variance: float) -> None:
+    windows = torch.tensor([[[position, -position, log_variance, 0.5, 0.0]]], requires_grad=True)
+    (bank,) = filterbanks(windows, [4], 28)
+    torch.testing.assert_close(bank.sum(-1), torch.ones(1, 4, 2), atol=1e-6, rtol=0)  # float32, 28 terms
+    bank.square().sum().backward()
+    assert windows.grad is not None
+    assert torch.isfinite(windows.grad).all()
+
+
+def test_a_window_of_one_point_does_not_depend_on_its_stride() -> None:
+    near, far = (torch.tensor([[[0.3, -0.2, 0.1, stride, 0.0]]]) for stride in (-2.0, 3.0))
+    one, other = (filterbanks(w, [1], 9)[0] for w in (near, far))
+    assert torch.equal(one, other)
+    assert torch.isfinite(one).all()
+    two = [filterbanks(w, [2], 9)[0] for w in (near, far)]
+    assert (two[0] - two[1]).abs().max() > 0.1  # two points do
+
+
+def test_a_new_model_tiles_the_picture() -> None:
+    model = Draw(28, units=4, codes=1, norm="none", generator=seeded())
+    windows, _ = model._strokes(torch.zeros(1, 4))
+    for P, bank in zip(model.points, filterbanks(windows, model.points, 28), strict=True):
+        centers = (bank * torch.arange(28)).sum(-1)[0, :, 0]
+        assert centers.flip(0).allclose(27 - centers, atol=1e-4)
+        density = bank[0, :, 0].sum(0) * 28 / P
+        # an edge pixel lacks the neighbor beyond; no other is left out or looked at twice
+        assert 0.5 < density.min() < density.max() < 1.5
+    painted = model.painted(torch.ones(1, 5, 5), filterbanks(windows, model.points, 28)[1], windows[:, 1])
+    assert float(painted.detach().mean()) == pytest.approx(1, abs=1e-4)  # each row of a filter sums to one
+    assert painted.std() < 0.3
+
+
+# ------------------------------------------------------------------------------- a glimpse
+
+
+def sigmoid_lstm(p: dict[str, Tensor], x: Tensor, h: Tensor, c: Tensor, norm: str) -> tuple[Tensor, Tensor]:
+    """Eqs. (29)-(31), line by line, in torch's order of gates."""
+    i, f, g, o = (x @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_ih"]).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    shown = c
+    if norm == "layer":
+        d = c - c.mean(1, keepdim=True)
+        shown = d / (d.square().mean(1, keepdim=True) + 1e-5).sqrt() * p["gain_cell"] + p["bias_cell"]
+    return o.sigmoid() * shown.tanh(), c
+
+
+def literally(model: Draw, x: Tensor, epsilon: Tensor, norm: str) -> list[dict[str, Tensor]]:
+    """The model's equations with a loop over cases and matrices for each."""
+    P = {name: dict(getattr(model, name).named_parameters()) for name in ("encoder", "decoder")}
+    read, write = model.points
+    canvas = torch.zeros(len(x), A, A, dtype=torch.float64)
+    h_e, c_e, h_d, c_d = (torch.zeros(len(x), H, dtype=torch.float64) for _ in range(4))
+    steps = []
+    for eps in epsilon:
+        r = []
+        for n in range(len(x)):
+            window = (model.strokes.weight @ h_d[n] + model.strokes.bias)[:5]
+            F_x, F_y = (torch.tensor(m, dtype=torch.float64) for m in literal_filters(window, read, A))
+            wrong = x[n] - canvas[n].sigmoid()
+            seen = torch.cat([(F_y @ x[n] @ F_x.T).flatten(), (F_y @ wrong @ F_x.T).flatten()])
+            r.append(window[4].exp() * seen)
+        # rows of the picture outermost, then the two pictures: only an order of the encoder's inputs
+        seen = torch.stack(r).view(len(x), 2, read, read).transpose(1, 2).flatten(1)
+        h_e, c_e = sigmoid_lstm(P["encoder"], torch.cat([seen, h_d], 1), h_e, c_e, norm)
+        mean, log_std = (h_e @ model.posterior.weight.T + model.posterior.bias).chunk(2, 1)
+        z = mean + log_std.exp() * eps
+        h_d, c_d = sigmoid_lstm(P["decoder"], z, h_d, c_d, norm)
+        out = h_d @ model.strokes.weight.T + model.strokes.bias
+        painted = []
+        for n in range(len(x)):
+            F_x, F_y = (torch.tensor(m, dtype=torch.float64) for m in literal_filters(out[n, 5:10], write, A))
+            painted.append(F_y.T @ out[n, 10:].view(write, write) @ F_x / out[n, 9].exp())
+        canvas = canvas + torch.stack(painted)
+        steps.append({"canvas": canvas, "z": z, "mean": mean, "log_std": log_std})
+    return steps
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize(("read", "write"), [(2, 3), (1, 1), (3, 2)])
+def test_the_unrolled_model_is_the_printed_one(norm: str, read: int, write: int) -> None:
+    model = tiny(norm, read=read, write=write)
+    x, epsilon = pictures(), noise()
+    with torch.no_grad():
+        ours = list(model.unroll(epsilon, x))
+        theirs = literally(model, x, epsilon, norm)
+    for one, other in zip(ours, theirs, strict=True):
+        for name, value in other.items():
+            # float64, three glimpses, each a few dozen sums
+            torch.testing.assert_close(getattr(one, name), value, atol=1e-9, rtol=1e-7)
+
+
+def test_without_a_picture_the_codes_are_the_noise_and_nothing_is_read() -> None:
+    model, epsilon = tiny(), noise()
+    steps = list(model.unroll(epsilon))
+    for step, eps in zip(steps, epsilon, strict=True):
+        assert torch.equal(step.z, eps)
+        assert not step.mean.any()
+    with torch.no_grad():
+        for p in model.encoder.parameters():
+            p.fill_(math.nan)
+    again = list(model.unroll(epsilon))
+    assert torch.equal(again[-1].canvas, steps[-1].canvas)
+
+
+def test_a_window_read_at_a_step_is_the_one_that_the_step_before_asked_for() -> None:
+    model, epsilon = tiny(), noise()
+    steps = list(model.unroll(epsilon, pictures()))
+    first = model.strokes.bias[:5].expand(N, 5)
+    torch.testing.assert_close(steps[0].read, first)
+    assert all(isinstance(step, Glimpse) for step in steps)
+    assert (steps[1].read - first).abs().max() > 1e-3
+
+
+# ------------------------------------------------------------------------------- the bound
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_the_bound_is_torchs_cross_entropy_plus_torchs_divergences(norm: str) -> None:
+    model, x, epsilon = tiny(norm), pictures(), noise()
+    log_loss, divergence = model(x, epsilon)
+    steps = literally(model, x, epsilon, norm)
+    expected = F.binary_cross_entropy(steps[-1]["canvas"].sigmoid(), x, reduction="none").sum((1, 2))
+    posteriors = [Normal(s["mean"], s["log_std"].exp()) for s in steps]
+    prior = Normal(torch.zeros((), dtype=torch.float64), 1.0)
+    kl = sum(kl_divergence(q, prior).sum(1) for q in posteriors)
+    torch.testing.assert_close(log_loss, expected, atol=1e-8, rtol=1e-8)
+    torch.testing.assert_close(divergence, kl, atol=1e-8, rtol=1e-8)
+
+
+def test_a_blank_model_costs_a_coin_a_pixel_and_no_divergence() -> None:
+    model = Draw(A, units=H, codes=Z, norm="none", generator=seeded()).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.zero_()
+    log_loss, divergence = model(pictures(), noise())
+    torch.testing.assert_close(log_loss, torch.full((N,), A * A * math.log(2), dtype=torch.float64))
+    assert torch.equal(divergence, torch.zeros(N, dtype=torch.float64))
+
+
+def test_the_bound_is_not_below_what_more_samples_say() -> None:
+    """E[bound] >= E[-log mean of K weights] >= -log p(x), the gap far over the error of the means."""
+    model, x = tiny(), pictures(cases=1)
+    draws = 20_000
+    many = x.expand(draws, A, A)
+    epsilon = torch.randn(T, draws, Z, generator=seeded(9), dtype=torch.float64)
+    with torch.no_grad():
+        weights = model.log_weights(many, epsilon)
+        bound = sum(model(many, epsilon))
+    of_50 = -(weights.view(-1, 50).logsumexp(1) - math.log(50))
+    of_all = -(weights.logsumexp(0) - math.log(draws))
+    error = (bound.std() / draws**0.5 + of_50.std() / (draws / 50) ** 0.5).item()
+    # both are estimates of the bound, one with the divergences in closed form
+    assert abs(bound.mean() + weights.mean()) < 4 * (bound.std() + weights.std()).item() / draws**0.5
+    assert bound.mean() - of_50.mean() > 4 * error
+    assert of_50.mean() > of_all - 4 * error
+
+
+def test_the_weights_of_a_model_whose_codes_do_nothing_are_exact() -> None:
+    """Where decoder and posterior ignore z and x, q is the prior and every weight is p(x)."""
+    model = tiny()
+    with torch.no_grad():
+        model.decoder.weight_ih.zero_()
+        model.posterior.weight.zero_()
+        model.posterior.bias.zero_()
+    x = pictures()
+    one, other = (model.log_weights(x, noise(seed)) for seed in (5, 6))
+    torch.testing.assert_close(one, other, atol=1e-10, rtol=0)
+    torch.testing.assert_close(one, -sum(model(x, noise(7))), atol=1e-10, rtol=0)
+
+
+# ------------------------------------------------------------------------------- gradients, beginnings
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_the_gradient_is_that_of_finite_differences(norm: str) -> None:
+    model, x, epsilon = tiny(norm), pictures(), noise()
+    names, values = zip(*model.named_parameters(), strict=True)
+
+    def bound(*parameters: Tensor) -> Tensor:
+        given = dict(zip(names, parameters, strict=True))
+        return sum(torch.func.functional_call(model, given, (x, epsilon))).mean()
+
+    assert torch.autograd.gradcheck(bound, values, fast_mode=True)
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_all_parameters_get_finite_gradients_of_their_type(norm: str, dtype: torch.dtype) -> None:
+    model = Draw(A, units=H, codes=Z, norm=norm, generator=seeded()).to(dtype)
+    sum(model(pictures().to(dtype), noise().to(dtype))).mean().backward()
+    for name, p in model.named_parameters():
+        assert p.grad is not None, name
+        assert p.grad.dtype == dtype
+        assert torch.isfinite(p.grad).all(), name
+        assert p.grad.any(), name
+
+
+def test_both_norms_begin_with_the_same_weights_and_layer_norm_at_gain_one() -> None:
+    plain, normed = (Draw(A, units=H, codes=Z, norm=norm, generator=seeded()) for norm in ("none", "layer"))
+    theirs = dict(normed.named_parameters())
+    for name, p in plain.named_parameters():
+        assert torch.equal(p, theirs.pop(name)), name
+    assert sorted(theirs) == [f"{k}.{v}_cell" for k in ("decoder", "encoder") for v in ("bias", "gain")]
+    for name, p in theirs.items():
+        assert torch.equal(p, torch.full_like(p, float("gain" in name))), name
+
+
+def test_another_norm_is_refused() -> None:
+    with pytest.raises(ValueError, match='"none" or "layer"'):
+        Draw(A, units=H, codes=Z, norm="batch", generator=seeded())
+
+
+def test_a_single_case_is_what_it_is_in_a_batch() -> None:
+    model, x, epsilon = tiny(), pictures(), noise()
+    whole = model(x, epsilon)
+    alone = model(x[1:], epsilon[:, 1:])
+    for a, b in zip(whole, alone, strict=True):
+        torch.testing.assert_close(a[1:], b, atol=1e-9, rtol=0)
+    assert replace(next(iter(model.unroll(epsilon, x))), z=epsilon[0]).z is not None

@@ -1,0 +1,68 @@
+"""Windows as boxes, pictures as they form, and the tightness of the bound."""
+
+import numpy as np
+import pytest
+import torch
+
+from lnlib import data
+from lnlib.experiments.draw.experiment import EXPERIMENT, Drawing
+from lnlib.experiments.draw.model import Draw, filterbanks
+from lnlib.experiments.draw.pictures import box, strokes, tightness, trained
+from lnlib.training import Machine
+from lnlib.training.runs import run
+
+
+def model(seed: int = 0) -> Draw:
+    return Draw(8, units=6, codes=2, write=3, norm="layer", generator=torch.Generator().manual_seed(seed))
+
+
+def test_a_box_holds_the_points_of_its_window_and_half_a_stride_around() -> None:
+    window = torch.tensor([[0.1, -0.3, -4.0, -1.0, 0.0]])
+    left, top, width = box(window, 3, 8)[0]
+    (bank,) = filterbanks(window[:, None], [3], 8)
+    pixel_middles = torch.arange(8) + 0.5
+    points = (bank[0] * pixel_middles).sum(-1)  # (3, 2): where the sharp filters look
+    stride = 3.5 * np.exp(-1)
+    # a blur of 0.14 pixels sees the nearest pixel: half a pixel off at most
+    np.testing.assert_allclose(points[:, 0], left + stride * (np.arange(3) + 0.5), atol=0.51)
+    np.testing.assert_allclose(points[:, 1], top + stride * (np.arange(3) + 0.5), atol=0.51)
+    assert width == pytest.approx(3 * stride, rel=1e-5)
+
+
+def test_pictures_are_probabilities_of_the_models_canvases() -> None:
+    m, noise = model(), torch.randn(4, 2, 2, generator=torch.Generator().manual_seed(1))
+    made_up, copied = strokes(m, noise), strokes(m, noise, torch.ones(2, 8, 8))
+    with torch.no_grad():
+        last = list(m.unroll(noise))[-1]
+    np.testing.assert_allclose(made_up.pictures[-1], last.canvas.sigmoid(), atol=1e-6)
+    np.testing.assert_allclose(made_up.write[-1], box(last.write, 3, 8), atol=1e-6)
+    assert made_up.pictures.shape == copied.pictures.shape == (4, 2, 8, 8)
+    assert abs(made_up.pictures - copied.pictures).max() > 1e-4
+    assert made_up.read.shape == made_up.write.shape == (4, 2, 3)
+
+
+def test_the_tighter_bound_is_lower_and_one_draw_has_nothing_to_tighten() -> None:
+    job = EXPERIMENT.jobs("smoke", 0)[1]
+    task = EXPERIMENT.task(job, "smoke", Machine())
+    assert isinstance(task, Drawing)
+    x = torch.from_numpy(data.load("binarized_digits").test_x[:20]).float()
+    many = tightness(task, x, 40, torch.Generator().manual_seed(0))
+    assert many.shape == (20, 2)
+    assert (many[:, 0] - many[:, 1]).mean() > 0
+    # one draw: two estimates of one expectation, which differ by the noise of the divergences alone
+    single = tightness(task, x, 1, torch.Generator().manual_seed(0))
+    spread = (single[:, 0] - single[:, 1]).std() / 20**0.5
+    assert abs((single[:, 0] - single[:, 1]).mean()) < 4 * spread
+
+
+def test_a_finished_run_gives_back_the_model_it_kept(tmp_path) -> None:
+    job = {**EXPERIMENT.jobs("smoke", 0)[0], "updates": 2, "rows": 1, "quick": 20}
+    (outcome,) = run(EXPERIMENT, "smoke", jobs=[job], folder=tmp_path, processes=1, progress=False)
+    task = trained(job, "smoke", tmp_path)
+    fresh = EXPERIMENT.task(job, "smoke", Machine())
+    kept = outcome.rows[-1]
+    assert kept["selected"] == 1
+    changed = [
+        not torch.equal(p, q) for p, q in zip(task.model.parameters(), fresh.model.parameters(), strict=True)
+    ]
+    assert any(changed) == (kept["update"] > 0)

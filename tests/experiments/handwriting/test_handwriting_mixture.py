@@ -1,0 +1,117 @@
+"""The pen's density: against torch.distributions, against its integral, and at its edges."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.distributions import Bernoulli, Categorical, MixtureSameFamily, MultivariateNormal
+
+from lnlib.experiments.handwriting.mixture import CLOSEST, Mixture, draw, mixture, nll
+
+
+def outputs(seed: int, components: int = 4, rows: int = 3) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(rows, 6 * components + 1, generator=generator, dtype=torch.float64)
+
+
+def theirs(p: Mixture) -> MixtureSameFamily:
+    """The same density of the offset, by torch: a covariance matrix a component."""
+    sigma, rho = p.log_std.exp(), p.rho
+    off = rho * sigma.prod(-1)
+    rows = [
+        torch.stack([sigma[..., 0] ** 2, off], -1),
+        torch.stack([off, sigma[..., 1] ** 2], -1),
+    ]
+    return MixtureSameFamily(
+        Categorical(logits=p.log_weight), MultivariateNormal(p.mean, torch.stack(rows, -2))
+    )
+
+
+@given(seed=st.integers(0, 10_000), components=st.integers(1, 6), bias=st.sampled_from([0.0, 0.5, 2.0]))
+def test_it_is_torchs_mixture_of_normals_and_coin(seed: int, components: int, bias: float) -> None:
+    y = outputs(seed, components)
+    p = mixture(y, bias)
+    point = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed + 1))
+    point[:, 2] = torch.tensor([0.0, 1.0, 1.0])
+    expected = theirs(p).log_prob(point[:, :2]) + Bernoulli(logits=p.lift).log_prob(point[:, 2])
+    # float64; |rho| to 0.999 costs three digits of the 16 in their Cholesky factor
+    torch.testing.assert_close(nll(p, point), -expected, atol=1e-9, rtol=1e-9)
+
+
+def test_the_density_integrates_to_one() -> None:
+    p = mixture(0.5 * outputs(3, rows=1))
+    side = torch.linspace(-14, 14, 561, dtype=torch.float64)  # standard deviations are 3 at most
+    grid = torch.cartesian_prod(side, side)
+    total = sum(
+        (-nll(Mixture(*(part.expand(len(grid), *part.shape[1:]) for part in p)), torch.cat(rows, 1)))
+        .exp()
+        .sum()
+        for rows in ([grid, torch.full((len(grid), 1), mark, dtype=torch.float64)] for mark in (0.0, 1.0))
+    )
+    # smooth and zero at the edges: the sum over a grid of 0.05 errs by less than 1e-6
+    assert float(total) * 0.05**2 == pytest.approx(1, abs=1e-6)
+
+
+def test_one_standard_component_costs_what_the_formula_says() -> None:
+    p = mixture(torch.zeros(1, 7))
+    found = nll(p, torch.tensor([[3.0, 4.0, 0.0]]))
+    assert float(found) == pytest.approx(math.log(2 * math.pi) + 25 / 2 + math.log(2), abs=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("size", [1e2, 1e4])
+def test_wild_outputs_give_finite_losses_and_gradients(dtype: torch.dtype, size: float) -> None:
+    y = (size * outputs(1).to(dtype)).requires_grad_()
+    loss = nll(mixture(y), torch.tensor([[0.5, -3.0, 1.0]], dtype=dtype).expand(3, 3)).sum()
+    loss.backward()
+    assert torch.isfinite(loss)
+    assert y.grad is not None
+    assert torch.isfinite(y.grad).all()
+
+
+def test_correlations_stay_away_from_one() -> None:
+    rho = mixture(1e6 * outputs(2)).rho
+    assert rho.abs().max() == CLOSEST < 1
+
+
+def test_a_bias_narrows_the_components_and_favors_the_likely_ones() -> None:
+    y = outputs(5)
+    plain, biased = mixture(y), mixture(y, 1.5)
+    torch.testing.assert_close(biased.log_std, plain.log_std - 1.5)
+    assert (biased.log_weight.max(-1).values > plain.log_weight.max(-1).values).all()
+    assert torch.equal(plain.lift, biased.lift)
+
+
+def test_samples_have_the_moments_of_the_mixture() -> None:
+    p = mixture(0.5 * outputs(7, components=3, rows=1))
+    count = 200_000
+    many = Mixture(*(part.expand(count, *part.shape[1:]) for part in p))
+    points = draw(many, torch.Generator().manual_seed(0))
+    same = theirs(p)
+    weight = p.log_weight.exp()[0]
+    mean = weight @ p.mean[0]
+    inner = same.component_distribution.covariance_matrix[0]
+    apart = p.mean[0] - mean
+    covariance = torch.einsum("m,mij->ij", weight, inner + apart.unsqueeze(2) * apart.unsqueeze(1))
+    # five standard errors of the means of 200,000 draws; for covariances of light tails twice that
+    error = 5 * covariance.diagonal().sqrt().max().item() / count**0.5
+    torch.testing.assert_close(points[:, :2].mean(0), mean, atol=error, rtol=0)
+    torch.testing.assert_close(points[:, :2].T.cov(), covariance, atol=10 * error, rtol=0)
+    assert float(points[:, 2].mean()) == pytest.approx(float(p.lift.sigmoid()), abs=5 * 0.5 / count**0.5)
+
+
+def test_draws_of_one_seed_are_alike() -> None:
+    p = mixture(outputs(4))
+    one, other, third = (draw(p, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert torch.equal(one, other)
+    assert not torch.equal(one, third)
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize("size", [1, 6, 8])
+def test_outputs_that_are_no_mixture_are_refused(size: int) -> None:
+    with pytest.raises(ValueError, match=rf"6M \+ 1 numbers, not {size}"):
+        mixture(torch.zeros(2, size))

@@ -1,0 +1,143 @@
+"""Graves' network: its connections, its loss, carried states, beginnings."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from lnlib.experiments.handwriting.mixture import mixture, nll
+from lnlib.experiments.handwriting.model import Handwriting, State
+from lnlib.rnn import plain
+
+N, T, U, A = 3, 8, 4, 5
+
+
+def tiny(norm: str = "layer", dtype: torch.dtype = torch.float64, seed: int = 0) -> Handwriting:
+    generator = torch.Generator().manual_seed(seed)
+    model = Handwriting(6, characters=A, norm=norm, components=2, gaussians=3, generator=generator).to(dtype)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.2 * torch.randn(p.shape, generator=generator).to(dtype))
+    return model
+
+
+def lines(dtype: torch.dtype = torch.float64, seed: int = 1) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    points = torch.randn(N, T + 1, 3, generator=generator, dtype=dtype)
+    points[..., 2] = (points[..., 2] > 0).to(dtype)
+    texts = torch.randint(0, A, (N, U), generator=generator)
+    return points, torch.tensor([8, 5, 2]), texts, torch.tensor([4, 2, 1])
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_the_layers_are_connected_as_graves_says(norm: str) -> None:
+    model = tiny(norm)
+    points, _, texts, letters = lines()
+    x = points[:, :-1].transpose(0, 1)
+    y, phi, _ = model.steps(x, texts, letters, model.start(x))
+    look, _ = model.first(x, texts, letters)
+    with plain():
+        h2, _ = model.second(torch.cat([x, look.h, look.w], 2))
+        h3, _ = model.third(torch.cat([x, h2, look.w], 2))
+    W = model.output.weight.split(6, 1)
+    expected = model.output.bias + sum(h @ w.T for h, w in zip((look.h, h2, h3), W, strict=True))
+    torch.testing.assert_close(y, expected)
+    torch.testing.assert_close(phi, look.phi)
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_the_loss_adds_up_a_lines_points_one_by_one(norm: str) -> None:
+    model = tiny(norm)
+    points, lengths, texts, letters = lines()
+    found = model(points, lengths, texts, letters).detach()
+    for n in range(N):
+        end, own = int(lengths[n]), (texts[n : n + 1, : int(letters[n])], letters[n : n + 1])
+        x = points[n : n + 1, :end].transpose(0, 1)
+        y, _, _ = model.steps(x, *own, model.start(x))
+        total = sum(float(nll(mixture(y[t, 0]), points[n, t + 1]).detach()) for t in range(end))
+        assert float(found[n]) == pytest.approx(total)
+
+
+def test_padding_costs_nothing_whatever_it_holds() -> None:
+    model = tiny()
+    points, lengths, texts, letters = lines()
+    other = points.clone()
+    for n, end in enumerate(lengths.tolist()):
+        other[n, end + 1 :] = 1e3
+    assert torch.equal(model(points, lengths, texts, letters), model(other, lengths, texts, letters))
+    gradients = []
+    for given in (points, other):
+        model.zero_grad()
+        model(given, lengths, texts, letters).sum().backward()
+        gradients.append([p.grad for p in model.parameters()])
+    for one, two in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, two)
+    with torch.no_grad():
+        shorter, whole = (
+            model(points[:1], steps, texts[:1], letters[:1]) for steps in (torch.tensor([7]), lengths[:1])
+        )
+    assert abs(float(shorter - whole)) > 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("back", [1, 3, 8])
+def test_cut_gradients_leave_the_loss_as_it_is(norm: str, back: int, dtype: torch.dtype) -> None:
+    model = tiny(norm, dtype)
+    given = lines(dtype)
+    whole, cut = model(*given), model(*given, back)
+    # float32 kernels in chunks of other sizes round differently
+    torch.testing.assert_close(whole, cut, rtol=1e-4 if dtype == torch.float32 else 1e-9, atol=1e-6)
+    gradients = [torch.autograd.grad(loss.sum(), model.second.weight_hh_l0)[0] for loss in (whole, cut)]
+    same = torch.allclose(*gradients, rtol=1e-3)
+    assert same == (back == 8)
+
+
+def test_a_state_is_carried_from_call_to_call() -> None:
+    model = tiny()
+    points, _, texts, letters = lines()
+    x = points[:, :-1].transpose(0, 1)
+    whole, _, end = model.steps(x, texts, letters, model.start(x))
+    first, _, middle = model.steps(x[:3], texts, letters, model.start(x))
+    second, _, last = model.steps(x[3:], texts, letters, middle.detached())
+    torch.testing.assert_close(whole, torch.cat([first, second]))
+    assert isinstance(last, State)
+    torch.testing.assert_close(end.third[1], last.third[1])
+    assert not any(s.requires_grad for s in (*middle.detached().first, *middle.detached().second))
+
+
+def test_both_norms_begin_with_the_same_weights_and_layer_norm_at_gain_one() -> None:
+    models = {
+        norm: Handwriting(6, characters=A, norm=norm, generator=torch.Generator().manual_seed(3))
+        for norm in ("none", "layer")
+    }
+    theirs = dict(models["layer"].named_parameters())
+    for name, p in models["none"].named_parameters():
+        assert torch.equal(p, theirs.pop(name)), name
+    assert len(theirs) == 3 * 4  # two gains of the gates, gain and bias of the cell, in three layers
+    for name, p in theirs.items():
+        assert torch.equal(p, torch.full_like(p, float("gain" in name))), name
+
+
+def test_the_papers_network_has_its_number_of_weights() -> None:
+    model = Handwriting(400, characters=57, norm="none", generator=torch.Generator())
+    count = sum(p.numel() for name, p in model.named_parameters())
+    assert round(count / 1e6, 1) == 3.7
+    assert model.first.window.weight.shape == (30, 400)
+    assert model.output.weight.shape[0] == 121
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_all_parameters_get_finite_gradients_of_their_type(norm: str, dtype: torch.dtype) -> None:
+    model = Handwriting(6, characters=A, norm=norm, generator=torch.Generator().manual_seed(0)).to(dtype)
+    model(*lines(dtype)).mean().backward()
+    for name, p in model.named_parameters():
+        assert p.grad is not None, name
+        assert p.grad.dtype == dtype
+        assert torch.isfinite(p.grad).all(), name
+        assert p.grad.any(), name
+
+
+def test_another_norm_is_refused() -> None:
+    with pytest.raises(ValueError, match='"none" or "layer"'):
+        Handwriting(6, characters=A, norm="batch", generator=torch.Generator())

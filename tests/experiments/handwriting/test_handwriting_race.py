@@ -1,0 +1,68 @@
+"""Who is ahead: on runs made up by hand."""
+
+import math
+
+import pytest
+
+from lnlib.experiments.handwriting import race
+
+
+def rows(norm: str, losses: list[float], seed: int = 0, rate: float = 0.1) -> list[dict[str, object]]:
+    return [
+        {
+            "norm": norm,
+            "seed": seed,
+            "batch_size": 8,
+            "rate": rate,
+            "update": 10 * k,
+            "seconds": 2.0 * k,
+            "valid_nats": loss - 1,
+            "test_nats": loss + 1,
+            "train_loss": loss / 100,
+        }
+        for k, loss in enumerate(losses)
+    ]
+
+
+def test_the_goal_is_the_baselines_lowest_loss_when_it_first_has_it() -> None:
+    both = rows("none", [9, 5, 3, 4]) + rows("layer", [9, 3, 1, 2])
+    assert race.speed_ups(both, share=1.0) == {0: 2.0}
+    slow = [{**row, "seconds": 3 * row["seconds"]} if row["norm"] == "layer" else row for row in both]
+    assert race.speed_ups(slow, "seconds", share=1.0)[0] == pytest.approx(2 / 3)
+
+
+def test_nine_tenths_of_the_fall_are_counted_from_the_untrained_baseline() -> None:
+    both = rows("none", [13, 8, 3]) + rows("layer", [10, 4, 4])
+    # 13 - 0.9 * 10 = 4: the baseline is there at 18 updates, layer norm at 10
+    assert race.speed_ups(both)[0] == pytest.approx(1.8)
+
+
+def test_layer_norm_that_never_gets_there_has_speed_zero() -> None:
+    assert race.speed_ups(rows("none", [9, 5, 3]) + rows("layer", [9, 6, 4]), share=1.0) == {0: 0.0}
+    assert race.first_at(rows("none", [9, 5]), 4) == math.inf
+
+
+def test_runs_of_two_studies_race_by_seed() -> None:
+    none = rows("none", [9, 5, 3]) + rows("none", [9, 5, 3], seed=1)
+    layer = rows("layer", [9, 3, 3], seed=1, rate=0.2)
+    assert race.speed_ups(none, leader=layer, share=1.0) == {1: 2.0}
+    assert race.study_of(none + layer, rate=0.2) == layer
+
+
+def test_a_gap_is_a_share_of_the_fall() -> None:
+    assert race.gaps(rows("none", [9, 5, 4]) + rows("layer", [9, 3, 5])) == {0: pytest.approx(0.2)}
+
+
+def test_lines_leave_out_the_row_before_training() -> None:
+    both = rows("none", [9, 5, 3]) + rows("layer", [9, 3, 1])
+    (norm, line), *_ = race.lines(both)
+    assert norm == "none"
+    assert line["update"].tolist() == [10, 20]
+    assert line["mean"].tolist() == [5, 3]
+    assert race.lines(both, race.fresh)[0][1]["mean"].tolist() == [0.05, 0.03]
+
+
+def test_panels_become_rows_and_words() -> None:
+    panels = {"one": race.lines(rows("none", [9, 5, 3]) + rows("layer", [9, 3, 1]))}
+    assert race.flat(panels)[-1] == {"panel": "one", "norm": "layer", "update": 20.0, "mean": 1.0}
+    assert race.spoken(panels) == "one, none: 5 to 3; one, layer: 3 to 1"

@@ -1,0 +1,158 @@
+"""The layer that reads: its window against loops, and its compiled loop against torch's operations."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from lnlib.experiments.handwriting.reader import ReadingLSTM, ReadingState, window
+from lnlib.rnn import LSTM, plain
+
+T, N, D, H, A, K, U = 9, 3, 3, 5, 4, 2, 6
+LENGTHS = torch.tensor([6, 4, 1])
+
+
+def layer(norm: str, seed: int = 0, dtype: torch.dtype = torch.float64, units: int = H) -> ReadingLSTM:
+    """Its parameters random, the biases and gains, too."""
+    torch.manual_seed(seed)
+    found = ReadingLSTM(D, units, characters=A, gaussians=K, norm=norm, pace=0.5).to(dtype)
+    with torch.no_grad():
+        for p in found.parameters():
+            p.add_(0.3 * torch.randn_like(p))
+    return found
+
+
+def given(seed: int = 1, dtype: torch.dtype = torch.float64, steps: int = T) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(steps, N, D, generator=generator, dtype=dtype)
+    return x, torch.randint(0, A, (N, U), generator=generator), LENGTHS
+
+
+def test_the_window_is_the_printed_sum() -> None:
+    generator = torch.Generator().manual_seed(2)
+    q, kappa = (torch.randn(N, k, generator=generator, dtype=torch.float64) for k in (3 * K, K))
+    _, texts, lengths = given()
+    inside = torch.arange(U) < lengths[:, None]
+    codes = torch.nn.functional.one_hot(texts, A).double() * inside[..., None]
+    w, phi, moved = window(q, kappa, codes)
+    for n in range(N):
+        expected = [0.0] * A
+        for u in range(int(lengths[n])):
+            total = 0.0
+            for k in range(K):
+                alpha, beta = math.exp(q[n, k]), math.exp(q[n, K + k])
+                position = float(kappa[n, k]) + math.exp(q[n, 2 * K + k])
+                assert float(moved[n, k]) == pytest.approx(position)
+                total += alpha * math.exp(-beta * (position - u) ** 2)
+            assert float(phi[n, u]) == pytest.approx(total)
+            expected[int(texts[n, u])] += total
+        assert w[n].tolist() == pytest.approx(expected)
+        assert not phi[n, int(lengths[n]) :].any()
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_it_is_an_lstm_that_sees_the_window_of_the_step_before(norm: str) -> None:
+    reads = layer(norm)
+    x, texts, lengths = given()
+    look, state = reads(x, texts, lengths)
+    before = torch.cat([torch.zeros(1, N, A, dtype=x.dtype), look.w[:-1]])
+    with plain():
+        h, (last, cell) = reads.lstm(torch.cat([x, before], 2))
+    torch.testing.assert_close(look.h, h)
+    torch.testing.assert_close(state.h, last[0])
+    torch.testing.assert_close(state.c, cell[0])
+    assert torch.equal(state.w, look.w[-1])
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("units", [5, 64])
+def test_the_compiled_loop_is_the_plain_one(norm: str, units: int) -> None:
+    reads = layer(norm, dtype=torch.float32, units=units)
+    x, texts, lengths = given(dtype=torch.float32, steps=40)
+    assert reads.compiles(x)
+    start = ReadingState(*(torch.rand_like(s) for s in reads.start(x)))
+    results = []
+    for run in (reads.forward, reads.step_by_step):
+        look, state = run(x, texts, lengths, start)
+        loss = (look.h.square() * torch.arange(40)[:, None, None]).sum() + (
+            look.w * x.sum(2, keepdim=True)
+        ).sum()
+        gradients = torch.autograd.grad(loss, list(reads.parameters()))
+        results.append(([*look, *state], gradients))
+    for one, other in zip(results[0][0], results[1][0], strict=True):
+        torch.testing.assert_close(one, other, atol=2e-5, rtol=2e-4)  # float32, forty steps that feed back
+    for (name, _), one, other in zip(reads.named_parameters(), results[0][1], results[1][1], strict=True):
+        assert (one - other).norm() < 1e-4 * other.norm() + 1e-6, name
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_the_plain_loops_gradient_is_that_of_finite_differences(norm: str) -> None:
+    reads = layer(norm)
+    x, texts, lengths = given(steps=4)
+    names, values = zip(*reads.named_parameters(), strict=True)
+
+    def loss(*parameters: Tensor) -> Tensor:
+        look, _ = torch.func.functional_call(
+            reads, dict(zip(names, parameters, strict=True)), (x, texts, lengths)
+        )
+        return look.h.sum() + look.w.square().sum()
+
+    assert torch.autograd.gradcheck(loss, values, fast_mode=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_in_two_halves_it_gives_what_it_gives_in_one_run(norm: str, dtype: torch.dtype) -> None:
+    reads = layer(norm, dtype=dtype)
+    x, texts, lengths = given(dtype=dtype)
+    whole, end = reads(x, texts, lengths)
+    first, middle = reads(x[:4], texts, lengths)
+    second, last = reads(x[4:], texts, lengths, middle)
+    for one, *other in zip(whole, first, second, strict=True):
+        torch.testing.assert_close(one, torch.cat(other))
+    for one, two in zip(end, last, strict=True):
+        torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_stands_behind_a_texts_end_counts_for_nothing(dtype: torch.dtype) -> None:
+    reads = layer("layer", dtype=dtype)
+    x, texts, lengths = given(dtype=dtype)
+    other = torch.where(torch.arange(U) < lengths[:, None], texts, (texts + 1) % A)
+    for one, two in zip(reads(x, texts, lengths)[0], reads(x, other, lengths)[0], strict=True):
+        assert torch.equal(one, two)
+    changed = reads(x, (texts + 1) % A, lengths)[0]
+    assert (changed.w - reads(x, texts, lengths)[0].w).abs().max() > 0.01
+
+
+def test_at_first_the_window_moves_at_the_pace_and_sees_about_one_character() -> None:
+    torch.manual_seed(0)
+    reads = ReadingLSTM(D, H, characters=A, gaussians=10, norm="none", pace=0.125)
+    with torch.no_grad():
+        reads.window.weight.zero_()
+    texts, lengths = torch.arange(U)[None] % A, torch.tensor([U])
+    look, state = reads(torch.zeros(16, 1, D), texts, lengths)
+    torch.testing.assert_close(state.kappa, torch.full((1, 10), 2.0), atol=1e-5, rtol=0)
+    assert int(look.phi[-1, 0].argmax()) == 2
+    assert float(look.phi[-1, 0].max()) == pytest.approx(1, abs=1e-5)
+
+
+def test_gradients_stop_at_the_carried_state() -> None:
+    for dtype in (torch.float32, torch.float64):
+        reads = layer("layer", dtype=dtype)
+        x, texts, lengths = given(dtype=dtype)
+        state = ReadingState(*(s.requires_grad_() for s in reads.start(x)))
+        look, _ = reads(x, texts, lengths, state)
+        look.h.sum().backward()
+        assert all(s.grad is None for s in state)
+
+
+def test_other_types_run_on_the_plain_path() -> None:
+    reads = layer("none", dtype=torch.float32)
+    x = given(dtype=torch.float32)[0]
+    assert reads.compiles(x)
+    assert not reads.double().compiles(x.double())
+    with plain():
+        assert not layer("layer", dtype=torch.float32).compiles(x)
+    assert isinstance(reads.lstm, LSTM)

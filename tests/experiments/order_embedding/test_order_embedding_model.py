@@ -1,0 +1,114 @@
+"""The model of Section 6.1: its points, the violations, and the loss against explicit loops."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlib.experiments.order_embedding.model import OrderEmbedding, ranking_loss, violations
+
+
+def model(norm: str = "layer", seed: int = 0) -> OrderEmbedding:
+    generator = torch.Generator().manual_seed(seed)
+    made = OrderEmbedding(20, 7, units=6, word_size=5, norm=norm, generator=generator)
+    return made.double()
+
+
+def by_loops(b: torch.Tensor, a: torch.Tensor) -> list[list[float]]:
+    return [[sum(max(0.0, float(y - x)) ** 2 for y, x in zip(q, p, strict=True)) for p in a] for q in b]
+
+
+def test_points_are_of_length_one_and_not_negative() -> None:
+    words, lengths = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
+    features = torch.randn(4, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    for points in (model().captions(words, lengths), model().images(features)):
+        assert (points >= 0).all()
+        torch.testing.assert_close(points.norm(dim=1), torch.ones(len(points), dtype=torch.float64))
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_padding_does_not_touch_a_captions_point(norm: str) -> None:
+    net = model(norm)
+    alone = net.captions(torch.tensor([[6, 7]]), torch.tensor([2]))
+    among = net.captions(torch.tensor([[3, 4, 5], [6, 7, 19]]), torch.tensor([3, 2]))
+    torch.testing.assert_close(among[1:], alone)
+
+
+def test_both_norms_begin_with_the_same_weights() -> None:
+    plain, layer = dict(model("none").named_parameters()), dict(model("layer").named_parameters())
+    assert plain.keys() < layer.keys()
+    for name, value in plain.items():
+        assert torch.equal(value, layer[name]), name
+    assert {name for name in layer if name not in plain} == {"gru.gain_ih_l0", "gru.gain_hh_l0"}
+    assert not torch.equal(plain["words.weight"], model("none", seed=1).words.weight)
+
+
+def test_recurrent_weights_begin_orthogonal() -> None:
+    for gate in model().gru.weight_hh_l0.detach().split(6):
+        square = gate @ gate.T
+        torch.testing.assert_close(square, torch.eye(6, dtype=torch.float64), atol=1e-6, rtol=0)  # float32
+
+
+def test_other_norms_are_refused() -> None:
+    with pytest.raises(ValueError, match="The norm is 'batch'"):
+        model("batch")
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 9), st.integers(0, 2**31))
+def test_violations_are_those_of_three_loops(captions: int, pictures: int, units: int, seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    b, a = (torch.randn(n, units, generator=draw, dtype=torch.float64) for n in (captions, pictures))
+    expected = torch.tensor(by_loops(b, a), dtype=torch.float64)
+    torch.testing.assert_close(violations(b, a), expected)
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 5), (150, 9, 1000)])  # in one piece, and in several
+def test_gradients_of_violations_are_those_of_the_formula(sizes: tuple[int, int, int]) -> None:
+    captions, pictures, units = sizes
+    draw = torch.Generator().manual_seed(0)
+    leaves = [torch.randn(n, units, generator=draw, dtype=torch.float64) for n in (captions, pictures)]
+    b, a = (x.requires_grad_() for x in leaves)
+    weight = torch.randn(captions, pictures, generator=draw, dtype=torch.float64)
+    found = torch.autograd.grad((weight * violations(b, a)).sum(), (b, a))
+    literal = (b[:, None] - a).clamp_min(0).square().sum(-1)
+    expected = torch.autograd.grad((weight * literal).sum(), (b, a))
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_what_stands_above_violates_nothing_and_the_reverse_does() -> None:
+    general, special = torch.tensor([[0.1, 0.0, 0.3]]), torch.tensor([[0.2, 0.4, 0.3]])
+    assert violations(general, special).item() == 0
+    assert violations(special, general).item() == pytest.approx(0.1**2 + 0.4**2)
+
+
+@given(st.integers(0, 2**31))
+def test_two_different_points_of_length_one_are_never_in_order(seed: int) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    points = torch.rand(2, 4, generator=draw, dtype=torch.float64)
+    points = points / points.norm(dim=1, keepdim=True)
+    both = violations(points[:1], points[1:]), violations(points[1:], points[:1])
+    assert all(found.item() > 0 for found in both)
+    assert sum(found.item() for found in both) == pytest.approx(2 - 2 * float(points[0] @ points[1]))
+
+
+@given(st.integers(1, 6), st.integers(0, 2**31), st.booleans())
+def test_the_loss_is_that_of_a_double_loop(pairs: int, seed: int, twins: bool) -> None:
+    draw = torch.Generator().manual_seed(seed)
+    table = torch.rand(pairs, pairs, generator=draw, dtype=torch.float64) / 5
+    owner = torch.randint(0, 3, (pairs,), generator=draw) if twins else torch.arange(pairs)
+    expected = 0.0
+    for n in range(pairs):
+        for m in range(pairs):
+            if owner[m] != owner[n]:
+                expected += max(0.0, 0.05 + float(table[n, n] - table[m, n]))  # another caption for picture n
+                expected += max(0.0, 0.05 + float(table[n, n] - table[n, m]))  # another picture for caption n
+    same = owner[:, None] == owner
+    assert ranking_loss(table, 0.05, same).item() == pytest.approx(expected, abs=1e-12)
+    if not twins:
+        assert ranking_loss(table, 0.05).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_caption_that_is_right_by_more_than_the_margin_costs_nothing() -> None:
+    assert ranking_loss(1 - torch.eye(3), 0.05).item() == 0
+    assert ranking_loss(torch.zeros(3, 3), 0.05).item() == pytest.approx(2 * 6 * 0.05)

@@ -1,0 +1,115 @@
+"""Ranks and recalls: by hand, and by a loop that sorts."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlib.experiments.order_embedding.ranking import mean_over_splits, ranks, retrieval
+
+
+def by_sorting(table: np.ndarray, owner: np.ndarray) -> tuple[list[int], list[int]]:
+    """Each question's answers sorted from best to worst, the right ones last among equals."""
+    of_image, of_caption = [], []
+    for picture in range(table.shape[1]):
+        order = sorted(range(len(owner)), key=lambda c: (table[c, picture], owner[c] == picture))
+        of_caption.append(1 + next(k for k, c in enumerate(order) if owner[c] == picture))
+    for caption, own in enumerate(owner):
+        order = sorted(range(table.shape[1]), key=lambda i: (table[caption, i], i == own))
+        of_image.append(1 + order.index(own))
+    return of_caption, of_image
+
+
+def test_three_pictures_with_two_captions_by_hand() -> None:
+    table = torch.tensor(
+        [
+            [0.1, 0.5, 0.6],  # picture 0's: its own is best
+            [0.9, 0.2, 0.3],  # ... its own is worst
+            [0.4, 0.3, 0.2],  # picture 1's: second
+            [0.0, 0.7, 0.8],  # ... second
+            [0.5, 0.6, 0.4],  # picture 2's: first
+            [0.6, 0.1, 0.9],  # ... third
+        ]
+    )
+    owner = torch.tensor([0, 0, 1, 1, 2, 2])
+    of_caption, of_image = ranks(table, owner)
+    assert of_image.tolist() == [1, 3, 2, 2, 1, 3]
+    # before picture 0's best, 0.1, stands 0.0; before 1's, 0.3, stand 0.1, 0.2; before 2's, 0.4, 0.2 and 0.3
+    assert of_caption.tolist() == [2, 3, 3]
+    found = retrieval(table, owner)
+    assert found["image_r1"] == pytest.approx(100 * 2 / 6)
+    assert (found["caption_r1"], found["caption_r5"], found["image_r5"]) == (0.0, 100.0, 100.0)
+    assert found["image_mean"] == pytest.approx(12 / 6)
+    assert found["caption_mean"] == pytest.approx(8 / 3)
+    assert (found["image_median"], found["caption_median"]) == (2.0, 3.0)
+
+
+def test_a_model_that_says_the_same_of_all_pairs_has_the_worst_ranks() -> None:
+    owner = torch.arange(12).repeat_interleave(6)  # twelve pictures with six captions
+    of_caption, of_image = ranks(torch.zeros(72, 12), owner)
+    assert set(of_image.tolist()) == {12}
+    assert set(of_caption.tolist()) == {72 - 6 + 1}  # its own captions do not compete with each other
+    found = retrieval(torch.zeros(72, 12), owner)
+    assert found["image_r10"] == found["caption_r10"] == 0
+
+
+def test_a_model_that_is_always_right_has_rank_one() -> None:
+    owner = torch.arange(12).repeat_interleave(6)
+    found = retrieval(1.0 - (owner[:, None] == torch.arange(12)).double(), owner)
+    recalls = {value for name, value in found.items() if "_r" in name}
+    assert recalls == {100.0}
+    assert {found[f"{d}_{kind}"] for d in ("image", "caption") for kind in ("mean", "median")} == {1.0}
+
+
+def test_nan_ranks_last() -> None:
+    table = torch.tensor([[torch.nan, 0.2], [0.3, torch.nan]])
+    of_caption, of_image = ranks(table, torch.tensor([0, 1]))
+    assert of_caption.tolist() == of_image.tolist() == [2, 2]
+
+
+@given(st.integers(1, 8), st.integers(0, 2**31), st.booleans())
+def test_ranks_are_those_of_a_loop_that_sorts(pictures: int, seed: int, ties: bool) -> None:
+    draw = np.random.default_rng(seed)
+    owner = np.repeat(np.arange(pictures), draw.integers(1, 7, pictures))
+    draw.shuffle(owner)
+    table = draw.integers(0, 4, (len(owner), pictures)).astype(float)
+    table = table if ties else table + draw.normal(size=table.shape)
+    of_caption, of_image = ranks(torch.from_numpy(table), torch.from_numpy(owner))
+    assert (of_caption.tolist(), of_image.tolist()) == by_sorting(table, owner)
+
+
+def test_any_order_of_the_captions_gives_the_same_metrics() -> None:
+    draw = torch.Generator().manual_seed(0)
+    owner, table = torch.arange(12).repeat_interleave(6), torch.rand(72, 12, generator=draw)
+    order = torch.randperm(72, generator=draw)
+    assert retrieval(table[order], owner[order]) == pytest.approx(retrieval(table, owner))
+
+
+def test_splits_rank_against_their_own_pictures_and_are_averaged() -> None:
+    draw = torch.Generator().manual_seed(1)
+    owner, table = torch.arange(12).repeat_interleave(5), torch.rand(60, 12, generator=draw)
+    parts = [retrieval(table[20 * k : 20 * k + 20, 4 * k : 4 * k + 4], owner[:20]) for k in range(3)]
+    found = mean_over_splits(lambda rows, columns: table[rows, columns], owner, 12, split=4)
+    for name, value in found.items():
+        assert value == pytest.approx(sum(part[name] for part in parts) / 3)
+    whole = mean_over_splits(lambda rows, columns: table[rows, columns], owner, 12)
+    assert whole == pytest.approx(retrieval(table, owner))
+    assert whole["image_mean"] > found["image_mean"]  # fewer rivals, better ranks
+
+
+def test_pictures_that_do_not_part_evenly_are_refused() -> None:
+    owner = torch.arange(5)
+    with pytest.raises(ValueError, match="5 pictures are to be parted into splits of 2"):
+        mean_over_splits(lambda rows, columns: torch.zeros(5, 5)[rows, columns], owner, 5, split=2)
+
+
+@pytest.mark.parametrize("owner", [[0, 0], [0, 2], [-1, 0]])
+def test_a_picture_without_a_caption_is_refused(owner: list[int]) -> None:
+    with pytest.raises(ValueError, match="Each of 2 pictures needs a caption"):
+        ranks(torch.zeros(2, 2), torch.tensor(owner))
+
+
+def test_no_captions_are_refused() -> None:
+    with pytest.raises(ValueError, match="There are 2 pictures, and no captions"):
+        ranks(torch.zeros(0, 2), torch.zeros(0, dtype=torch.int64))

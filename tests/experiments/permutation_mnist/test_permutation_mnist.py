@@ -1,0 +1,332 @@
+"""Section 6.6's networks: which layers are normalized, what batch size 1 does to batch norm, and the runs."""
+
+import math
+import time
+from dataclasses import replace
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from lnlib.data import load
+from lnlib.experiments.classifiers import BatchNorm
+from lnlib.experiments.permutation_mnist import experiment
+from lnlib.experiments.permutation_mnist.experiment import EXPERIMENT, STUDIES, Classification, Norm, network
+from lnlib.training import Machine, Row, generators, train
+from lnlib.training.runs import Outcome, run
+
+ALL: tuple[Norm, ...] = get_args(Norm)
+UNITS = (6, 5, 4, 3)
+
+
+def make(norm: Norm, seed: int = 0, *, unbiased: bool = False) -> nn.Sequential:
+    """A small network in double precision, biases moved off zero."""
+    model = network(UNITS, norm, generators(seed)[0], unbiased=unbiased).double()
+    draw = torch.Generator().manual_seed(9)
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            nn.init.normal_(parameter, generator=draw)
+    return model
+
+
+def weights(model: nn.Module) -> list[torch.Tensor]:
+    """The weight matrices; weight norm's directions."""
+    return [p for name, p in model.named_parameters() if p.ndim == 2 and not name.endswith("weight_g")]
+
+
+def cases(number: int, seed: int = 1) -> torch.Tensor:
+    return torch.randn(number, UNITS[0], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def without_clock(rows: list[Row]) -> list[Row]:
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def task(norm: Norm = "layer", **settings: Any) -> Classification:
+    common = {"batch_size": 128, "seed": 0, "rows": 2, "updates": 4} | settings
+    machine = common.pop("machine", Machine())
+    return Classification(load("digits"), (16, 16), machine, norm=norm, **common)
+
+
+@pytest.fixture(scope="module")
+def smoke() -> list[Outcome]:
+    return run(EXPERIMENT, "smoke", processes=1)
+
+
+@pytest.fixture(scope="module")
+def preview() -> list[Outcome]:
+    all_sizes = experiment.preview("smoke", 0)
+    jobs = [job for job in all_sizes if job["batch_size"] < 128 and job["seed"] < job["batch_size"]]
+    return run(EXPERIMENT, "smoke", jobs=jobs, processes=1)
+
+
+# ---------------------------------------------------------------------------------- the networks
+
+
+def test_layer_norm_is_on_the_hidden_layers_only_and_batch_norm_on_all() -> None:
+    kinds = {norm: [type(layer).__name__ for layer in make(norm)] for norm in ALL}
+    assert kinds["none"] == ["Linear", "ReLU"] * 2 + ["Linear"]
+    assert kinds["layer"] == ["Linear", "LayerNorm", "ReLU"] * 2 + ["Linear"]
+    assert kinds["rms"] == ["Linear", "RMSNorm", "ReLU"] * 2 + ["Linear"]
+    assert kinds["weight"] == ["WeightNormLinear", "ReLU"] * 2 + ["WeightNormLinear"]
+    assert kinds["batch"] == ["Linear", "BatchNorm", "ReLU"] * 2 + ["Linear", "BatchNorm"]
+    assert kinds["batch, hidden only"] == ["Linear", "BatchNorm", "ReLU"] * 2 + ["Linear"]
+    assert kinds["layer, logits too"] == ["Linear", "LayerNorm", "ReLU"] * 2 + ["Linear", "LayerNorm"]
+
+
+def test_every_layer_has_one_bias_but_those_of_rms_norm() -> None:
+    for norm in ALL:
+        biases = [len(p) for name, p in make(norm).named_parameters() if name.endswith("bias")]
+        assert biases == ([3] if norm == "rms" else [5, 4, 3]), norm
+
+
+def test_networks_of_one_seed_start_from_the_same_weights_and_touch_no_global_state() -> None:
+    before = torch.get_rng_state()
+    first, *others = (weights(make(norm)) for norm in ALL)
+    assert torch.equal(before, torch.get_rng_state())
+    for ours in others:
+        assert all(torch.equal(a, b) for a, b in zip(first, ours, strict=True))
+    assert not torch.equal(first[0], weights(make("none", seed=1))[0])
+
+
+def test_weight_norm_starts_as_the_network_without_norm() -> None:
+    x = cases(7)
+    # the lengths are divided out and multiplied in again, in single precision, in each of three layers
+    torch.testing.assert_close(make("weight")(x), make("none")(x), rtol=1e-5, atol=1e-5)
+    with torch.no_grad():
+        doubled = make("weight")
+        weights(doubled)[0].mul_(2)
+    torch.testing.assert_close(doubled(x), make("weight")(x), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_the_networks_compute_what_their_equations_say(unbiased: bool) -> None:
+    x = cases(7)
+    for norm in ALL:
+        model = make(norm, unbiased=unbiased)
+        W = weights(model)
+        b = [p for name, p in model.named_parameters() if name.endswith("bias")]
+        b = [*map(nn.Parameter, (torch.zeros(5), torch.zeros(4))), *b] if norm == "rms" else b
+        h = x
+        for level in range(3):
+            a = h @ W[level].T
+            if norm in ("batch", "layer, logits too") or (
+                norm in ("layer", "batch, hidden only") and level < 2
+            ):
+                axis, correction = (0, int(unbiased)) if norm.startswith("batch") else (1, 0)
+                var, mean = torch.var_mean(a, axis, correction=correction, keepdim=True)
+                a = (a - mean) / (var + 1e-5).sqrt()
+            if norm == "rms" and level < 2:
+                a = a / (a.square().mean(1, keepdim=True) + 1e-5).sqrt()
+            h = a + b[level]
+            h = h.relu() if level < 2 else h
+        # weight norm's lengths are those of single precision
+        tolerance = 1e-5 if norm == "weight" else 1e-10
+        torch.testing.assert_close(model(x), h, rtol=tolerance, atol=tolerance)
+
+
+def test_a_case_is_judged_by_itself_unless_batch_norm_compares_it_with_its_batch() -> None:
+    first, others, more = cases(1), cases(3, seed=2), cases(3, seed=3)
+    for norm in ALL:
+        here, there = (make(norm)(torch.cat([first, company]))[0] for company in (others, more))
+        difference = float((here - there).abs().max().detach())
+        assert (difference > 0.1) if norm.startswith("batch") else (difference < 1e-12), norm
+
+
+def test_layer_norm_does_not_see_the_scale_of_its_weights_and_the_plain_network_does() -> None:
+    x = cases(4)
+    for norm, most, least in (("layer", 1e-3, 0.0), ("none", math.inf, 0.1)):
+        model = make(norm)  # type: ignore[arg-type]
+        before = model(x)
+        with torch.no_grad():
+            next(model.parameters()).mul_(10)
+        change = float((model(x) - before).abs().max().detach())
+        assert least <= change < most
+
+
+def test_logits_under_layer_norm_can_be_only_so_far_apart_until_the_gain_learns() -> None:
+    largest, surest = {}, {}
+    for norm in ("layer", "layer, logits too"):
+        model = network((6, 5, 10), norm, generators(0)[0]).double()
+        with torch.no_grad():
+            for matrix in weights(model):
+                matrix.mul_(1e3)
+            logits = model(cases(200))
+        largest[norm], surest[norm] = float(logits.max()), float(logits.softmax(1).max())
+    # at gain 1 the largest of K = 10 numbers with mean 0 and variance 1 is at most sqrt(K - 1)
+    assert largest["layer, logits too"] <= 3
+    assert surest["layer, logits too"] <= math.exp(3) / (math.exp(3) + 9 * math.exp(-1 / 3))
+    assert largest["layer"] > 100
+    assert surest["layer"] == pytest.approx(1)
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_an_unknown_normalization_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"batch, hidden only, not 'group'"):
+        network(UNITS, "group", torch.Generator())  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------------------------- batch norm, batch size 1
+
+
+def test_batch_norm_of_one_case_gives_its_bias_whatever_the_input_and_no_gradient_to_weights_and_gains() -> (
+    None
+):
+    model = make("batch")
+    last_bias = dict(model.named_parameters())["7.bias"]
+    for x in (cases(1), 1e6 * cases(1, seed=2), torch.zeros(1, 6, dtype=torch.float64)):
+        model.zero_grad()
+        logits = model(x)
+        torch.testing.assert_close(logits[0], last_bias, rtol=0, atol=0)
+        F.cross_entropy(logits, torch.tensor([1])).backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad is not None
+            moves = name == "7.bias"
+            assert bool(parameter.grad.abs().max() > 0) == moves, name
+
+
+def test_layer_norm_of_one_case_sees_the_input_and_trains_every_weight() -> None:
+    model = make("layer")
+    assert float((model(cases(1)) - model(cases(1, seed=2))).detach().abs().max()) > 0.1
+    F.cross_entropy(model(cases(5)), torch.tensor([1, 0, 2, 1, 0])).backward()
+    assert all(p.grad is not None and float(p.grad.abs().max()) > 0 for p in model.parameters())
+
+
+def test_unbiased_batch_norm_of_one_case_is_refused() -> None:
+    with pytest.raises(ValueError, match="unbiased"):
+        make("batch", unbiased=True)(cases(1))
+
+
+def test_the_variance_is_unbiased_at_small_batches_that_have_one() -> None:
+    for batch_size, unbiased in ((128, False), (4, True), (1, False)):
+        layers = [m for m in task("batch", batch_size=batch_size).model.modules() if isinstance(m, BatchNorm)]
+        assert [layer.unbiased for layer in layers] == [unbiased] * 3
+
+
+def test_in_a_run_at_batch_size_1_batch_norm_learns_class_frequencies_and_the_others_learn_the_task(
+    preview: list[Outcome],
+) -> None:
+    last = {o.job["norm"]: o.rows[-1] for o in preview if o.job["batch_size"] == 1 and o.job["seed"] == 0}
+    # the entropy of ten classes, and what the moves of Adam's steps over 300 cases cost above it
+    assert last["batch"]["train_loss"] == pytest.approx(math.log(10), abs=0.1)
+    assert last["batch"]["test_error"] > 0.6
+    for norm in ("none", "layer"):
+        assert last[norm]["test_error"] < 0.5
+        assert last[norm]["train_loss"] < 1.9
+
+
+# ---------------------------------------------------------------------------------- the task
+
+
+def test_measures_are_those_of_all_cases_at_once_in_single_and_double_precision() -> None:
+    images = load("digits")
+    for machine in (Machine(), Machine(dtype=torch.float64)):
+        ours = task(machine=machine)
+        assert next(ours.model.parameters()).dtype == machine.dtype
+        done = train(ours, machine=machine)
+        ours.model.eval()
+        with torch.no_grad():
+            logits = ours.model(torch.from_numpy(images.test_x).flatten(1).to(machine.dtype) / 16)
+        y = torch.from_numpy(images.test_y)
+        last = done.rows[-1]
+        assert last["test_nll"] == pytest.approx(float(F.cross_entropy(logits, y)), rel=1e-5)
+        assert last["test_error"] == pytest.approx(float((logits.argmax(1) != y).float().mean()))
+        assert (last["valid_cases"], last["test_cases"]) == (119, 360)
+
+
+def test_epochs_are_whole_batches_of_the_training_cases() -> None:
+    assert task(updates=0, epochs=8).updates == 8 * (1318 // 128)
+    assert task(updates=0, epochs=0.1, batch_size=4).updates == round(0.1 * (1318 // 4))
+
+
+def test_two_processes_of_a_group_see_the_two_halves_of_a_batch() -> None:
+    whole, *halves = (task(machine=m) for m in (Machine(), Machine(world=2), Machine(rank=1, world=2)))
+    labels, *parts = (next(t.batches)[1] for t in (whole, *halves))
+    assert sorted(torch.cat(parts).tolist()) == sorted(labels.tolist())
+
+
+def test_a_quick_run_measures_some_test_cases_and_all_of_them_at_the_end_and_selects_nothing() -> None:
+    done = train(task(quick=50))
+    assert [row["test_cases"] for row in done.rows] == [52, 52, 360]
+    assert done.selected is None
+    assert not any(key.startswith("valid") for row in done.rows for key in row)
+
+
+# ---------------------------------------------------------------------------------- the runs
+
+
+def test_every_setting_is_run_with_every_seed_and_recorded_from_start_to_end(smoke: list[Outcome]) -> None:
+    wanted = [
+        (study.batch_size, seed, norm)
+        for study in STUDIES["smoke"]
+        for seed in range(study.seeds)
+        for norm in study.norms
+    ]
+    assert [(o.job["batch_size"], o.job["seed"], o.job["norm"]) for o in smoke] == wanted
+    for outcome in smoke:
+        assert not outcome.failed
+        *rows, selected = outcome.rows
+        updates = [row["update"] for row in rows]
+        assert updates[0] == 0
+        assert updates == sorted(set(updates))
+        assert len(updates) == outcome.job["rows"] + 1
+        assert all(row["cases_seen"] == row["update"] * outcome.job["batch_size"] for row in rows)
+        assert all(math.isfinite(row["test_nll"]) and 0 <= row["test_error"] <= 1 for row in rows)
+        assert selected["selected"] == 1
+        assert selected["valid_nll"] == min(row["valid_nll"] for row in rows)
+    columns = {tuple(row) for outcome in smoke for row in outcome.rows}
+    assert len(columns) == 1
+
+
+def test_everything_at_smoke_scale_takes_seconds_is_reproducible_and_learns(smoke: list[Outcome]) -> None:
+    start = time.process_time()
+    again = run(EXPERIMENT, "smoke", processes=1)
+    assert time.process_time() - start < 20
+    for one, other in zip(smoke, again, strict=True):
+        assert without_clock(one.rows) == without_clock(other.rows)
+        if one.job["batch_size"] == 128:
+            assert one.rows[-1]["test_error"] < 0.3
+
+
+def test_seeds_count_up_from_the_first_and_differ(preview: list[Outcome]) -> None:
+    jobs = [j for j in experiment.preview("smoke", 1) if (j["norm"], j["batch_size"]) == ("none", 4)]
+    first, second = run(EXPERIMENT, "smoke", jobs=jobs, processes=1)
+    (ours,) = (o for o in preview if o.job == first.job)
+    assert without_clock(ours.rows) == without_clock(first.rows)
+    assert (first.job["seed"], second.job["seed"]) == (1, 2)
+    assert not {row["train_loss"] for row in first.rows[1:]} & {row["train_loss"] for row in second.rows[1:]}
+
+
+def test_two_processes_give_the_rows_of_one(preview: list[Outcome]) -> None:
+    some = [o for o in preview if o.job["batch_size"] == 4]
+    parallel = run(EXPERIMENT, "smoke", jobs=[o.job for o in some], processes=2)
+    assert [without_clock(o.rows) for o in parallel] == [without_clock(o.rows) for o in some]
+
+
+def test_the_sizes_are_the_papers_where_the_paper_gives_them() -> None:
+    for scale in ("book", "paper"):
+        assert (experiment.DATA[scale], experiment.HIDDEN[scale]) == ("mnist", (1000, 1000))
+    assert {128, 4} <= {study.batch_size for study in STUDIES["paper"]}
+    first = STUDIES["paper"][0]
+    assert (first.batch_size, first.epochs, first.rates) == (128, 60, (1e-3,))
+    assert first.seeds >= 5
+    assert set(first.norms) == {"none", "batch", "layer"}
+
+
+def test_no_two_studies_of_a_scale_share_a_setting() -> None:
+    for scale, studies in STUDIES.items():
+        settings = [(n, s.batch_size, rate) for s in studies for n in s.norms for rate in s.rates]
+        assert len(settings) == len(set(settings)), scale
+
+
+def test_one_run_of_the_full_network_on_what_data_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    images = load("mnist", on_stand_in="silent")
+    images = replace(images, test_x=images.test_x[:500], test_y=images.test_y[:500])
+    settings: dict[str, Any] = {"norm": "layer", "batch_size": 4, "seed": 0, "rows": 1, "updates": 30}
+    rows = train(Classification(images, (1000, 1000), Machine(), **settings, quick=500)).rows
+    assert rows[-1]["test_nll"] < rows[0]["test_nll"]
+    assert np.isfinite(rows[-1]["train_loss"])

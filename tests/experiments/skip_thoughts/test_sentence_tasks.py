@@ -1,0 +1,142 @@
+"""The protocol: metrics by hand, what it makes of easy and impossible data, and that nothing leaks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnlib.experiments.skip_thoughts import sentence_tasks
+from lnlib.experiments.skip_thoughts.sentence_tasks import (
+    accuracy,
+    folds_of,
+    pair_features,
+    read_scores,
+    relatedness,
+    soft_targets,
+)
+
+
+def clouds(cases: int, apart: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(seed)
+    labels = np.arange(cases) % 2
+    return draw.standard_normal((cases, 5)) + apart * labels[:, None], labels
+
+
+@given(st.integers(2, 60), st.integers(2, 12), st.integers(0, 5))
+def test_every_case_is_tested_once_and_never_fitted_to_then(cases: int, folds: int, seed: int) -> None:
+    labels = np.random.default_rng(seed).integers(0, 2, cases)
+    if folds > cases:
+        with pytest.raises(ValueError, match=f"part into 2 to {cases} folds"):
+            list(folds_of(labels, folds, seed))
+        return
+    parts = list(folds_of(labels, folds, seed))
+    assert len(parts) == folds
+    assert sorted(np.concatenate([test for _, test in parts]).tolist()) == list(range(cases))
+    assert all(not set(train) & set(test) and len(train) + len(test) == cases for train, test in parts)
+    ones = [int(labels[test].sum()) for _, test in parts]
+    assert max(ones) - min(ones) <= 1
+
+
+@pytest.mark.parametrize("choices", [1, 3])
+def test_separable_classes_are_read_and_shuffled_labels_are_not(choices: int) -> None:
+    x, y = clouds(200, apart=6.0)
+    assert accuracy(x, y, folds=5, choices=choices) > 0.99
+    shuffled = np.random.default_rng(3).permutation(y)
+    # 200 coins: half, four standard deviations of 0.035
+    assert abs(accuracy(x, shuffled, folds=5, choices=choices) - 0.5) < 0.14
+
+
+def test_a_feature_that_tells_cases_apart_only_by_themselves_is_worth_nothing() -> None:
+    # one column a case: whoever looks at a test case's label while fitting reads it perfectly
+    y = np.random.default_rng(0).integers(0, 2, 100)
+    assert abs(accuracy(np.eye(100), y, folds=10) - 0.5) < 0.2
+
+
+def test_no_test_case_touches_what_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = clouds(60, apart=1.0)
+    seen: list[tuple[np.ndarray, np.ndarray]] = []
+    plain = sentence_tasks._standardized
+
+    def spy(train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+        seen.append((train, others[0]))
+        return plain(train, *others)
+
+    monkeypatch.setattr(sentence_tasks, "_standardized", spy)
+    accuracy(x, y, folds=4, choices=2)
+    assert len(seen) == 4 * (1 + 2 * 4)
+    for train, test in seen:
+        assert not {tuple(row) for row in train} & {tuple(row) for row in test}
+
+
+def test_the_choice_of_a_penalty_sees_training_cases_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = clouds(60, apart=1.0)
+    inner: list[set[tuple[float, ...]]] = []
+    plain = sentence_tasks._right
+
+    def spy(some: np.ndarray, *rest: object) -> int:
+        inner.append({tuple(row) for row in some})
+        return plain(some, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sentence_tasks, "_right", spy)
+    accuracy(x, y, folds=4, choices=2, seed=5)
+    for (_, test), first in zip(folds_of(y, 4, 5), inner[::2], strict=True):
+        assert not first & {tuple(row) for row in x[test]}
+
+
+def test_standardizing_takes_mean_and_deviation_of_the_fitted_cases() -> None:
+    train, test = sentence_tasks._standardized(np.array([[0.0, 5.0], [2.0, 5.0]]), np.array([[4.0, 6.0]]))
+    np.testing.assert_allclose(train, [[-1.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_allclose(test, [[3.0, 1.0]])  # a constant column keeps its scale
+
+
+def test_targets_have_the_score_as_their_mean() -> None:
+    scores = np.array([1.0, 1.4, 3.0, 4.9, 5.0])
+    targets = soft_targets(scores)
+    np.testing.assert_allclose(targets @ np.arange(1, 6), scores, rtol=1e-14)
+    np.testing.assert_allclose(targets.sum(1), 1.0, rtol=1e-14)
+    np.testing.assert_allclose(targets[1], [0.6, 0.4, 0, 0, 0], rtol=1e-14)
+    np.testing.assert_allclose(targets[4], [0, 0, 0, 0, 1.0])
+    with pytest.raises(ValueError, match="from 1 to 5; these from 0"):
+        soft_targets(np.array([0.5, 2.0]))
+
+
+def test_the_metrics_are_those_one_computes_by_hand() -> None:
+    predicted, scores = np.array([1.0, 2.0, 3.0, 5.0]), np.array([2.0, 1.0, 4.0, 5.0])
+    found = read_scores(predicted, scores)
+    # deviations: (-1.75, -0.75, 0.25, 2.25) and (-1, -2, 1, 2): 8 over the root of 8.75 times 10
+    assert found["pearson"] == pytest.approx(8 / np.sqrt(8.75 * 10))
+    # ranks 1234 and 2134: 1 - 6 * 2 / (4 * 15)
+    assert found["spearman"] == pytest.approx(0.8)
+    assert found["mse"] == pytest.approx(3 / 4)
+    assert read_scores(np.ones(4), scores)["pearson"] == 0.0
+
+
+def test_features_of_a_pair_do_not_know_its_order() -> None:
+    u, v = np.random.default_rng(0).standard_normal((2, 3, 4))
+    np.testing.assert_array_equal(pair_features(u, v), pair_features(v, u))
+    np.testing.assert_allclose(pair_features(u, v)[0, 4:], u[0] * v[0])
+
+
+@pytest.mark.parametrize("choices", [1, 3])
+def test_scores_that_follow_from_the_features_are_read_and_others_are_not(choices: int) -> None:
+    draw = np.random.default_rng(0)
+    x = draw.uniform(-1, 1, (400, 3))
+    scores = 3 + 1.9 * x[:, 0]
+    part = np.repeat([0, 1, 2], [250, 50, 100])
+    assert relatedness(x, scores, part, choices=choices)["pearson"] > 0.95
+    lost = relatedness(x, draw.permutation(scores), part, choices=choices)["pearson"]
+    assert abs(lost) < 0.4  # 100 pairs: four standard deviations of 0.1
+    found = relatedness(x, scores, part)
+    assert found.keys() == {"pearson", "spearman", "mse"}
+
+
+def test_test_scores_are_not_used_to_predict(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(0)
+    x, scores = draw.standard_normal((120, 3)), draw.uniform(1, 5, 120)
+    part = np.repeat([0, 1, 2], [60, 20, 40])
+    seen: list[np.ndarray] = []
+    plain = read_scores
+    monkeypatch.setattr(sentence_tasks, "read_scores", lambda p, s: (seen.append(p), plain(p, s))[1])
+    for changed in (scores, np.where(part == 2, 3.0, scores)):
+        relatedness(x, changed, part, choices=2)
+    np.testing.assert_array_equal(seen[2], seen[5])

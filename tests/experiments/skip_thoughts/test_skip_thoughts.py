@@ -1,0 +1,203 @@
+"""Experiment 6.3: its runs, what it reads, its task, and that it learns."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from lnlib.experiments.skip_thoughts.experiment import (
+    BASELINES,
+    EXPERIMENT,
+    NORMS,
+    STUDIES,
+    Skipping,
+    corpus_of,
+)
+from lnlib.experiments.skip_thoughts.reading import TASKS, encoded, tasks
+from lnlib.experiments.skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
+from lnlib.text import EOS
+from lnlib.training import Machine, noise_of, train
+
+
+def job(norm: str = "layer", **changes: object) -> dict[str, object]:
+    first = next(j for j in EXPERIMENT.jobs("smoke", 0) if j["norm"] == norm)
+    return {**first, "updates": 4, "rows": 2, **changes}
+
+
+def task(norm: str = "layer", machine: Machine | None = None, **changes: object) -> Skipping:
+    made = EXPERIMENT.task(job(norm, **changes), "smoke", machine or Machine())
+    assert isinstance(made, Skipping)
+    return made
+
+
+def test_the_paper_scale_is_the_papers() -> None:
+    first = EXPERIMENT.jobs("paper", 0)[0]
+    wanted = {"units": 2400, "size": 620, "words": 20_000, "batch_size": 128, "updates": 1_000_000}
+    wanted |= {"rows": 20, "quick": 0, "longest": 30, "rate": 2e-4}
+    assert {k: first[k] for k in wanted} == wanted
+    assert Skipping.clip == 10.0
+
+
+@pytest.mark.parametrize("scale", STUDIES)
+def test_runs_differ_in_norm_and_seed_and_share_their_keys(scale: str) -> None:
+    jobs = EXPERIMENT.jobs(scale, 5)
+    assert len({tuple(j.items()) for j in jobs}) == len(jobs) == 2 * sum(s.seeds for s in STUDIES[scale])
+    assert len({tuple(j) for j in jobs}) == 1
+    assert jobs[0]["seed"] == 5
+    assert {j["norm"] for j in jobs[:2]} == set(NORMS)  # a pair is done before the next
+
+
+def test_triples_are_sentences_in_a_row_of_one_book() -> None:
+    text = corpus_of(job(), "smoke")
+    before, here, after, lengths = text.train
+    rows = {tuple(row[:n].tolist()): k for k, (row, n) in enumerate(zip(here, lengths[:, 1], strict=True))}
+    linked = 0
+    for k in range(len(here)):
+        following = rows.get(tuple(after[k, : lengths[k, 2]].tolist()))
+        if following == k + 1:
+            linked += 1
+            assert torch.equal(before[k + 1], here[k])
+    assert linked > len(here) / 2
+    for ids, n in zip((before, here, after), lengths.T, strict=True):
+        assert (ids.gather(1, n[:, None] - 1) == EOS).all()
+        assert int(n.min()) >= 2
+        assert int(n.max()) <= 30
+    known = {tuple(row.tolist()) for row in here}
+    shared = sum(tuple(row.tolist()) in known for row in text.valid[1])
+    assert shared < 0.2 * len(text.valid[1])  # other books; Python's help repeats itself
+
+
+def test_the_vocabulary_begins_the_wider_one() -> None:
+    text = corpus_of(job(), "smoke")
+    assert text.wide.words[: len(text.vocabulary)] == text.vocabulary.words
+    assert text.vectors.shape == (len(text.wide), 24)
+    assert not text.vectors[:3].any()
+
+
+def test_judging_sentences_are_balanced_and_drawn_by_seed() -> None:
+    wide = corpus_of(job(), "smoke").wide
+    few, same, other = (tasks(wide, real=False, limit=40, seed=s) for s in (0, 0, 1))
+    assert few.keys() == set(TASKS)
+    for name in TASKS[:-1]:
+        assert few[name][2].float().mean() == 0.5
+        assert torch.equal(few[name][0], same[name][0])
+    assert not all(few[name][0].equal(other[name][0]) for name in TASKS)
+    assert few["sick"][5].bincount().tolist() == [40, 40, 40]
+
+
+def test_the_smoke_run_learns_the_books_and_reports_every_row() -> None:
+    first = EXPERIMENT.jobs("smoke", 0)[1]
+    found = train(EXPERIMENT.task(first, "smoke", Machine()), job=first).rows
+    begin, end = found[0], found[-1]
+    # log(503) = 6.2 nats a word are a guess among all; normalized states begin loud, and are wrong loudly
+    assert end["valid_nats_per_word"] < 5 < np.log(503) - 0.1 < begin["valid_nats_per_word"]
+    for kind in ("", *(f"{k}_" for k in BASELINES)):
+        for name in TASKS[:-1]:
+            assert 0 <= end[f"{kind}{name}_accuracy"] <= 1
+        assert -1 <= end[f"{kind}sick_spearman"] <= 1
+    assert end["subj_accuracy"] > 0.9  # two templates without a word in common
+    assert end["mr_cases"] == begin["mr_cases"] == 60
+
+
+def test_a_run_that_is_not_judged_measures_the_books_alone() -> None:
+    last = train(task(judged=0)).rows[-1]
+    assert "valid_nats_per_word" in last
+    assert not any(name.startswith(TASKS) for name in last)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_equal_seeds_give_equal_rows(norm: str) -> None:
+    def rows() -> list[dict[str, float]]:
+        found = train(task(norm)).rows
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in found]
+
+    assert rows() == rows()
+
+
+def test_both_norms_see_the_same_batches_and_begin_alike() -> None:
+    plain, layer = (task(norm) for norm in NORMS)
+    for _ in range(3):
+        for a, b in zip(next(plain.batches), next(layer.batches), strict=True):
+            assert torch.equal(a, b)
+    assert torch.equal(plain.model.words.weight, layer.model.words.weight)
+
+
+def test_the_loss_is_the_mean_over_cases_so_that_processes_can_share_a_batch() -> None:
+    whole = task()
+    cases = next(whole.batches)
+    shares = [next(task(machine=Machine(rank=rank, world=2)).batches) for rank in range(2)]
+    with torch.no_grad():
+        together = whole.loss(whole.model, cases, noise_of(0, 0))
+        halves = [whole.loss(whole.model, share, noise_of(0, 0)) for share in shares]
+    torch.testing.assert_close(sum(halves) / 2, together, rtol=1e-5, atol=0)  # float32 sums in another order
+
+
+def test_nats_a_word_do_not_depend_on_how_cases_are_grouped() -> None:
+    t = task()
+    cases = t.parts["valid"]
+    with torch.no_grad():
+        sums = [
+            t.measure(t.model, c, noise_of(0, 0))
+            for c in (cases, *zip(*(x.split(5) for x in cases), strict=True))
+        ]
+    for name in ("nats", "words"):
+        torch.testing.assert_close(sum(s[name] for s in sums[1:]), sums[0][name], rtol=1e-5, atol=0)
+    halves = t.summary({"nats": torch.tensor(6.0), "words": torch.tensor(4.0)})
+    assert halves == {"nats_per_word": 1.5}
+
+
+def test_float64_is_float64_to_the_end_and_near_float32() -> None:
+    double, single = task(machine=Machine(dtype=torch.float64)), task()
+    cases = next(single.batches)
+    losses = [t.loss(t.model, cases, noise_of(0, 0)) for t in (double, single)]
+    assert losses[0].dtype == torch.float64
+    assert abs(losses[0] - losses[1]) < 1e-3  # of about 170: rounding in float32
+
+
+def test_an_expanded_table_keeps_the_networks_words_and_maps_the_others() -> None:
+    t = task()
+    table = expanded(t.model, t.text.vectors)
+    count = len(t.text.vocabulary)
+    assert torch.equal(table[:count], t.model.words.weight)
+    assert len(table) == len(t.text.wide)
+    with torch.no_grad():  # a network whose words are a linear function of their vectors
+        truth = torch.randn(24, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        t.model.words.weight.copy_(torch.from_numpy(t.text.vectors[:count]) @ truth)
+    new = expanded(t.model, t.text.vectors)[count:].double()
+    expected = torch.from_numpy(t.text.vectors[count:]) @ truth
+    torch.testing.assert_close(new, expected, rtol=0, atol=1e-4)  # the table is float32
+
+
+def some() -> tuple[Tensor, Tensor]:
+    return encoded(["the module is imported", "a class of its own, the value", "the"], task().text.wide)
+
+
+def test_vectors_of_sentences_do_not_depend_on_their_company() -> None:
+    t, (ids, lengths) = task(), some()
+    table = expanded(t.model, t.text.vectors)
+    makers = (
+        lambda a, n: thoughts(t.model, table, a, n),
+        lambda a, n: bag_of_words(t.text.vectors, a, n),
+        lambda a, n: random_states(t.text.vectors, 7, torch.Generator().manual_seed(0), a, n),
+    )
+    for make in makers:
+        whole = make(ids, lengths)
+        alone = np.concatenate([make(ids[[k], : lengths[k]], lengths[[k]]) for k in range(3)])
+        np.testing.assert_allclose(whole, alone, rtol=1e-4, atol=1e-6)  # thoughts are float32
+
+
+def test_a_bag_is_the_mean_of_its_words_and_does_not_know_their_order() -> None:
+    vectors = np.array([[0.0, 0.0], [0, 0], [0, 0], [1, 0], [0, 4]])
+    ids, lengths = torch.tensor([[3, 4, 2], [4, 3, 2]]), torch.tensor([3, 3])
+    np.testing.assert_allclose(bag_of_words(vectors, ids, lengths), [[1 / 3, 4 / 3]] * 2)
+
+
+def test_a_random_encoder_depends_on_its_seed_and_on_the_order_of_words() -> None:
+    vectors = np.random.default_rng(0).standard_normal((6, 3))
+    ids, lengths = torch.tensor([[3, 4, 5], [5, 4, 3]]), torch.tensor([3, 3])
+    one, same, other = (
+        random_states(vectors, 4, torch.Generator().manual_seed(s), ids, lengths) for s in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one, same)
+    assert np.abs(one - other).max() > 0.01
+    assert np.abs(one[0] - one[1]).max() > 0.01

@@ -1,0 +1,168 @@
+"""Skip-thoughts' network: against an explicit loop, by hand, and what it must not depend on."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from lnlib.experiments.skip_thoughts.model import SkipThoughts, initialize
+from lnlib.normalize import layer_norm
+
+NORMS = ("none", "layer")
+
+
+def model(norm: str, words: int = 11, size: int = 3, units: int = 4, seed: int = 0) -> SkipThoughts:
+    draw = torch.Generator().manual_seed(seed)
+    made = SkipThoughts(words, size, units, norm=norm, generator=draw).double()
+    with torch.no_grad():  # biases and gains too, so that nothing can hide
+        for name, p in made.named_parameters():
+            if "bias" in name or "gain" in name:
+                p.add_(0.3 * torch.randn(p.shape, generator=draw, dtype=p.dtype))
+    return made
+
+
+def triple() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    before = torch.tensor([[3, 4, 2, 0], [5, 6, 7, 2], [2, 0, 0, 0]])
+    here = torch.tensor([[8, 2, 0], [9, 10, 2], [3, 2, 0]])
+    after = torch.tensor([[2, 0], [4, 2], [5, 2]])
+    return before, here, after, torch.tensor([[3, 2, 1], [4, 3, 2], [1, 2, 2]])
+
+
+def step(gru: torch.nn.Module, norm: str, x: Tensor, h: Tensor) -> Tensor:
+    """Eqs. (23)-(25) or (26)-(28) for one vector, with torch's biases where there is no norm."""
+    p = {name.removesuffix("_l0"): value for name, value in gru.named_parameters()}
+    units = len(h)
+    a, b = p["weight_ih"] @ x, p["weight_hh"] @ h
+    if norm == "layer":
+        rows = (slice(0, 2 * units), slice(2 * units, None))
+        a, b = (
+            torch.cat([layer_norm(v[r], p[f"gain_{k}"][r], p[f"bias_{k}"][r]) for r in rows])
+            for v, k in ((a, "ih"), (b, "hh"))
+        )
+    else:
+        a, b = a + p["bias_ih"], b + p["bias_hh"]
+    r, z, n = a.chunk(3)
+    r2, z2, n2 = b.chunk(3)
+    reset, update = torch.sigmoid(r + r2), torch.sigmoid(z + z2)
+    candidate = torch.tanh(n + reset * n2)
+    return (1 - update) * h + update * candidate if norm == "layer" else (1 - update) * candidate + update * h
+
+
+def nats_by_hand(m: SkipThoughts, norm: str, ids: list[int], thought: Tensor, side: int) -> float:
+    """One sentence, word by word: the thought enters gates and candidate at each step."""
+    state, seen, total = torch.zeros(4, dtype=torch.float64), torch.zeros(3, dtype=torch.float64), 0.0
+    for word in ids:
+        state = step(m.decoders[side], norm, torch.cat([seen, thought]), state)
+        logits = m.output.weight @ state + m.output.bias
+        total -= float(logits.log_softmax(0)[word])
+        seen = m.words.weight[word]
+    return total
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_both_decoders_are_conditioned_at_each_step_as_an_explicit_loop_says(norm: str) -> None:
+    m = model(norm)
+    before, here, after, lengths = triple()
+    with torch.no_grad():
+        found = m(before, here, after, lengths)
+        for n in range(3):
+            thought = torch.zeros(4, dtype=torch.float64)
+            for word in here[n, : lengths[n, 1]]:
+                thought = step(m.encoder, norm, m.words.weight[word], thought)
+            torch.testing.assert_close(m.encode(here, lengths[:, 1])[n], thought, rtol=1e-10, atol=1e-12)
+            for side, ids in ((0, before), (1, after)):
+                words = ids[n, : lengths[n, 2 * side]].tolist()
+                by_hand = nats_by_hand(m, norm, words, thought, side)
+                assert float(found[n, side]) == pytest.approx(by_hand, rel=1e-10)
+
+
+def test_the_loss_of_a_network_that_knows_nothing_is_log_of_the_vocabulary_a_word() -> None:
+    m = model("none")
+    with torch.no_grad():
+        m.output.weight.zero_()
+        m.output.bias.zero_()
+        before, here, after, lengths = triple()
+        found = m(before, here, after, lengths)
+    expected = math.log(11) * lengths[:, [0, 2]].double()
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0.0)
+
+
+def test_the_loss_by_hand_of_a_bias_alone() -> None:
+    # with logits log(1), log(2), log(3), log(4): P = 0.1, 0.2, 0.3, 0.4
+    m = SkipThoughts(4, 2, 2, norm="none", generator=torch.Generator().manual_seed(0)).double()
+    with torch.no_grad():
+        m.output.weight.zero_()
+        m.output.bias.copy_(torch.arange(1.0, 5.0, dtype=torch.float64).log())
+        words, one = torch.tensor([[3, 2]]), torch.tensor([[2]])
+        found = m(words, one, one, torch.tensor([[2, 1, 1]]))
+    torch.testing.assert_close(
+        found, torch.tensor([[-math.log(0.4 * 0.3), -math.log(0.3)]], dtype=torch.float64), rtol=1e-12, atol=0
+    )
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_padding_changes_nothing(norm: str) -> None:
+    m = model(norm)
+    before, here, after, lengths = triple()
+    longer = [torch.nn.functional.pad(ids, (0, 3), value=7) for ids in (before, here, after)]
+    with torch.no_grad():
+        torch.testing.assert_close(m(*longer, lengths), m(before, here, after, lengths), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_case_does_not_see_the_others_of_its_batch(norm: str) -> None:
+    m = model(norm)
+    before, here, after, lengths = triple()
+    with torch.no_grad():
+        whole = m(before, here, after, lengths)
+        alone = torch.cat([m(before[[n]], here[[n]], after[[n]], lengths[[n]]) for n in range(3)])
+    torch.testing.assert_close(whole, alone, rtol=1e-10, atol=1e-12)
+
+
+def test_the_thought_matters_to_every_word_of_both_sides() -> None:
+    m = model("layer")
+    before, here, after, lengths = triple()
+    found = m(before, here, after, lengths)
+    for side in range(2):
+        (gradient,) = torch.autograd.grad(found[:, side].sum(), m.words.weight, retain_graph=True)
+        assert gradient[[8, 9, 10]].abs().min() > 0  # words that stand in the middle sentences alone
+
+
+@pytest.mark.parametrize("initial", ["scaled", "printed"])
+def test_both_norms_begin_with_the_same_weights(initial: str) -> None:
+    made = [
+        SkipThoughts(30, 5, 6, norm=n, generator=torch.Generator().manual_seed(3), initial=initial)
+        for n in NORMS
+    ]
+    plain, layer = (dict(m.named_parameters()) for m in made)
+    assert plain.keys() < layer.keys()
+    for name, weight in plain.items():
+        assert torch.equal(weight, layer[name]), name
+    assert all((layer[name] == 1).all() for name in layer.keys() - plain.keys())  # gains
+
+
+def test_initial_weights_are_the_papers_at_its_sizes_and_as_wide_at_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    m = SkipThoughts(500, 62, 24, norm="none", generator=torch.Generator().manual_seed(0)).requires_grad_(
+        False
+    )
+    # uniform within a: the greatest of more than 1,700 lies between 0.99 a and a
+    assert 0.99 < float(m.words.weight.abs().max()) / 0.1 <= 1
+    assert 0.99 < float(m.encoder.weight_ih_l0.abs().max()) / (0.1 * 10**0.5) <= 1
+    assert 0.99 < float(m.decoders[0].weight_ih_l0[:, 62:].abs().max()) / (0.1 * 100**0.5) <= 1
+    gate = m.encoder.weight_hh_l0[:24]
+    torch.testing.assert_close(gate @ gate.T, torch.eye(24), rtol=0, atol=1e-5)  # float32
+    monkeypatch.setattr("lnlib.experiments.skip_thoughts.model.PAPER", (62, 24))
+    made = [
+        SkipThoughts(5, 62, 24, norm="none", generator=torch.Generator().manual_seed(0), initial=initial)
+        for initial in ("scaled", "printed")
+    ]
+    assert all(torch.equal(a, b) for a, b in zip(*(one.parameters() for one in made), strict=True))
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_other_initial_weights_are_refused() -> None:
+    with pytest.raises(ValueError, match="not 'narrow'"):
+        initialize(model("none"), torch.Generator(), "narrow")

@@ -1,0 +1,31 @@
+"""What an update costs, on tasks whose costs are known."""
+
+import sys
+
+import pytest
+from stepping import EXPERIMENT
+
+from lnlib.experiments.steps.costs import one_of_each_norm, step_costs
+from lnlib.experiments.steps.profile import PARTS
+
+
+def test_the_first_run_of_each_norm_is_chosen_among_those_with_the_settings() -> None:
+    assert one_of_each_norm(EXPERIMENT, "smoke") == EXPERIMENT.jobs("smoke", 0)[:2]
+    assert one_of_each_norm(EXPERIMENT, "smoke", kept=64, seed=1) == [
+        {"norm": "layer", "kept": 64, "seed": 1}
+    ]
+
+
+def test_rows_hold_settings_times_ratios_shares_padding_and_memory() -> None:
+    one, other = step_costs(EXPERIMENT, "smoke", rounds=3, updates=1, memory=True)
+    assert (one["norm"], other["norm"], other["kept"]) == ("none", "layer", 64)
+    assert one["ratio"] == one["ratio_low"] == one["ratio_high"] == 1
+    assert other["ratio_low"] <= other["ratio"] <= other["ratio_high"]
+    assert other["ratio"] > 2  # eight times the numbers
+    assert other["ms"] > 2 * one["ms"]
+    assert sum(other[part] for part in PARTS) == pytest.approx(1)
+    assert one["padding"] == pytest.approx(0.25)  # one step of four, as half of the sequences have one of two
+    if sys.platform == "linux":
+        # the product, its sine and the gradients of both: 3 to 5 of the arrays of which each has its size
+        assert 2.5 * 64 < other["step_mb"] < 6 * 64
+        assert other["step_mb"] > 4 * one["step_mb"]

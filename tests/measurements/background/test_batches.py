@@ -1,0 +1,67 @@
+"""Section 2's mini-batch statistics, against sampling theory."""
+
+import numpy as np
+import pytest
+import torch
+
+import lnlib
+from lnlib.measurements.background import batches
+from lnlib.measurements.background.shift import Network
+
+
+@pytest.fixture
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+def test_errors_of_the_mean_and_the_biased_variance_follow_sampling_theory(generator) -> None:
+    A = torch.randn(300, 20, generator=generator, dtype=torch.float64)
+    found = batches.sampling_errors(A, [1, 2, 8, 64, 256], draws=300, generator=generator)
+    np.testing.assert_allclose(np.sqrt(found.mean.mean(0)), found.theory, rtol=0.1)
+    B = np.array(found.sizes)
+    np.testing.assert_allclose(found.variance.mean(0), (B - 1) / B * 300 / 299, rtol=0.05)
+    assert np.mean(found.powers()) == pytest.approx(-0.5, abs=0.03)
+
+
+def test_a_batch_as_large_as_the_population_is_refused(generator) -> None:
+    with pytest.raises(ValueError, match="not smaller"):
+        batches.sampling_errors(torch.zeros(4, 2), [4], draws=1, generator=generator)
+
+
+def test_in_company_of_one_other_only_the_sign_is_left(generator) -> None:
+    a = torch.randn(50, generator=generator, dtype=torch.float64)
+    values = batches.in_company(a, 7, [2, 40], draws=200, generator=generator)
+    np.testing.assert_allclose(np.abs(values[2][values[2] != 0]), 1, atol=1e-12)
+    assert values[40].std() < values[2].std()
+
+
+def test_a_batch_of_all_training_cases_does_not_disagree_and_a_batch_of_one_says_one_thing(generator) -> None:
+    x = torch.rand(64, 12, generator=generator)
+    network = Network((12, 8, 8, 10), 0, lambda k, a: lnlib.batch_norm(a))
+    own = network.normalize
+    one, whole = batches.disagreement(network, x, x, [1, 64])
+    assert whole == 0
+    assert one > 0
+    assert network.normalize is own
+
+
+def test_sentences_are_padded_columns_of_the_lengths_asked_for() -> None:
+    tokens, lengths, vocabulary = batches.sentences(5, 20)
+    assert tokens.shape == (int(lengths.max()), len(lengths))
+    assert int(lengths.min()) >= 5
+    assert int(lengths.max()) <= 20
+    assert int(tokens.max()) == vocabulary - 1
+
+
+def test_step_errors_find_a_transient_and_the_dwindling_of_the_sequences(generator) -> None:
+    lengths = torch.arange(200) % 40 + 1
+    a = torch.randn(40, 200, 6, generator=generator)
+    a[0] /= 4
+    found = batches.step_errors(a, lengths, batch=32, draws=50, generator=generator, least=10)
+    assert found.running[0] == 100
+    assert found.reached_by(50) == 21
+    assert found.shared[0] > 100
+    assert found.shared[1:].max() < 40
+    assert np.mean(found.growth(30)) > 1.5
+    assert found.missing[0] == 0
+    assert found.missing[-1] > 0

@@ -1,0 +1,84 @@
+"""Section 2's small network and its measurements, on generated cases."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+import lnlib
+from lnlib.measurements.background import shift
+
+
+@pytest.fixture
+def cases() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.rand(600, 12, generator=generator)
+    return x, (x[:, 0] * 10).long().clamp(max=9)
+
+
+def batch(k: int, a: torch.Tensor) -> torch.Tensor:
+    return lnlib.batch_norm(a)
+
+
+def test_a_normalized_network_does_not_see_the_scale_of_its_hidden_weights(cases) -> None:
+    network = shift.Network((12, 8, 8, 10), seed=1, normalize=lambda k, a: lnlib.batch_norm(a, eps=0.0))
+    before = network(cases[0])[0]
+    network.layers[0][0].data *= 5
+    # float32; a unit of small variance enlarges the roundings of its summed inputs
+    torch.testing.assert_close(network(cases[0])[0], before, rtol=1e-4, atol=1e-4)
+
+
+def test_a_plain_network_does_see_it(cases) -> None:
+    network = shift.Network((12, 8, 8, 10), seed=1)
+    before = network(cases[0])[0]
+    network.layers[0][0].data *= 5
+    assert (network(cases[0])[0] - before).abs().max() > 0.1
+
+
+def test_running_from_a_higher_layer_continues_the_lower_ones(cases) -> None:
+    network = shift.Network((12, 8, 8, 10), seed=1, normalize=batch)
+    logits, received = network(cases[0])
+    torch.testing.assert_close(network(torch.relu(received[0]), start=1)[0], logits)
+
+
+def test_an_update_is_one_step_of_gradient_descent_on_the_named_layers_only(cases) -> None:
+    network, twin = (shift.Network((12, 8, 8, 10), seed=1) for _ in range(2))
+    gradient = torch.autograd.grad(cross_entropy(twin(cases[0])[0], cases[1]), twin.layers[0][0])[0]
+    network.update(*cases, 0.5, layers=slice(1))
+    torch.testing.assert_close(network.layers[0][0], twin.layers[0][0] - 0.5 * gradient)
+    for mine, its in zip(network.layers[1:], twin.layers[1:], strict=True):
+        assert all(torch.equal(p, q) for p, q in zip(mine, its, strict=True))
+
+
+def test_dependence_counts_shares_and_repeats_with_its_seed(cases) -> None:
+    learned, scrambled, share = shift.dependence(cases, 3, units=16)
+    assert learned > 0
+    assert scrambled > 0
+    assert 1 / 16 <= share <= 1
+    assert shift.dependence(cases, 3, units=16) == (learned, scrambled, share)
+
+
+def test_batch_norm_holds_the_mean_where_its_bias_is(cases) -> None:
+    plain, normalized = (shift.train(cases, 0, f, rate=0.1, updates=30, units=16) for f in (None, batch))
+    assert normalized.shift < 0.2 * plain.shift
+    np.testing.assert_allclose(normalized.mean[-1], normalized.network.layers[1][1].detach(), atol=1e-5)
+
+
+def test_with_the_weights_at_rest_a_running_average_has_the_predicted_error(cases) -> None:
+    late = shift.lateness(cases, 0, batch, (1.0, 0.1), rate=0.0, updates=800, units=16)
+    for m, errors in late.items():
+        assert np.sqrt(np.square(errors[100:]).mean()) == pytest.approx(np.sqrt(m / (2 - m) / 64), rel=0.15)
+
+
+def test_while_the_weights_move_a_longer_memory_is_later(cases) -> None:
+    late = shift.lateness(cases, 0, batch, (0.1, 0.01), rate=1.0, updates=60, units=16)
+    assert np.mean(late[0.01][20:]) > np.mean(late[0.1][20:])
+
+
+def test_compare_keeps_the_best_rate_and_never_one_that_diverges(cases) -> None:
+    found = shift.compare(
+        cases, {"plain": lambda s: None}, seeds=(0, 1), rates=(1e-6, 0.1, 1e4), updates=30, units=16
+    )
+    assert found["plain"].rate == 0.1
+    assert found["plain"].curve.shape == (30,)
+    assert found["plain"].loss.shape == found["plain"].shift.shape == (2,)

@@ -1,0 +1,121 @@
+"""Section 5.2's small models: Eqs. (8) and (13) tested where the answer is known."""
+
+import numpy as np
+import pytest
+import torch
+
+from lnlib.fisher import fisher, printed_eq13
+from lnlib.measurements.geometry import curvature
+
+FAMILIES = ("gaussian", "bernoulli", "binomial", "categorical", "poisson", "gamma")
+NORMS = (None, "batch", "weight", "layer", "rms")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tiny_model_has_the_same_weights_under_every_family_and_norm(family) -> None:
+    models = [curvature.tiny(family, norm) for norm in NORMS]
+    for glm, X in models:
+        assert torch.equal(glm.W, models[0][0].W)
+        assert torch.equal(X, models[0][1])
+        assert bool(torch.isfinite(glm.natural(X)).all())
+
+
+def test_a_plain_gaussian_model_has_no_remainder_and_others_a_cubic_one() -> None:
+    steps = np.array([1e-3, 2e-3])
+    divergence, missed, cases = curvature.remainder(*curvature.tiny("gaussian", None), steps)
+    assert (missed < 1e-12 * divergence).all()  # quadratic: rounding only
+    for norm in NORMS[1:]:
+        divergence, missed, cases = curvature.remainder(*curvature.tiny("gaussian", norm), steps)
+        # the next order adds a relative error of the size of the step
+        assert missed[1] / missed[0] == pytest.approx(8, rel=0.05)
+        assert divergence[1] / divergence[0] == pytest.approx(4, rel=0.05)
+        np.testing.assert_allclose(cases.mean(1), 1, rtol=0.01)
+        assert cases.max() > 1.2
+
+
+def test_a_definition_with_a_factor_too_much_shows_in_the_residuals_of_listable_families_only() -> None:
+    right = curvature.residuals(lambda glm, X, ys: fisher(glm, X))
+    wrong = curvature.residuals(lambda glm, X, ys: 2 * fisher(glm, X))
+    for family, row in right.items():
+        assert len(row) == 5
+        # float64: the Hessian of the divergence, by autograd
+        assert max(row) < 1e-12
+        listable = family in curvature.OUTCOMES
+        assert (min(wrong[family]) == pytest.approx(0.5)) == listable
+
+
+def test_the_outcomes_of_a_tiny_model_are_all_of_them() -> None:
+    for family, outcomes in curvature.OUTCOMES.items():
+        glm, X = curvature.tiny(family, "layer")
+        y = torch.tensor(outcomes)
+        log_p = torch.stack([glm.log_likelihood(X, v.expand(len(X), *v.shape)) for v in y])
+        # a sum of at most 27 probabilities in float64
+        torch.testing.assert_close(log_p.exp().sum(0), X.new_ones(len(X)), rtol=1e-13, atol=0)
+
+
+def test_the_scalars_normalize_the_summed_inputs() -> None:
+    for norm in ("batch", "weight", "layer"):
+        glm, X = curvature.tiny("gaussian", norm)
+        mean, std = curvature.scalars(glm, X)
+        # rounding: sums of 20 products of numbers near 1
+        z = glm.gain * (X @ glm.W.T - mean) / std + glm.b
+        torch.testing.assert_close(z, glm.natural(X), rtol=1e-12, atol=1e-12)
+
+
+def test_doubling_a_row_gives_a_quarter_a_half_and_nothing() -> None:
+    for norm in ("batch", "weight"):
+        block, halves, along = curvature.factors(norm)
+        # powers of two are exact in float64 but for the root that norm and variance take
+        np.testing.assert_allclose(block, 0.25, rtol=1e-12)
+        np.testing.assert_allclose(halves, 0.5, rtol=1e-12)
+        assert abs(along) < 1e-12
+    assert not np.allclose(curvature.factors("layer")[0], 0.25, rtol=0.1)
+
+
+def test_the_misfit_falls_in_one_norm_and_grows_in_the_other() -> None:
+    small, large = (np.mean([curvature.misfit(H, s) for s in range(3)], axis=0) for H in (8, 32))
+    # a fourfold width halves the Frobenius error, up to the next order in 1/H
+    assert small[0] / large[0] == pytest.approx(2, rel=0.1)
+    assert large[1] > small[1] + 0.1
+
+
+def test_the_exact_matrix_is_blind_to_scale_and_shift_and_the_printed_one_is_not() -> None:
+    found = curvature.blind(16, seed=0)
+    for name in ("scale", "shift"):
+        exact, printed = found[name]
+        assert abs(exact) < 1e-12  # of an average direction: rounding in sums of 400 cases
+        assert printed > 0.5
+    assert found["any"][0] == 1
+
+
+def test_the_exact_matrix_delivers_what_it_promises_and_the_printed_one_more() -> None:
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(200, 12, generator=generator, dtype=torch.float64)
+    labels = torch.randint(10, (200,), generator=generator)
+    # the third order of a divergence of 0.01
+    assert curvature.delivered(fisher, X, labels, 1e-2, 0) == pytest.approx(1, abs=0.1)
+    assert curvature.delivered(printed_eq13, X, labels, 1e-2, 0) > 1.5
+
+
+def test_doubling_touches_the_named_rows_only() -> None:
+    glm, _ = curvature.tiny("gaussian", "layer")
+    assert torch.equal(curvature.doubled(glm, 1).W, glm.W * torch.tensor([[1.0], [2.0], [1.0]]))
+    assert torch.equal(curvature.doubled(glm, slice(None)).W, 2 * glm.W)
+
+
+def test_a_whole_matrix_quarters_its_curvature_and_one_row_of_many_hardly_changes_it() -> None:
+    assert curvature.row_factor(16, slice(None), 0) == pytest.approx(0.25, rel=1e-12)  # as above
+    one = [curvature.row_factor(H, 0, 0) for H in (4, 16, 64)]
+    assert one == sorted(one)
+    assert one[0] < 0.7 < 0.8 < one[-1]
+
+
+def test_a_plane_of_weights_is_flat_along_them_where_the_norm_is_invisible() -> None:
+    for norm, rows in (("batch", 0), ("weight", 0), ("layer", slice(None))):
+        short, long = (curvature.plane_metric(norm, rows, length) for length in (1, 3))
+        # rounding, which the threefold row makes nine times as large
+        assert abs(short[1, 1]) < 1e-12 * short[0, 0]
+        assert float(short[0, 0] / long[0, 0]) == pytest.approx(9, rel=1e-10)
+    plain = [curvature.plane_metric(None, 0, length) for length in (1, 3)]
+    torch.testing.assert_close(plain[0], plain[1])
+    assert curvature.plane_metric("layer", 0, 1)[1, 1] > 0.1

@@ -1,0 +1,78 @@
+"""The appendix's measurements on cases whose answers are known."""
+
+import pytest
+import torch
+
+from lnlib.glm import GLM
+from lnlib.measurements.geometry import magnitudes
+
+EXACT = 1e-12  # relative: sums of some hundred products of numbers near 1
+
+
+def pair(norm: str | None) -> tuple[GLM, torch.Tensor]:
+    W = torch.tensor([[3.0, 4.0], [0.0, 2.0]], dtype=torch.float64)
+    X = torch.tensor([[1.0, 0.5], [-1.0, 2.0], [0.0, 1.0]], dtype=torch.float64)
+    return GLM("gaussian", W, torch.zeros(2, dtype=torch.float64), norm=norm), X
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer", "weight", None])
+def test_all_ways_agree_for_every_model(norm: str | None) -> None:
+    X = torch.randn(20, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    count = 0
+    for glm in magnitudes.models(norm):
+        step = magnitudes.growing(glm, torch.ones_like(glm.b))
+        ways = magnitudes.two_other_ways(glm, X, step)
+        assert ways == pytest.approx([magnitudes.metric(glm, X)] * 2, rel=1e-10)  # two derivatives of logs
+        count += 1
+    assert count == 45
+
+
+def test_the_models_differ_and_are_the_same_for_the_same_seed() -> None:
+    first, second = (next(magnitudes.models("layer", seed)) for seed in (0, 1))
+    assert not torch.equal(first.W, second.W)
+    assert torch.equal(first.W, next(magnitudes.models("layer", 0)).W)
+
+
+def test_a_growing_row_becomes_longer_by_its_growth_and_keeps_its_direction() -> None:
+    glm, _ = pair(None)
+    moved = glm.with_theta(
+        glm.theta + magnitudes.growing(glm, torch.tensor([1.0, -0.5], dtype=torch.float64))
+    )
+    assert moved.W.tolist() == [[pytest.approx(3.6), pytest.approx(4.8)], [0, 1.5]]
+    assert torch.equal(moved.b, glm.b)
+
+
+def test_the_metric_of_hand_computed_models() -> None:
+    # a-hat: rows (1, 1/2), (1, 2), (4/5, 1); half the mean of the summed squares
+    glm, X = pair(None)
+    assert magnitudes.metric(glm, X) == pytest.approx((1 + 0.25 + 1 + 4 + 0.64 + 1) / 6, rel=EXACT)
+    glm, X = pair("batch")
+    assert magnitudes.metric(glm, X) == pytest.approx(1.0, rel=EXACT)  # two units, E[a-hat^2] = 1
+
+
+def test_rescaling_multiplies_weights_and_gains_and_nothing_else() -> None:
+    glm, _ = pair("layer")
+    other = magnitudes.rescaled(glm, weights=2.0, gain=3.0)
+    assert torch.equal(other.W, 2 * glm.W)
+    assert other.gain.tolist() == [3, 3]
+    assert other.norm == "layer"
+    assert magnitudes.rescaled(pair(None)[0], gain=3.0).gain is None
+
+
+def test_the_normal_cases_have_normal_moments() -> None:
+    x, weights = magnitudes.normal_cases()
+    assert x.shape == (120, 1)
+    for power, moment in ((0, 1), (1, 0), (2, 1), (4, 3), (6, 15)):
+        assert float(weights @ x[:, 0] ** power) == pytest.approx(moment, rel=EXACT, abs=1e-13)
+
+
+def test_the_ratio_has_one_entry_a_unit_and_is_1_for_constant_variance() -> None:
+    a = torch.randn(30, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    assert magnitudes.true_over_printed("gaussian", 2.0, 1.0, a) == pytest.approx([1, 1, 1], rel=EXACT)
+    poisson = magnitudes.true_over_printed("poisson", 1.0, 0.0, *magnitudes.normal_cases())
+    assert poisson == pytest.approx([2], rel=1e-10)  # 1 + g^2; the quadrature's error
+    # each unit is measured alone: the second as if the others were not there
+    alone = magnitudes.true_over_printed("bernoulli", 1.0, 0.5, a[:, 1:2])
+    together = magnitudes.true_over_printed("bernoulli", 1.0, 0.5, a)
+    assert together[1] == pytest.approx(float(alone[0]), rel=EXACT)
+    assert abs(float(together[0] / together[1]) - 1) > 1e-3

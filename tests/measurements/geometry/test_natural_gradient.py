@@ -1,0 +1,139 @@
+"""Natural gradients on digits: each direction against autograd or a dense solve, and the bookkeeping."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from lnlib.fisher import fisher, printed_eq13
+from lnlib.measurements.geometry import natural_gradient as learn
+
+
+@pytest.fixture(scope="module")
+def task() -> learn.Task:
+    return learn.digits()
+
+
+@pytest.fixture(scope="module")
+def batch(task):
+    """A model of random gains, 40 cases and their labels."""
+    generator = torch.Generator().manual_seed(3)
+    glm = learn.start(task, generator)
+    theta = glm.theta + 0.1 * torch.randn(len(glm.theta), generator=generator, dtype=torch.float64)
+    return glm.with_theta(theta), task.x[:40], task.y[:40]
+
+
+def test_the_gradient_is_autograds(batch) -> None:
+    glm, x, y = batch
+    theta = glm.theta.requires_grad_()
+    cross_entropy(glm.with_theta(theta).natural(x), y).backward()
+    torch.testing.assert_close(learn.gradient(glm, x, y), theta.grad)
+
+
+@pytest.mark.parametrize(("method", "matrix"), [("natural", fisher), ("printed", printed_eq13)])
+def test_natural_directions_solve_the_damped_system(batch, method, matrix) -> None:
+    glm, x, y = batch
+    F = matrix(glm, x)
+    g = learn.gradient(glm, x, y)
+    exact = torch.linalg.solve(F + 0.03 * torch.eye(len(F)), g)
+    d = learn.direction(method, glm, x, y, 0.03)
+    # 0.1: the solver stops at a residual of 1 % of g, and the condition number is about 100.
+    assert (d - exact).norm() <= 0.1 * exact.norm()
+    assert (F @ d + 0.03 * d - g).norm() <= 0.0101 * g.norm()
+
+
+def test_the_empirical_direction_solves_with_the_outer_products_of_autograds_gradients(batch) -> None:
+    glm, x, y = batch
+    theta = glm.theta
+
+    def losses(theta: torch.Tensor) -> torch.Tensor:
+        return cross_entropy(glm.with_theta(theta).natural(x), y, reduction="none")
+
+    J = torch.autograd.functional.jacobian(losses, theta)
+    F = J.mT @ J / len(x)
+    exact = torch.linalg.solve(F + 0.1 * torch.eye(len(F)), J.mean(0))
+    torch.testing.assert_close(learn.direction("empirical", glm, x, y, 0.1), exact, rtol=1e-6, atol=1e-9)
+
+
+def test_adam_is_torchs(task) -> None:
+    rows = learn.train(task, "adam", learn.Setting(0.1), seed=0, steps=6, every=6)
+    weights, order = learn.generators(0)
+    glm = learn.start(task, weights)
+    theta = torch.nn.Parameter(glm.theta)
+    optimizer = torch.optim.Adam([theta], lr=0.1)
+    batches = learn.Minibatches((task.x, task.y), learn.BATCH, order)
+    for _ in range(6):
+        x, y = next(batches)
+        optimizer.zero_grad()
+        cross_entropy(glm.with_theta(theta).natural(x), y).backward()
+        optimizer.step()
+    loss = float(cross_entropy(glm.with_theta(theta.detach()).natural(task.x), task.y))
+    assert rows[-1]["loss"] == pytest.approx(loss, rel=1e-9)
+
+
+def test_methods_of_one_seed_start_together_and_learn(task) -> None:
+    rows = [
+        row
+        for method in learn.METHODS
+        for row in learn.train(task, method, learn.Setting(0.1, 0.1), seed=1, steps=8, every=4)
+    ]
+    starts = {row["loss"] for row in rows if row["step"] == 0}
+    assert len(starts) == 1
+    for method in learn.METHODS:
+        loss = learn.runs_of(rows, method, "loss")[0]
+        seconds = learn.runs_of(rows, method, "seconds")[0]
+        assert loss[-1] < 0.9 * loss[0]
+        assert (np.diff(seconds) > 0).all()
+
+
+def test_a_run_repeats_itself(task) -> None:
+    one, two = (
+        learn.train(task, "natural", learn.Setting(0.3, 0.01), seed=5, steps=4, every=2) for _ in range(2)
+    )
+    assert [row["loss"] for row in one] == [row["loss"] for row in two]
+
+
+def test_tuning_drops_a_rate_that_fails_on_one_seed(task) -> None:
+    settings = [learn.Setting(1e-4), learn.Setting(1.0), learn.Setting(1e6)]
+    best, (when, loss) = learn.tune(task, "sgd", (0, 1), 10, 0.01, settings)
+    assert best == learn.Setting(1.0)
+    assert when == np.inf
+    ends = [learn.train(task, "sgd", best, s, 10, 10)[-1]["loss"] for s in (0, 1)]
+    assert loss == max(ends)
+
+
+def test_tuning_prefers_to_reach_the_goal_soon_over_a_low_loss_at_the_end(task) -> None:
+    best, (when, _) = learn.tune(task, "adam", (0,), 20, 1.5, [learn.Setting(r) for r in (0.001, 0.1, 3.0)])
+    assert best.rate == 0.1
+    assert 0 < when < 20
+
+
+def test_tuning_that_never_ends_in_a_finite_loss_is_an_error(task, monkeypatch) -> None:
+    row = {"method": "sgd", "seed": 0, "step": 0, "seconds": 0.0, "error": 90.0, "loss": float("nan")}
+    monkeypatch.setattr(learn, "train", lambda *_, **__: [row])
+    with pytest.raises(ValueError, match="add smaller rates"):
+        learn.tune(task, "sgd", (0,), 1, 0.1)
+
+
+ROWS = [
+    {"method": "sgd", "seed": seed, "step": step, "seconds": step / 10, "loss": loss * scale, "error": 50.0}
+    for seed, scale in ((0, 1.0), (1, 4.0))
+    for step, loss in ((0, 1.0), (2, 0.5), (4, 0.25))
+]
+
+
+def test_bands_are_geometric_means_over_seeds() -> None:
+    band = learn.loss_band(ROWS, "sgd")
+    np.testing.assert_allclose(band["mean"], [2.0, 1.0, 0.5])
+    np.testing.assert_allclose(band["step"], [0, 2, 4])
+    np.testing.assert_allclose(band["low"] * band["high"], band["mean"] ** 2)
+
+
+def test_the_goal_is_reached_between_measurements_or_never() -> None:
+    np.testing.assert_allclose(learn.reach(ROWS, "sgd", 0.375, "step"), [3.0, np.inf])
+    np.testing.assert_allclose(learn.reach(ROWS, "sgd", 0.375, "seconds"), [0.3, np.inf])
+
+
+def test_a_method_without_runs_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no run of 'adam'"):
+        learn.runs_of(ROWS, "adam", "loss")

@@ -1,0 +1,124 @@
+"""The walk of normalized weights: its identities step by step, and its equilibrium under weight decay."""
+
+import numpy as np
+import pytest
+import torch
+
+from lnlib.measurements.geometry import norm_growth as growth
+
+NORMALIZED = [m for m in growth.METHODS if m != "none"]
+
+
+@pytest.fixture
+def cases() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(400, 12, generator=generator)
+    return x, (2 * x[:, 0] + 5).round().clamp(0, 9).long()
+
+
+@pytest.mark.parametrize("method", NORMALIZED)
+def test_the_squared_norm_grows_by_the_squared_step_and_only_so_for_normalized_weights(cases, method) -> None:
+    walk = growth.train(cases, method, 0, rate=0.5, updates=40, units=16)
+    grown = np.diff(walk.length**2)
+    # float32 norms, squared: their difference carries a few roundings of the norms themselves
+    np.testing.assert_allclose(grown, (0.5 * walk.gradient[:-1]) ** 2, atol=3e-6 * walk.length[0] ** 2)
+
+
+def test_the_squared_norm_of_plain_weights_follows_no_such_rule(cases) -> None:
+    walk = growth.train(cases, "none", 0, rate=0.5, updates=40, units=16)
+    off = np.diff(walk.length**2) - (0.5 * walk.gradient[:-1]) ** 2
+    assert np.abs(off).max() > 1e-3 * walk.length[0] ** 2
+
+
+@pytest.mark.parametrize("method", NORMALIZED)
+def test_the_tangent_of_the_angle_is_the_effective_rate_times_the_unit_gradient(cases, method) -> None:
+    walk = growth.train(cases, method, 0, rate=0.5, updates=20, units=16)
+    expected = np.arctan(walk.effective_rate * walk.unit_gradient)
+    # angles of float32 arrays: a rounding of 1e-7 at each of 192 entries
+    np.testing.assert_allclose(walk.angle, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", NORMALIZED)
+def test_weights_three_times_as_long_start_with_the_same_loss_and_turn_by_a_ninth(cases, method) -> None:
+    short, long = (growth.train(cases, method, 0, rate=0.1, updates=1, scale=s, units=16) for s in (1, 3))
+    # float32 forward passes of differently scaled weights
+    assert long.loss[0] == pytest.approx(short.loss[0], rel=1e-5)
+    assert np.tan(short.angle[0]) / np.tan(long.angle[0]) == pytest.approx(9, rel=1e-2)
+
+
+def test_pinned_weights_keep_their_length_and_free_ones_grow(cases) -> None:
+    for method in NORMALIZED:
+        pinned, free = (
+            growth.train(cases, method, 0, rate=1.0, updates=30, units=16, pinned=p) for p in (True, False)
+        )
+        np.testing.assert_allclose(pinned.length, pinned.length[0], rtol=1e-5)  # float32
+        assert free.length[-1] > 1.02 * free.length[0]
+
+
+def test_with_weight_decay_the_norm_settles_where_theory_says_from_either_side(cases) -> None:
+    walks = [
+        growth.train(cases, "layer", 0, rate=0.5, decay=0.02, scale=s, updates=1200, units=16)
+        for s in (0.5, 4)
+    ]
+    for walk in walks:
+        # a mean over 600 correlated updates
+        end = growth.Equilibrium(walk)
+        assert end.norm4 == pytest.approx(end.norm4_theory, rel=0.2)
+        assert end.angle == pytest.approx(end.angle_theory, rel=0.1)
+    ends = [walk.length[600:].mean() for walk in walks]
+    assert ends[0] == pytest.approx(ends[1], rel=0.15)
+
+
+def test_each_identity_holds_for_the_methods_that_have_it_and_for_no_other(cases) -> None:
+    found = {m: growth.identities(m, cases, 0, units=16) for m in growth.METHODS}
+    has = {
+        "row": {"batch", "weight"},
+        "matrix": set(NORMALIZED),
+        "mean row": {"layer"},
+        "growth": set(NORMALIZED),
+    }
+    for key, methods in has.items():
+        for method in growth.METHODS:
+            # float64: exact up to rounding, or off by a visible part
+            assert (found[method][key] < 1e-12) == (method in methods), (key, method)
+    for method in NORMALIZED:
+        longer = growth.identities(method, cases, 0, units=16, length=4.0)["tangent"]
+        assert found[method]["tangent"] / longer == pytest.approx(16, rel=1e-12)  # float64
+
+
+def test_smooth_angles_keep_the_mean_square(cases) -> None:
+    walks = [growth.train(cases, "layer", s, rate=0.1, updates=40, units=8) for s in (0, 1)]
+    smooth = growth.smooth_angle(walks, 20)
+    assert len(smooth) == 40
+    assert len(set(smooth)) == 2
+    # float64 sums in another order
+    assert np.mean(smooth**2) == pytest.approx(np.mean([w.angle**2 for w in walks]), rel=1e-12)
+
+
+def test_brakes_hold_the_norm_of_the_second_way_only_and_slow_the_first_down(cases) -> None:
+    walks = growth.brakes(cases, (0.1, 1.0), [0, 1], 60)
+    assert {way: (len(rates), len(rates[0])) for way, rates in walks.items()} == dict.fromkeys(walks, (2, 2))
+    free, held, _ = (rates[1][0] for rates in walks.values())
+    assert held.slowdown == pytest.approx(1, rel=1e-4)  # float32 norms
+    assert free.slowdown < 0.99
+
+
+def test_a_lost_run_counts_as_guessing() -> None:
+    good, lost = (growth.Walk(1.0, 0.0, *np.zeros((3, 60)), loss=np.full(60, v)) for v in (0.5, np.nan))
+    np.testing.assert_array_equal(growth.last_losses([[good], [lost]]), [[0.5, np.log(10)]])
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_a_run_that_cannot_settle_and_an_unknown_method_are_refused(cases) -> None:
+    with pytest.raises(ValueError, match="grows for ever"):
+        growth.Equilibrium(growth.train(cases, "layer", 0, rate=0.1, updates=2, units=4))
+    with pytest.raises(ValueError, match="none, batch, weight, layer"):
+        growth.train(cases, "rms", 0, rate=0.1, updates=2, units=4)
+
+
+def test_a_run_repeats_with_its_seed_and_leaves_torch_alone(cases) -> None:
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    one, two = (growth.train(cases, "batch", 3, rate=0.1, updates=5, units=4) for _ in range(2))
+    np.testing.assert_array_equal(one.loss, two.loss)
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.get_num_threads() == threads

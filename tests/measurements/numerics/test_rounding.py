@@ -1,0 +1,84 @@
+"""The yardstick of rounding errors, held against another one, and what it says of layer norms."""
+
+import doctest
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from exact import standardized
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import lnlib
+from lnlib.measurements.numerics import rounding
+
+numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=8)
+
+
+def draws(mean: float) -> list[torch.Tensor]:
+    return list(torch.randn(5, 64, generator=torch.Generator().manual_seed(0)) + mean)
+
+
+@given(numbers, st.integers(-30, 30))
+def test_moments_are_exact_fractions_that_shift_and_scale(values, power) -> None:
+    a = torch.tensor(values, dtype=torch.float64)
+    mean, deviations, variance = rounding.moments(a)
+    assert sum(deviations) == 0
+    assert [d + mean for d in deviations] == [Fraction(v) for v in values]
+    scaled = rounding.moments(a * 2.0**power)  # a power of two rounds nothing here
+    assert scaled.mean == mean * Fraction(2) ** power
+    assert scaled.variance == variance * Fraction(4) ** power
+
+
+@given(numbers, st.sampled_from([0.0, 1e-12, 1e-5]))
+def test_the_exact_result_is_that_of_the_other_yardstick(values, eps) -> None:
+    assume(len(set(values)) > 1 or eps)
+    case = torch.tensor(values, dtype=torch.float64)
+    assert rounding.exact(case, eps).tolist() == standardized(values, eps)
+
+
+def test_the_exact_result_agrees_with_float64() -> None:
+    for case in draws(10.0):
+        np.testing.assert_allclose(
+            rounding.exact(case), lnlib.layer_norm(case.double()).numpy(), rtol=0, atol=1e-13
+        )
+
+
+@given(numbers, st.floats(-1e-3, 1e-3))
+def test_errors_are_those_that_were_put_in(values, off) -> None:
+    assume(len(set(values)) > 1)
+    true = rounding.moments(torch.tensor(values, dtype=torch.float64))
+    variance = float(true.variance)
+    assume(variance > 1e-30)
+    # the variance itself is rounded once, to half a unit in the last of 53 bits
+    assert rounding.variance_error(true, variance * (1 + off)) == pytest.approx(abs(off), abs=4e-16)
+    output = torch.tensor([float(v) for v in rounding._standardized(true, 0.0)], dtype=torch.float64)
+    output[0] += off
+    # outputs are below sqrt(8), so that each is rounded by 2**-52 at most, twice
+    assert rounding.output_error(true, output) == pytest.approx(abs(off), abs=1e-15)
+
+
+def test_tilt_is_the_mean_over_the_standard_deviation() -> None:
+    assert rounding.moments(torch.tensor([2.0, 4.0])).tilt == 3.0
+    assert rounding.moments(torch.tensor([-4.0, -2.0])).tilt == 3.0
+    assert rounding.moments(torch.tensor([5.0, 5.0])).tilt == float("inf")
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_not_finite_is_an_infinite_error(bad) -> None:
+    true = rounding.moments(torch.tensor([1.0, 2.0]))
+    assert rounding.variance_error(true, bad) == np.inf
+    assert rounding.output_error(true, torch.tensor([0.0, bad])) == np.inf
+    assert rounding.largest_error(lambda case: case * bad, draws(0.0)) == np.inf
+
+
+def test_at_mean_zero_layer_norm_is_accurate_and_at_a_large_one_still() -> None:
+    for mean in (0.0, 1e4):
+        assert rounding.largest_error(lnlib.layer_norm, draws(mean)) < 1e-6  # 10 roundings of values below 3
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    results = doctest.testmod(rounding)
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -1,0 +1,138 @@
+"""Five ways to a variance: each against rational arithmetic, by its own bound, and where each one fails."""
+
+import doctest
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lnlib.measurements.numerics import variances
+from lnlib.measurements.numerics.precision import roundoff
+from lnlib.measurements.numerics.rounding import moments, output_error, variance_error
+from lnlib.measurements.numerics.variances import WAYS, layer_norm_by
+
+DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+steps = st.lists(st.integers(-16, 16), min_size=2, max_size=8).filter(lambda v: len(set(v)) > 1)
+offsets = st.sampled_from([0, 1, 3, 16, 64, 200, 1000])
+
+
+def row(steps: list[int], offset: int, dtype: torch.dtype) -> torch.Tensor:
+    """Up to 63.5, so that 8 squares are a float16 when they are added up."""
+    return ((torch.tensor(steps, dtype=torch.float64) / 16 + offset) / 16).to(dtype)
+
+
+# How many roundings of up to 8 values a way may lose, as functions of u and the tilts that matter to it.
+# 8 values: 3 levels of pairwise sums, 8 updates of a running mean; constants of the sums of squares: up to 4.
+BOUNDS = {
+    "one pass": lambda u, k, first: 16 * u * (1 + k * k),
+    "Welford": lambda u, k, first: 64 * u * (1 + k) + 64 * (u * k) ** 2,
+    "two passes": lambda u, k, first: 16 * u + 32 * (u * k) ** 2,
+    "shifted": lambda u, k, first: 16 * u * (1 + first * first),
+    "centered twice": lambda u, k, first: 16 * u + 32 * (u * u * k) ** 2,
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=40)
+@given(steps=steps, offset=offsets)
+def test_a_variance_is_off_by_no_more_than_its_way_allows(way, dtype, steps, offset) -> None:
+    x = row(steps, offset, dtype)
+    true = moments(x)
+    if not true.variance:
+        return
+    u = roundoff(dtype)
+    first = moments(x.double() - x.double()[0]).tilt  # of the distances from the first value
+    allowed = BOUNDS[way](u, true.tilt, first)
+    assert variance_error(true, float(WAYS[way](x).variance)) <= allowed
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("way", ["shifted", "centered twice"])
+@settings(max_examples=40)
+@given(steps=steps, offset=offsets)
+def test_outputs_of_shifted_and_twice_centered_values_do_not_depend_on_the_mean(way, dtype, steps, offset):
+    x = row(steps, offset, dtype)
+    true = moments(x)
+    if not true.variance:
+        return
+    first = moments(x.double() - x.double()[0]).tilt
+    error = output_error(true, layer_norm_by(x, WAYS[way], eps=0.0))
+    assert error <= 32 * roundoff(dtype) * (1 + (first * first if way == "shifted" else 0))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_way_takes_cases_of_any_shape_and_leaves_them_alone(way) -> None:
+    x = torch.randn(2, 3, 7, generator=torch.Generator().manual_seed(0))
+    before = x.clone()
+    values, variance = WAYS[way](x)
+    assert values.shape == x.shape
+    assert variance.shape == (2, 3, 1)
+    assert torch.equal(x, before)
+    for i in range(2):
+        alone = WAYS[way](x[i, 1])
+        assert torch.equal(alone.values, values[i, 1])
+        assert torch.equal(alone.variance, variance[i, 1])
+    torch.testing.assert_close(variance[..., 0], x.var(-1, correction=0))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 64, 100])
+def test_the_mean_of_any_number_of_values(n: int) -> None:
+    x = torch.arange(n, dtype=torch.float64)
+    assert variances.mean(x) == (n - 1) / 2
+
+
+def test_the_mean_of_halves_is_computed_in_halves() -> None:
+    x = torch.tensor([2048.0, 1.0, 2048.0, 1.0], dtype=torch.float16)  # 2049 is no float16
+    assert variances.mean(x) == 1024
+    assert x.mean() == 1024.5 or x.mean() == 1024  # torch adds up wider, and rounds to a neighbor
+    assert variances.mean(x.float()) == 1024.5
+
+
+def test_one_pass_is_useless_where_two_are_not() -> None:
+    draws = torch.randn(5, 64, generator=torch.Generator().manual_seed(0)) + 1e4
+    errors = {
+        name: max(output_error(moments(x), layer_norm_by(x, way), 1e-5) for x in draws)
+        for name, way in WAYS.items()
+    }
+    assert errors["one pass"] > 0.1
+    assert errors["two passes"] < 1e-2
+    assert errors["shifted"] < 1e-5
+    assert errors["centered twice"] < 1e-5
+
+
+def test_a_first_value_far_out_spoils_the_shift() -> None:
+    x = torch.randn(64, generator=torch.Generator().manual_seed(0))
+    x[0] = 1e6
+    true = moments(x)
+    assert true.tilt < 1, "the mean is no trouble here"
+    other = torch.cat([x[1:], x[:1]])
+    assert variance_error(moments(other), float(WAYS["shifted"](other).variance)) < 1e-5
+    # and with the far value first and the rest together, it cancels what all the others share
+    assert variance_error(true, float(WAYS["shifted"](x).variance)) > 10 * variance_error(
+        true, float(WAYS["two passes"](x).variance)
+    )
+
+
+def test_a_negative_variance_is_clipped_only_on_request() -> None:
+    x = torch.randn(200, 64, generator=torch.Generator().manual_seed(0)) + 1e4
+    negative = (WAYS["one pass"](x).variance < -1e-5)[:, 0]
+    assert negative.any(), "at this mean some differences of squares are below 0"
+    assert layer_norm_by(x, variances.one_pass)[negative].isnan().all()
+    assert layer_norm_by(x, variances.one_pass, clip=True).isfinite().all()
+
+
+def test_float64_loses_everything_at_a_tilt_of_1e8_in_one_pass() -> None:
+    x = torch.randn(200, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 1e8
+    variance = WAYS["one pass"](x).variance
+    assert (variance == 0).any()
+    assert (variance < 0).any()
+    assert math.isclose(float(WAYS["two passes"](x).variance.median()), 1.0, rel_tol=0.1)
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    results = doctest.testmod(variances)
+    assert results.attempted > 0
+    assert results.failed == 0

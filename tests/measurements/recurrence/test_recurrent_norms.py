@@ -1,0 +1,108 @@
+"""The stacked LSTMs of Section 4, against `lnlib.rnn.LSTM` and statistics taken by hand."""
+
+import pytest
+import torch
+
+import lnlib
+from lnlib.measurements.recurrence import recurrent_norms as norms
+from lnlib.measurements.recurrence.recurrent_norms import METHODS, Stack
+
+T, N, D, H, C = 6, 7, 3, 4, 5
+
+
+def stack(method: str, gains: tuple[float, ...] = (1.0, 0.3), seeds: tuple[int, ...] = (0, 1)) -> Stack:
+    """In float64, with parameters moved away from their start so that none can be forgotten."""
+    found = Stack(METHODS[method], D, H, C, gains, seeds)
+    g = torch.Generator().manual_seed(9)
+    found.p = {
+        name: (
+            p.detach().double() + 0.3 * torch.randn(p.shape, generator=g, dtype=torch.float64)
+        ).requires_grad_()
+        for name, p in found.p.items()
+    }
+    return found
+
+
+def inputs(size: int = 4, cases: int = N) -> torch.Tensor:
+    return torch.randn(T, size, cases, D, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+
+
+def library(found: Stack, k: int, norm: str, **options) -> lnlib.LSTM:
+    """The k-th network of a stack as the library's module."""
+    lstm = lnlib.LSTM(D, H, norm=norm, **options).double()
+    values = {name: value[k].squeeze() for name, value in found.p.items()}
+    values |= {"bias_ih": values.pop("bias"), "bias_hh": torch.zeros(4 * H)}
+    with torch.no_grad():
+        for name, parameter in lstm.named_parameters():
+            parameter.copy_(values[name.removesuffix("_l0")])
+    return lstm
+
+
+@pytest.mark.parametrize("method", ["none", "weight", "layer", "batch"])
+def test_a_network_of_the_stack_is_the_library_s(method: str) -> None:
+    found, x = stack(method), inputs()
+    states = torch.stack(found.states(x))
+    for k in range(found.size):
+        lstm = library(found, k, method, **({"max_steps": T} if method == "batch" else {}))
+        torch.testing.assert_close(states[:, k], lstm(x[:, k])[0], rtol=1e-10, atol=1e-12)
+
+
+def test_networks_of_one_seed_start_alike_and_learn_apart() -> None:
+    found = Stack(METHODS["layer"], D, H, C, [1.0, 0.1], [5, 6])
+    for name in ("weight_ih", "weight_hh", "readout"):
+        assert torch.equal(found.p[name][0], found.p[name][2])
+        assert not torch.equal(found.p[name][0], found.p[name][1])
+    assert found.p["gain_hh"][:, 0, 0].tolist() == pytest.approx([1, 1, 0.1, 0.1])
+    x = inputs().float()
+    gradient = torch.autograd.grad(found(x)[0].sum(), found.p["weight_ih"])[0]
+    assert gradient[0].abs().sum() > 0
+    assert gradient[1:].abs().sum() == 0  # no network feels another's loss
+
+
+@pytest.mark.parametrize("method", ["batch", "input, by step", "input, by sequence"])
+def test_stored_statistics_of_a_batch_give_what_the_batch_gave(method: str) -> None:
+    found, one = stack(method), inputs(1)
+    x = one.expand(-1, found.size, -1, -1)
+    stored = found.population(one[:, 0])
+    torch.testing.assert_close(found(x, stored), found(x), rtol=1e-9, atol=1e-10)
+    alone = found(x[:, :, :1], stored)  # and now a case needs no company
+    torch.testing.assert_close(alone, found(x)[:, :1], rtol=1e-9, atol=1e-10)
+
+
+def test_by_sequence_all_steps_share_one_mean_and_by_step_each_has_its_own() -> None:
+    one = inputs(1)
+    for method, steps in (("input, by sequence", 1), ("input, by step", T)):
+        found = stack(method)
+        mean, var = found.population(one[:, 0])["ih"]
+        assert mean.shape == var.shape == (steps, found.size, 1, 4 * H)
+        a = one @ found.p["weight_ih"].mT  # (T, S, N, 4H)
+        expected = a.mean((0, 2)) if steps == 1 else a.mean(2)
+        torch.testing.assert_close(mean.squeeze(), expected.squeeze().detach(), rtol=1e-10, atol=1e-12)
+
+
+def test_pooled_statistics_are_those_of_all_cases_and_steps_together() -> None:
+    found, one = stack("input, by step"), inputs(1)
+    mean, var = norms.pool(found.population(one[:, 0]))["ih"]
+    same = stack("input, by step")
+    same.method = METHODS["input, by sequence"]
+    expected = same.population(one[:, 0])["ih"]
+    torch.testing.assert_close((mean, var), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_beyond_the_last_stored_step_its_statistics_are_used() -> None:
+    found, one = stack("batch"), inputs(1)
+    stored = found.population(one[:, 0])
+    longer = torch.cat([one, one[:2]]).expand(-1, found.size, -1, -1)
+    repeated = {name: tuple(torch.cat([v, v[-1:], v[-1:]]) for v in pair) for name, pair in stored.items()}
+    torch.testing.assert_close(found(longer, stored), found(longer, repeated), rtol=0, atol=0)
+
+
+def test_gradients_by_lag_start_at_one_and_are_those_of_the_states() -> None:
+    found, x = stack("layer"), inputs()
+    y = torch.zeros(found.size, N, dtype=torch.long)
+    lag = norms.gradient_by_lag(found, x, y)
+    assert lag.shape == (found.size, T)
+    assert lag[:, 0].tolist() == [1.0] * found.size
+    assert bool((lag > 0).all())
+    h = torch.stack(found.states(x))
+    assert h.shape == (T, found.size, N, H)

@@ -1,0 +1,92 @@
+"""Two tasks for every variant: the same weights and data for all, and what is measured on them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from lnlib import data
+from lnlib.measurements.recurrence import variant_training as learn
+from lnlib.measurements.recurrence.variants import settings
+from lnlib.rnn.cells import VARIANTS
+
+TINY = learn.Scale(2, 8, 8, 5, 4, 4, processes=1)
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(learn.SCALES, "tiny", TINY)
+
+
+@pytest.fixture
+def digits() -> learn.Arrays:
+    return learn.pictures(data.load("digits"))
+
+
+def test_readers_of_one_seed_start_with_the_same_weights_whatever_their_variant() -> None:
+    readers = {
+        name: learn.Reader(3, 6, 2, settings(name), torch.Generator().manual_seed(0))
+        for name in ("none", *VARIANTS["LSTM"])
+    }
+    first = readers.pop("none").state_dict()
+    for name, reader in readers.items():
+        for key, value in reader.state_dict().items():
+            if "weight" in key:
+                assert torch.equal(value, first[key]), (name, key)
+            elif "bias" in key:
+                assert value.sum() == (6 if key == "lstm.bias_hh_l0" else 0), (name, key)
+            else:
+                assert (value == 1).all(), (name, key)
+
+
+def test_sums_have_variance_one_and_signs_leave_the_stated_part_of_it_unexplained() -> None:
+    x, y = next(learn.sums(20, 50_000, False, torch.Generator().manual_seed(0)))
+    assert float(y.var()) == pytest.approx(1, abs=0.03)  # 50,000 cases: a standard error of 0.006
+    guess = (2 / np.pi) ** 0.5 * x.sign().sum(1) / 20**0.5  # the mean of a number, given its sign
+    assert float((y - guess).square().mean()) == pytest.approx(learn.BLIND, abs=0.01)
+    beside, same = next(learn.sums(20, 50_000, True, torch.Generator().manual_seed(0)))
+    assert torch.equal(beside[..., :1], x)
+    assert (beside[..., 1] == 1).all()
+    assert torch.equal(same, y)
+
+
+def test_pictures_have_mean_zero_so_that_blank_is_not_zero(digits: learn.Arrays) -> None:
+    x, y, test_x, test_y = digits
+    assert abs(float(x.mean())) < 1e-5  # float32 sums of 90,000 numbers
+    assert float(x.std()) == pytest.approx(1, abs=1e-5)
+    assert float(x.min()) < -0.5
+    assert (len(x), len(test_x)) == (len(y), len(test_y))
+
+
+def test_a_run_repeats_with_its_seed_and_differs_from_another(digits: learn.Arrays) -> None:
+    state = torch.get_rng_state()
+    runs = learn.rows_runs(digits, [("joint", 0.01)], [0, 0, 1], "tiny")["joint", 0.01]
+    one, two, other = (run["weights"]["lstm.weight_hh_l0"] for run in runs)
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+    sums = learn.mean_runs([("paper", True)], [0, 0, 1], "tiny")["paper", True]
+    assert sums[0] == sums[1] != sums[2]
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_jobs_keep_their_order_and_names(digits: learn.Arrays) -> None:
+    jobs = [("draw", 0.01), ("none", 0.003)]
+    runs = learn.rows_runs(digits, jobs, [4, 2], "tiny")
+    found = [(r["variant"], r["rate"], r["seed"]) for job in jobs for r in runs[job]]
+    assert found == [(v, rate, seed) for v, rate in jobs for seed in (4, 2)]
+
+
+def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_do_not(
+    digits: learn.Arrays, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(learn.SCALES, "tiny", replace(TINY, units=16, batch=32, rows_updates=60))
+    jobs = [("paper", 0.01), ("normalized_state", 0.01)]
+    runs = learn.rows_runs(digits, jobs, [0], "tiny")
+    own = [runs[job][0]["error"] for job in jobs]
+    assert own[0] < 60  # guessing has 90
+    (errors,) = learn.moves([runs[job] for job in jobs], digits, eps=[1e-5])
+    assert errors.shape == (2, 3)
+    # One of 360 answers may turn, as results of another order of additions do: 0.28 %.
+    np.testing.assert_allclose([errors.diagonal(), errors[:, 2]], [own, own], atol=0.3)
+    assert errors[0, 1] > own[0] + 1

@@ -1,0 +1,194 @@
+"""One set of weights in every variant: what agrees, what is not seen, what is remembered."""
+
+import doctest
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from lnlib.measurements.recurrence import variants as measure
+from lnlib.rnn import LSTM
+from lnlib.rnn.cells import VARIANTS, Variant
+from lnlib.rnn.implementations import IMPLEMENTATIONS
+
+D, H = 5, 8
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def randn(*shape: int, seed: int = 1) -> Tensor:
+    return torch.randn(*shape, generator=generator(seed), dtype=torch.float64)
+
+
+def test_the_examples_run() -> None:
+    result = doctest.testmod(measure)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", VARIANTS["LSTM"])
+def test_a_variant_takes_the_parameters_that_it_has(name: str) -> None:
+    everything = measure.random_lstm(D, H, generator(), spread=0.3)
+    lstm = measure.as_variant(everything, variant=name)
+    given = everything.state_dict()
+    for key, value in lstm.state_dict().items():
+        assert torch.equal(value, given[key]), key
+
+
+def test_what_only_the_new_variant_has_starts_as_in_a_new_network() -> None:
+    joint = measure.as_variant(measure.random_lstm(D, H, generator(), spread=0.3), variant="joint")
+    released = measure.as_variant(joint, variant="released").state_dict()
+    assert torch.equal(released["gain_hh_l0"], torch.ones(4 * H, dtype=torch.float64))
+    assert not released["bias_inner_l0"].any()
+
+
+def test_a_random_network_repeats_with_its_seed_and_leaves_torch_alone() -> None:
+    state = torch.get_rng_state()
+    one, two = (measure.random_lstm(D, H, generator(3), spread=0.3) for _ in range(2))
+    assert all(torch.equal(p, q) for p, q in zip(one.parameters(), two.parameters(), strict=True))
+    measure.as_variant(one, variant="draw")
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_separate_and_joint_norms_agree_on_the_first_step_from_zero_and_not_on_the_second() -> None:
+    weights = measure.random_lstm(D, H, generator(), spread=0.3)
+    networks = [measure.as_variant(weights, variant=v) for v in ("paper", "joint")]
+    x = randn(2, 4, D)
+    assert measure.distances(networks, x[:1])[0, 1] < 1e-14  # a few roundings of numbers of size 1
+    assert measure.distances(networks, x)[0, 1] > 0.05
+    h, c = randn(2, 1, 4, H)
+    assert measure.distances(networks, x[:1], (h[None, 0], c[None, 0]))[0, 1] > 0.05
+
+
+def test_a_distance_is_that_of_the_last_outputs_over_their_mean_norm() -> None:
+    networks = [measure.random_lstm(D, H, generator(k)) for k in range(3)]
+    x = randn(6, 4, D)
+    found = measure.distances(networks, x)
+    a, b = (networks[k](x)[0][-1].detach() for k in (0, 2))
+    assert found[0, 2] == pytest.approx(float((a - b).norm() / (0.5 * (a.norm() + b.norm()))), rel=1e-12)
+    np.testing.assert_array_equal(found, found.T)
+    assert not found.diagonal().any()
+
+
+def test_groups_join_what_is_linked_by_a_third() -> None:
+    places = np.array([0.0, 5.0, 1.0, 9.0, 2.0, 5.5])
+    apart = abs(places[:, None] - places)
+    assert measure.groups(apart, 1.5) == [[0, 2, 4], [1, 5], [3]]
+    assert measure.groups(apart, 0.1) == [[k] for k in range(6)]
+    assert measure.groups(apart, 100.0) == [list(range(6))]
+
+
+def test_the_libraries_are_compared_with_the_settings_of_their_table() -> None:
+    weights, x = measure.random_lstm(D, H, generator(), spread=0.3), randn(4, 3, D)
+    found = measure.libraries(weights, x)
+    names = list(IMPLEMENTATIONS)
+    assert found.shape == (13, 13)
+    assert found[names.index("haste"), names.index("baselines")] == 0  # the same settings
+    two = [measure.as_variant(weights, **IMPLEMENTATIONS[n].settings) for n in ("labml", "returnn")]
+    assert found[names.index("labml"), names.index("returnn")] == measure.distances(two, x)[0, 1]
+
+
+def test_a_step_function_is_off_by_nothing_only_if_it_is_the_network() -> None:
+    lstm = measure.as_variant(measure.random_lstm(D, H, generator()), norm="none")
+    x = randn(6, 3, D)
+
+    def step(
+        x: Tensor, h: Tensor, c: Tensor, p: dict[str, Tensor], opened: float = 0.0
+    ) -> tuple[Tensor, Tensor]:
+        a = x @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_ih"] + p["bias_hh"]
+        i, f, g, o = a.chunk(4, -1)
+        c = torch.sigmoid(f + opened) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    assert measure.off(step, lstm, x) < 1e-14  # roundings of numbers of size 1
+    assert measure.off(step, lstm, x, opened=1.0) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("scheme", "unseen"),
+    {
+        "separate": {"W_h times 3", "W_x times 3", "both times 3", "each x by its own factor"},
+        "joint": {"both times 3"},
+        "joint, per gate": {"both times 3", "one gate of both times 3"},
+        "separate, per gate": set(measure.TRANSFORMATIONS) - {"a row added to all rows"},
+        "separate, bias inside": {"W_h times 3"},
+        "cell only": None,
+        "no norm": None,
+    }.items(),
+)
+def test_a_scheme_does_not_see_what_its_norms_remove_and_sees_the_rest(
+    scheme: str, unseen: set[str] | None
+) -> None:
+    weights = measure.random_lstm(D, H, generator(), spread=0.3)
+    found = measure.changes(measure.SCHEMES[scheme], weights, randn(20, 4, D), generator(2))
+    expected = set() if unseen is None else unseen | {"a row added to all rows"}
+    # Twenty steps of roundings at 1e-16 of numbers of size 1; what is seen changes them by far more.
+    assert {name for name, change in found.items() if change < 1e-12} == expected
+    assert all(change > 0.01 for name, change in found.items() if name not in expected)
+
+
+def test_measuring_changes_leaves_the_weights_as_they_were() -> None:
+    weights = measure.random_lstm(D, H, generator(), spread=0.3)
+    before = {name: p.clone() for name, p in weights.state_dict().items()}
+    measure.changes(measure.SCHEMES["joint"], weights, randn(3, 2, D), generator(2))
+    assert all(torch.equal(p, before[name]) for name, p in weights.state_dict().items())
+
+
+@pytest.mark.parametrize("opening", [0.1, 0.4])
+def test_a_raw_cell_forgets_by_a_power_and_a_normalized_one_exponentially(opening: float) -> None:
+    step = np.arange(1, 101)
+    found = {
+        c: measure.memory(c, 100, opening=opening, units=256, generator=generator(4))
+        for c in ("output", "carried")
+    }
+    theory = {"output": lambda s: (1 + s * step) ** -0.5, "carried": lambda s: (1 + s) ** (-step / 2)}
+    for cell, memory in found.items():
+        # A correlation over 256 units scatters by 1/16, its mean over 8 cases by 0.02; four times that.
+        np.testing.assert_allclose(memory.correlation, theory[cell](memory.added), atol=0.09)
+    # Inputs: the candidate's variance, 0.39 for tanh of a normal number, times the opening squared.
+    assert found["output"].added == pytest.approx(0.39 * opening**2, rel=0.15)
+
+
+def test_a_closed_input_gate_forgets_nothing_in_either_cell() -> None:
+    for cell in ("output", "carried"):
+        memory = measure.memory(cell, 50, opening=1e-12, units=32, generator=generator())
+        np.testing.assert_allclose(memory.correlation, 1, rtol=1e-9)
+
+
+def test_blank_steps_multiply_the_gradient_by_one_over_epsilon_only_where_two_norms_are_in_the_way() -> None:
+    weights, counts = measure.random_lstm(D, H, generator()), (3, 6)
+
+    def factor(variant: str | None, eps: float) -> float:
+        few, many = measure.blank_gradients(measure.settings(variant, eps), counts, weights, generator(5))
+        return (many / few) ** (1 / 3)
+
+    # The slopes of two norms, 1 / sqrt(eps) each, or of the cell's alone; the gates' share is small.
+    assert np.log10(factor("paper", 1e-12) / factor("paper", 1e-6)) == pytest.approx(6, abs=0.2)
+    assert np.log10(factor("draw", 1e-12) / factor("draw", 1e-6)) == pytest.approx(3, abs=0.3)
+    assert factor(None, 1e-5) == pytest.approx(1, abs=0.1)
+
+
+def test_one_component_leaves_separate_norms_nothing_but_its_sign() -> None:
+    weights, x = measure.random_lstm(1, H, generator(), spread=0.3), randn(20, 4, 1)
+    for scheme, blind in (("separate", True), ("joint", False), ("separate, bias inside", False)):
+        variant = measure.SCHEMES[scheme]
+        lstm: LSTM = measure.as_variant(weights, **measure.settings(variant, 0.0))
+        with torch.no_grad():
+            whole, signs = lstm(x)[0], lstm(x.sign())[0]
+        change = float((whole - signs).norm() / whole.norm())
+        assert (change < 1e-11) == blind, scheme  # W_x x is as small as 1e-3 at times: its digits suffer
+
+
+def test_unbiased_variance_is_another_gain_and_another_epsilon() -> None:
+    weights, x = measure.random_lstm(D, H, generator(), spread=0.3), randn(9, 4, D)
+    share = (4 * H - 1) / (4 * H)
+    plain = Variant("joint", cell="raw")
+    unbiased = measure.as_variant(weights, variant=replace(plain, unbiased=True), eps=1e-4)
+    biased = measure.as_variant(weights, variant=plain, eps=1e-4 * share)
+    with torch.no_grad():
+        biased.get_parameter("gain_ih_l0").mul_(share**0.5)
+    torch.testing.assert_close(unbiased(x)[0], biased(x)[0], rtol=1e-12, atol=1e-12)

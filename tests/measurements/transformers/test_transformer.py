@@ -1,0 +1,97 @@
+"""The small language model: its text, its yardsticks, its runs."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from lnlib.measurements.transformers import training as transformer
+from lnlib.measurements.transformers.training import Text
+
+TINY = transformer.Scale(2, 8, 2, 1, length=8, batch=4, updates=3, every=2, warm_up=2, rate=1e-2, processes=1)
+
+
+@pytest.fixture
+def text():
+    return transformer.read("smoke")
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setitem(transformer.SCALES, "smoke", TINY)
+
+
+def test_the_stand_in_is_named_and_parted_in_ten(text):
+    assert (text.real, text.title) == (False, "the help on the Python language")
+    share = len(text.train) / (len(text.train) + len(text.test))
+    assert share == pytest.approx(0.9, abs=1e-4)  # one character of many thousands
+    assert max(text.train.max(), text.test.max()) == len(text.known) - 1
+
+
+def test_every_character_counts_as_many_bits_as_a_fair_die_says():
+    codes = np.random.default_rng(0).integers(4, size=40_000)
+    fair = Text("dice", "abcd", codes[:36_000], codes[36_000:], real=False)
+    assert transformer.bits_of_counts(fair, 0) == pytest.approx(2, abs=0.01)
+    assert transformer.bits_of_counts(fair, 1) == pytest.approx(2, abs=0.01)  # pairs say nothing here
+
+
+def test_pairs_tell_what_single_characters_do_not():
+    codes = np.tile([0, 1], 1000)
+    turns = Text("turns", "ab", codes[:1800], codes[1800:], real=False)
+    assert transformer.bits_of_counts(turns, 0) == pytest.approx(1, abs=1e-3)  # a last half step
+    assert transformer.bits_of_counts(turns, 1) == pytest.approx(0, abs=0.01)
+    with pytest.raises(ValueError, match="order is 2"):
+        transformer.bits_of_counts(turns, 2)
+
+
+def test_runs_of_a_seed_share_their_passages_and_repeat_themselves(text, tiny):
+    jobs = [("post", "layer", False), ("pre", "rms", True)]
+    once, again = (transformer.runs(text, jobs, (3,), "smoke") for _ in range(2))
+    for job in jobs:
+        assert [r["bits"] for r in once[job][0]] == [r["bits"] for r in again[job][0]]
+        assert [r["update"] for r in once[job][0]] == [0, 2, 3]
+        assert once[job][0][0]["placement"] == job[0]
+    assert once[jobs[0]][0][0]["bits"] != once[jobs[1]][0][0]["bits"]
+
+
+def test_warming_up_makes_the_first_updates_small(text, monkeypatch):
+    codes = (text.train, text.test)
+    moved = {}
+    for warm_up in (1, 1000):
+        size = transformer.Scale(1, 8, 2, 1, 8, 4, 2, 2, warm_up, 1e-2, 1)
+        monkeypatch.setitem(transformer.SCALES, "smoke", size)
+        first, last = (
+            row["bits"]
+            for row in transformer.run(
+                *codes, placement="pre", norm="layer", warm=True, seed=0, scale="smoke"
+            )
+        )
+        moved[warm_up] = abs(last - first)
+    assert moved[1000] < 0.02 * moved[1]  # rates 0.001 and 0.002 of the full one
+
+
+def test_a_model_that_says_the_same_everywhere_tells_no_places_apart():
+    same = torch.randn(1, 1, 5).expand(2, 3, 5)
+    assert transformer._told_apart(same) == pytest.approx(0, abs=1e-6)  # float32
+    sure = 1e3 * torch.eye(4).unsqueeze(0)  # four places, four answers
+    assert transformer._told_apart(sure.clamp(max=50)) == pytest.approx(2, abs=1e-6)
+
+
+def test_a_stream_that_is_the_same_everywhere_has_not_varied():
+    one = torch.randn(1, 1, 6, generator=torch.Generator().manual_seed(0)).expand(2, 3, 6)
+    assert transformer._varied(one) == pytest.approx(0, abs=1e-12)  # rounding, squared
+    turned = torch.cat([one, -one])
+    assert transformer._varied(turned) == pytest.approx(1)
+
+
+def test_the_loss_of_equal_logits_is_that_of_guessing():
+    target = torch.randint(7, (2, 5), generator=torch.Generator().manual_seed(0))
+    assert float(transformer.loss(torch.zeros(2, 5, 7), target)) == pytest.approx(math.log(7))
+
+
+def test_gradients_before_training_have_a_row_a_seed_and_a_column_a_block(text):
+    norms = transformer.block_gradients(text, "pre", 3, (0, 1), units=16, length=8)
+    assert norms.shape == (2, 3)
+    assert (norms > 0).all()
+    assert (norms[0] != norms[1]).all()

@@ -1,0 +1,96 @@
+"""The Transformer against torch's own block, and what it must and must not see."""
+
+import pytest
+import torch
+from torch import nn
+
+from lnlib.measurements.transformers.model import NORMS, PLACEMENTS, Attention, Block, Transformer
+
+H, HEADS, T = 12, 3, 7
+
+
+def model(placement="pre", norm="layer", seed=0, **keywords):
+    generator = torch.Generator().manual_seed(seed)
+    return Transformer(11, T, H, HEADS, 2, placement, NORMS[norm], generator=generator, **keywords)
+
+
+def torchs(block):
+    """torch's encoder layer with the weights of a block."""
+    first = block.placement == "pre"
+    layer = nn.TransformerEncoderLayer(
+        H, HEADS, 4 * H, dropout=0.0, norm_first=first, batch_first=True
+    ).double()
+    with torch.no_grad():
+        layer.self_attn.in_proj_weight.copy_(block.attention.qkv.weight)
+        layer.self_attn.in_proj_bias.zero_()
+        layer.self_attn.out_proj.weight.copy_(block.attention.out.weight)
+        layer.self_attn.out_proj.bias.zero_()
+        layer.linear1.load_state_dict(block.feed[0].state_dict())
+        layer.linear2.load_state_dict(block.feed[2].state_dict())
+        for norm, ours in zip((layer.norm1, layer.norm2), block.norms, strict=True):
+            norm.load_state_dict(ours.state_dict())
+    return layer
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_a_block_is_torchs_encoder_layer_with_a_causal_mask(placement):
+    torch.manual_seed(0)
+    block, x = Block(H, HEADS, placement).double(), torch.randn(4, T, H, dtype=torch.float64)
+    for p in block.parameters():
+        nn.init.normal_(p)
+    mask = torch.full((T, T), -torch.inf, dtype=torch.float64).triu(1)
+    expected = torchs(block)(x, src_mask=mask)
+    torch.testing.assert_close(block(x), expected, rtol=1e-12, atol=1e-12)  # float64, other order of sums
+
+
+def test_without_a_norm_a_block_only_adds():
+    block, x = Block(H, HEADS, "none"), torch.randn(2, T, H)
+    after = x + block.attention(x)
+    torch.testing.assert_close(block(x), after + block.feed(after))
+    assert not any("norm" in name for name, _ in block.named_parameters())
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_prediction_does_not_depend_on_what_comes_later(placement):
+    text = torch.randint(11, (3, T), generator=torch.Generator().manual_seed(1))
+    later = text.clone()
+    later[:, 4:] = (later[:, 4:] + 1) % 11
+    network = model(placement)
+    before, after = network(text), network(later)
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert (before[:, 4:] - after[:, 4:]).abs().max() > 1e-3  # a control: there it does
+
+
+def test_models_that_differ_in_norms_begin_with_the_same_weights():
+    states = [dict(model(p, n).named_parameters()) for p, n in (("post", "layer"), ("pre", "rms"))]
+    shared = [name for name in states[0] if name in states[1] and "norm" not in name]
+    assert len(shared) == 3 + 1 + 2 * 6
+    assert all(torch.equal(states[0][name], states[1][name]) for name in shared)
+    other = dict(model("post", seed=1).named_parameters())
+    assert not torch.equal(states[0]["out.weight"], other["out.weight"])
+
+
+def test_the_stream_begins_with_variance_one():
+    wide = Transformer(50, 32, 256, 4, 1, generator=torch.Generator().manual_seed(0))
+    x = (wide.embed.weight[:, None] + wide.place.weight).detach()
+    assert float(x.var()) == pytest.approx(1, abs=0.05)  # 80 rows of 256: a standard error of 0.01
+
+
+def test_the_stream_begins_with_the_embedding_and_ends_before_the_last_norm():
+    network, text = model("pre"), torch.zeros(1, 3, dtype=torch.long)
+    streams = network.streams(text)
+    assert len(streams) == 3
+    torch.testing.assert_close(network.out(network.last_norm(streams[-1])), network(text))
+
+
+def test_building_a_model_leaves_the_global_random_state_alone():
+    before = torch.random.get_rng_state()
+    model()
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(ValueError, match="5 heads"):
+        Attention(12, 5)
+    with pytest.raises(ValueError, match="middle"):
+        Block(12, 3, "middle")
