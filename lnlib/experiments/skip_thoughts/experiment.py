@@ -75,7 +75,7 @@ class Study:
 
 
 DATA = {"smoke": "python_topics", "book": "gutenberg", "paper": "gutenberg"}
-_SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=30, rows=2, quick=45, seeds=2)
+_SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=45, rows=2, quick=60, seeds=2)
 _BOOK = Study(8, 1000, 50, 20, 40, 80, 32, 2e-3, updates=120, rows=3, quick=600)
 _LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=800, rows=5, quick=1500)
 STUDIES = {  # with a control, whose initial weights are as narrow as those of the paper's large network
