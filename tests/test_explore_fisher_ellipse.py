@@ -298,10 +298,10 @@ def test_a_tap_puts_the_weights_where_it_is(chromium, file):
     with chromium.open_page(file, has_touch=True) as (page, _, _):
         plot = page.locator(".plane .plot")
         box = plot.bounding_box()
-        at = {"x": box["width"] * (3.6 - 1.5) / 7.2, "y": box["height"] * (3.6 - 1.5) / 4.5}
+        at = {"x": box["width"] * (3.6 - 1.45) / 7.2, "y": box["height"] * (3.6 - 1.45) / 4.5}
         plot.tap(position=at)
-        assert page.locator(".range b").all_inner_texts()[:2] == ["2.1", "135"]  # 1.5 times the root of 2
-        assert "|w| = 2.1: the metric is ×0.23" in spoken(page)
+        assert page.locator(".range b").all_inner_texts()[:2] == ["2.05", "135"]  # 1.45 times the root of 2
+        assert "|w| = 2.05: the metric is ×0.24" in spoken(page)
         plot.tap(position={"x": box["width"] / 2, "y": box["height"] - 4})  # below 0: no such direction
         assert page.locator(".range b").all_inner_texts()[0] == "0.85"
 
