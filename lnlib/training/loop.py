@@ -170,7 +170,7 @@ class _Loop:
 
     def _measures(self, *, last: bool) -> dict[str, float]:
         self.group.agree(self.task.model)
-        self.task.model.eval()
+        self.task.model.train(mode=False)
         with torch.no_grad(), _autocast(self.machine):
             found = measures(self.task, self.seed, self.machine, self.group, last=last)
         self.task.model.train()

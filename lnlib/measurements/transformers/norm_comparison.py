@@ -122,7 +122,7 @@ def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
     layers = {
         "layer norm": nn.LayerNorm(16),
         "RMSNorm": nn.RMSNorm(16),
-        "batch norm, evaluation": stored.eval(),
+        "batch norm, evaluation": stored.train(mode=False),
         "batch norm, training": SequenceBatchNorm(16),
     }
     padded, later = torch.cat([s, torch.zeros(8, 6, 16)], 1), torch.cat([s[:, :-1], 5 + s[:, -1:]], 1)

@@ -84,7 +84,7 @@ def test_float64_is_float64_to_the_end_and_near_float32(norm: str) -> None:
 
 def test_the_measure_is_the_share_of_wrong_answers_after_a_permutation() -> None:
     t = task()
-    t.model.eval()
+    t.model.train(mode=False)
     cases = tuple(x[:50] for x in t.parts["valid"])
     with torch.no_grad():
         found = t.measure(t.model, cases, noise_of(0, -1))

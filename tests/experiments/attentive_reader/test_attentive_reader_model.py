@@ -77,7 +77,7 @@ def test_padding_gets_weight_zero_and_has_no_say(seed: int, huge: float) -> None
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_more_padding_changes_no_answer_in_evaluation(norm: str) -> None:
-    model = made(norm).eval()
+    model = made(norm).train(mode=False)
     passages, lengths, queries, query_lengths = texts()
     wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
     with torch.no_grad():
@@ -147,7 +147,7 @@ def test_batch_norm_keeps_statistics_of_its_own_for_each_step_and_without_traini
     assert len(running[:7].unique(dim=0)) == 7
     x = model.vectors(case[0]) @ dict(model.passage.named_parameters())["weight_ih_l0"].T
     torch.testing.assert_close(running[:7], x.mean(0).detach(), atol=1e-12, rtol=1e-10)
-    model.eval()
+    model.train(mode=False)
     model(*texts(2))
     assert torch.equal(running, dict(model.passage.named_buffers())["running_mean_ih_l0"])
 

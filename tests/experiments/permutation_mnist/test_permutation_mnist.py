@@ -227,7 +227,7 @@ def test_measures_are_those_of_all_cases_at_once_in_single_and_double_precision(
         ours = task(machine=machine)
         assert next(ours.model.parameters()).dtype == machine.dtype
         done = train(ours, machine=machine)
-        ours.model.eval()
+        ours.model.train(mode=False)
         with torch.no_grad():
             logits = ours.model(torch.from_numpy(images.test_x).flatten(1).to(machine.dtype) / 16)
         y = torch.from_numpy(images.test_y)
