@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from lnlib import claims
-from lnlib.data import listing
+from lnlib.data import listing, resolve_environment
 from lnlib.explore import command as figures
 from lnlib.training import command
 
@@ -23,7 +23,11 @@ COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command with its arguments (default: the process's) and return the exit status."""
+    """Run one command with its arguments (default: the process's) and return the exit status.
+
+    The folders that `LNLIB_DATA` and `LNLIB_CACHE` name become absolute here, where they were typed.
+    """
+    resolve_environment()
     parser = argparse.ArgumentParser(
         prog="python -m lnlib",
         description="Layer Normalization, executed",

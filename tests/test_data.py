@@ -258,8 +258,10 @@ def test_symbolic_links_are_followed_and_broken_ones_are_missing_files(
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
     assert data.load("tiny").provenance["source"] == "LNLIB_DATA"
     (elsewhere / f"{NAMES[0]}-ubyte.gz").unlink()
-    with pytest.raises(DataError, match=r"incomplete: train-images-idx3-ubyte\.gz not there"):
-        data.load("tiny")
+    with pytest.raises(
+        DataError, match=r"is incomplete and was passed over: it lacks train-images-idx3-ubyte\.gz\."
+    ):
+        data.load("tiny", on_stand_in="error")
 
 
 def test_what_may_not_be_read_is_an_error_in_words(
@@ -393,15 +395,90 @@ def test_a_file_is_hashed_once_a_process(
     assert len(hashed) == 4
 
 
-def test_half_a_data_set_in_the_users_folder_is_an_error_that_names_the_missing(
+@pytest.fixture
+def partly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]) -> Path:
+    """A user's folder of "tiny" that lacks the labels for training; what it holds is not as published."""
+    files = {name: b"never to be read" for name in tiny if name != f"{NAMES[1]}-ubyte.gz"}
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
+    return write(tmp_path / "users" / "tiny", files)
+
+
+LACKING = f"lacks {NAMES[1]}-ubyte.gz"
+
+
+def test_half_a_data_set_in_the_users_folder_is_passed_over_and_the_stand_in_says_what_it_lacks(
+    partly: Path,
+) -> None:
+    assert data.find("tiny") == "absent"
+    with pytest.warns(StandInWarning) as caught:
+        provenance = data.load("tiny").provenance
+    with pytest.raises(DataError) as refused:
+        data.load("tiny", on_stand_in="error")
+    for text in (str(caught[0].message), str(refused.value)):
+        assert f"{partly} is incomplete and was passed over: it {LACKING}." in text
+        assert "LNLIB_OFFLINE is set" in text
+    assert provenance["name"] == "digits"
+    assert provenance["passed_over"] == f"$LNLIB_DATA/tiny {LACKING}"
+    assert len(everything_under(partly)) == 3
+
+
+def test_half_a_data_set_in_the_users_folder_gives_way_to_the_whole_one_in_the_cache(
+    tmp_path: Path, partly: Path, tiny: dict[str, bytes]
+) -> None:
+    cached = write(tmp_path / "cache" / "tiny", tiny)
+    found = data.published("tiny")
+    assert data.find("tiny") == found.provenance["source"] == "cache"
+    assert found.provenance["passed_over"] == f"$LNLIB_DATA/tiny {LACKING}"
+    assert set(found.files.values()) == set(cached.iterdir())
+    assert len(everything_under(partly)) == 3
+
+
+@pytest.mark.usefixtures("online")
+def test_half_a_data_set_in_the_users_folder_gives_way_to_a_download_of_all_files(
+    monkeypatch: pytest.MonkeyPatch, partly: Path, tiny: dict[str, bytes], serve: Serve
+) -> None:
+    url, requests = serve(tiny, None)
+    register(monkeypatch, tiny, (url,))
+    found = data.published("tiny")
+    assert found.provenance["source"] == "download"
+    assert found.provenance["passed_over"] == f"$LNLIB_DATA/tiny {LACKING}"
+    assert {name: path.read_bytes() for name, path in found.files.items()} == tiny
+    assert requests == list(tiny)
+    assert len(everything_under(partly)) == 3
+
+
+def test_what_was_passed_over_once_is_not_said_of_a_later_whole_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partly: Path, tiny: dict[str, bytes]
+) -> None:
+    write(tmp_path / "cache" / "tiny", tiny)
+    assert "passed_over" in data.published("tiny").provenance
+    monkeypatch.delenv("LNLIB_DATA")
+    assert "passed_over" not in data.published("tiny").provenance
+    monkeypatch.setenv("LNLIB_DATA", str(partly.parent))
+    for name, content in tiny.items():
+        (partly / name).write_bytes(content)
+    provenance = data.published("tiny").provenance
+    assert provenance["source"] == "LNLIB_DATA"
+    assert "passed_over" not in provenance
+
+
+def test_a_folder_that_lacks_many_files_is_described_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, {f"{number}.txt": b"x" for number in range(9)}, mirrors=("http://127.0.0.1:9/",))
+    write(tmp_path / "tiny", {"4.txt": b"x"})
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    found = data.published("tiny", on_stand_in="silent")
+    assert found.provenance["passed_over"] == "$LNLIB_DATA/tiny lacks 0.txt, 1.txt, 2.txt and 5 more"
+
+
+def test_a_folder_with_none_of_the_files_is_not_half_a_data_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
 ) -> None:
-    folder = write(tmp_path / "tiny", tiny)
-    (folder / f"{NAMES[1]}-ubyte.gz").unlink()
+    write(tmp_path / "tiny", {"README.txt": b"nothing else"})
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=r"incomplete: train-labels-idx1-ubyte\.gz not there"):
-        data.load("tiny")
-    assert len(everything_under(folder)) == 3
+    assert "passed_over" not in data.published("tiny", on_stand_in="silent").provenance
+    assert tiny
 
 
 # ---------------------------------------------------------------------------------- downloads
@@ -660,13 +737,18 @@ def test_the_listing_reports_damage_and_fails(
     out, err = capsys.readouterr()
     assert "corrupt" in out
     assert "SHA-256" in err
-    monkeypatch.setenv(
-        "LNLIB_DATA", str(write(tmp_path / "users" / "tiny", dict(list(tiny.items())[:2])).parent)
-    )
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_the_listing_reports_half_a_data_set_and_fails(
+    tmp_path: Path, partly: Path, tiny: dict[str, bytes], cached: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if cached:
+        write(tmp_path / "cache" / "tiny", tiny)
     assert main(["data", "tiny"]) == 1
     out, err = capsys.readouterr()
-    assert "unusable" in out
-    assert "is incomplete" in err
+    assert f"{'cache' if cached else 'absent'} (LNLIB_DATA: incomplete)" in out
+    assert f"{partly} is incomplete and passed over: it {LACKING}." in err
 
 
 @pytest.mark.usefixtures("online")

@@ -2,7 +2,11 @@
 
 `published(name)` looks in this order: `$LNLIB_DATA/<name>/` (files as published), the user's cache, a
 download (checked by SHA-256; off with `LNLIB_OFFLINE=1`), and last an embedded stand-in that it announces.
-A file that is there but corrupt is an error; lnlib never deletes it. Nothing uses a network silently.
+A folder that holds some of the files only is passed over, and the provenance says so. A file that is there
+but corrupt is an error; lnlib never deletes it. Nothing uses a network silently.
+
+`readiness` says at once where data will come from and what is wrong with them, `fetch` downloads ahead of
+use. Programs that change the folder, or start others, call `resolve_environment` first.
 
 `load` reads pictures; `books`, `captions`, `questions`, `sentences` and `strokes` the data of the sequence
 experiments.
@@ -14,24 +18,31 @@ from typing import Any
 from .binarized import amat_images, binarized_digits
 from .cifar import cifar_images
 from .dataset import DataError, DataSet, PublishedFile
+from .environment import resolve_environment
+from .fetching import fetch
 from .images import Images, digits, idx_images, read_idx
 from .lookup import OnStandIn, Published, StandInWarning, find, loaded, published
+from .preflight import Finding, readiness
 from .registry import DATA_SETS, data_set
 
 __all__ = [
     "DATA_SETS",
     "DataError",
     "DataSet",
+    "Finding",
     "Images",
     "Published",
     "PublishedFile",
     "StandInWarning",
     "data_set",
+    "fetch",
     "find",
     "load",
     "loaded",
     "published",
     "read_idx",
+    "readiness",
+    "resolve_environment",
 ]
 
 
@@ -49,8 +60,8 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
         labels.
 
     Raises:
-        DataError: unknown name, no pictures, incomplete folder, corrupt file, or no data where a stand-in
-            is refused.
+        DataError: unknown name, no pictures, missing or unreadable folder, corrupt file, or no data where
+            a stand-in is refused.
 
     >>> load("digits").provenance["source"]
     'embedded'

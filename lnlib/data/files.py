@@ -1,89 +1,79 @@
 """Where the published files are: `$LNLIB_DATA`, the cache, or a download; and whether they are intact.
 
 A file that is published plain may also stand compressed in its folder, as `<name>.gz`.
-
-Environment variables, read at each call:
-
-- `LNLIB_DATA`: a folder that holds `<data set>/<file as published>`; only ever read.
-- `LNLIB_CACHE`: where downloads go; default is the user's cache folder of the operating system.
-- `LNLIB_OFFLINE=1`: never use the network.
 """
 
 import gzip
 import hashlib
-import os
 import sys
-import warnings
+import threading
 import zlib
 from pathlib import Path
-
-from tqdm import TqdmWarning
-
-with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would tell readers to install them
-    warnings.simplefilter("ignore", TqdmWarning)
-    import pooch
+from typing import NamedTuple
 
 from .dataset import DataError, DataSet, PublishedFile
+from .environment import cache_folder, is_offline, users_folder
+from .transfer import DownloadFailed, addresses, silent_hosts, transfer
 
 __all__ = [
     "DownloadFailed",
-    "cache_folder",
+    "PassedOver",
+    "absent_from",
     "content",
     "download",
     "held",
-    "is_offline",
     "locate",
+    "passed_over",
     "place",
     "verify",
 ]
 
-_TIMEOUT_S = 10  # to connect, and between two pieces of a transfer
 _verified: set[tuple[str, int, int, str]] = set()
 
 
-class DownloadFailed(OSError):
-    """The network did not deliver a file: no connection, a refusal, or a transfer that broke off."""
+class PassedOver(NamedTuple):
+    """A folder of the user's that holds only some files of a data set, and what it lacks, in words."""
 
-
-def is_offline() -> bool:
-    """Whether `LNLIB_OFFLINE` forbids the network."""
-    return os.environ.get("LNLIB_OFFLINE", "") not in ("", "0")
-
-
-def cache_folder() -> Path:
-    """The folder of downloaded files: `$LNLIB_CACHE`, or the operating system's cache folder for lnlib."""
-    return Path(os.environ.get("LNLIB_CACHE") or pooch.os_cache("lnlib"))
+    folder: Path
+    lacks: str
 
 
 def locate(entry: DataSet) -> tuple[str, Path] | None:
     """The first place that holds the published files: ("LNLIB_DATA" | "cache", folder), or None.
 
-    Looks at names only: no network, no hashing. Raises `DataError` when the user names a folder that does
-    not exist, or one that holds some of the files but not all: accidents to report, not to paper over.
+    Looks at names only: no network, no hashing. A folder that holds some of the files but not all is passed
+    over; `passed_over` tells. Raises `DataError` when the user names a folder that does not exist, or one
+    that cannot be looked into.
     """
-    root = os.environ.get("LNLIB_DATA")
-    if root:
-        folder = Path(root) / entry.name
-        if not Path(root).is_dir():
-            raise DataError(
-                f"LNLIB_DATA is {root!r}, and there is no folder {Path(root).absolute()}. Give an absolute "
-                f"path (a relative one begins where the process runs: notebooks in book/), or unset it."
-            )
-        missing = _missing(entry.files, folder)
-        if not missing or (entry.alternative and not _missing(entry.alternative, folder)):
-            return "LNLIB_DATA", folder
-        if len(missing) < len(entry.files):
-            raise DataError(
-                f"{folder} is incomplete: {', '.join(file.name for file in missing)} not there. Copy the "
-                f"missing files (from {_addresses(entry, missing[0])[0]}) or take the others away."
-            )
+    folder = _users(entry)
+    if folder and not absent_from(folder, held(entry, folder)):
+        return "LNLIB_DATA", folder
     folder = cache_folder() / entry.name
-    return None if _missing(entry.files, folder) else ("cache", folder)
+    return None if absent_from(folder, entry.files) else ("cache", folder)
+
+
+def passed_over(entry: DataSet) -> PassedOver | None:
+    """The user's folder of a data set if it is there in part only, so that another place has to serve."""
+    folder = _users(entry)
+    if folder is None:
+        return None
+    missing = absent_from(folder, held(entry, folder))
+    if not 0 < len(missing) < len(entry.files):
+        return None
+    names = [file.name for file in missing]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return PassedOver(folder, f"lacks {', '.join(names[:3])}{more}")
+
+
+def _users(entry: DataSet) -> Path | None:
+    root = users_folder()
+    return root / entry.name if root else None
 
 
 def held(entry: DataSet, folder: Path) -> tuple[PublishedFile, ...]:
-    """The published files if `folder` holds them all, else the alternative ones."""
-    return entry.alternative if entry.alternative and _missing(entry.files, folder) else entry.files
+    """The files to read from a folder: the alternative ones if it holds just them all, else the published."""
+    instead = entry.alternative and absent_from(folder, entry.files)
+    return entry.alternative if instead and not absent_from(folder, entry.alternative) else entry.files
 
 
 def verify(entry: DataSet, folder: Path) -> None:
@@ -113,62 +103,41 @@ def verify(entry: DataSet, folder: Path) -> None:
         _verified.add(key)
 
 
-def download(entry: DataSet) -> Path:
+def download(
+    entry: DataSet,
+    silent: dict[str, str] | None = None,
+    stop: threading.Event | None = None,
+    *,
+    bar: bool = True,
+) -> Path:
     """Fetch the missing files of a data set into the cache and return its folder there.
 
-    A file appears under its name only when it is whole and its SHA-256 is right, so an interrupted
-    download leaves nothing behind. A progress bar is shown on a terminal only.
+    Args:
+        entry: the data set.
+        silent: hosts known not to answer, with the reasons; default: they are asked first, all at once.
+        stop: ends the download soon after it is set.
+        bar: whether to show a progress bar, on a terminal only.
 
-    Raises `DownloadFailed` when no mirror delivers (or `LNLIB_OFFLINE` forbids to ask), `DataError` when
-    what a mirror delivers is another file than the published one.
+    Raises:
+        DownloadFailed: no mirror delivers, or `LNLIB_OFFLINE` forbids to ask.
+        DataError: what a mirror delivers is another file than the published one.
     """
     folder = cache_folder() / entry.name
-    missing = _missing(entry.files, folder)
+    missing = absent_from(folder, entry.files)
     if missing and is_offline():
         raise DownloadFailed("downloads are off (LNLIB_OFFLINE is set)")
+    if silent is None:
+        silent = silent_hosts(url for file in missing for url in addresses(entry, file))
     for file in missing:
-        _download_file(entry, file, folder)
+        transfer(entry, file, folder, silent, stop, bar=bar and sys.stderr.isatty())
     return folder
 
 
-def _download_file(entry: DataSet, file: PublishedFile, folder: Path) -> None:
-    pooch.get_logger().setLevel("WARNING")  # it would announce each download on stderr, in notebooks too
-    fetch = pooch.HTTPDownloader(
-        progressbar=sys.stderr.isatty(),
-        chunk_size=1 << 16,
-        timeout=_TIMEOUT_S,
-        headers={"Accept-Encoding": "identity"},  # the hash is of the .gz, which a server may offer to unpack
-    )
-    failures, another_file = [], False
-    for url in _addresses(entry, file):
-        try:
-            pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, downloader=fetch)
-            return
-        except OSError as error:  # of the network (requests' errors are OSErrors) or of the cache folder
-            failures.append(f"{url}: {_reason(error)}")
-        except ValueError as error:  # pooch: the SHA-256 of what came is not the known one
-            failures.append(f"{url}: {error}")
-            another_file = True
-    if another_file:
-        raise DataError(
-            f"{file.name} of {entry.name} came, but not as the published file: {'; '.join(failures)}. "
-            f"Nothing was kept. A login page of the network in between is a common cause; to work without "
-            f"downloads set LNLIB_OFFLINE=1."
-        )
-    raise DownloadFailed("; ".join(failures))
+def absent_from(folder: Path, wanted: tuple[PublishedFile, ...]) -> list[PublishedFile]:
+    """Those of the files that a folder does not hold, by their names.
 
-
-def _addresses(entry: DataSet, file: PublishedFile) -> list[str]:
-    return [file.url] if file.url else [mirror + file.name for mirror in entry.mirrors]
-
-
-def _reason(error: OSError) -> str:
-    """What an error says if it says it shortly, else its kind: requests nests whole chains in one line."""
-    text = str(error)
-    return text if len(text) <= 120 else type(error).__name__
-
-
-def _missing(wanted: tuple[PublishedFile, ...], folder: Path) -> list[PublishedFile]:
+    Raises `DataError` for a folder that cannot be looked into.
+    """
     try:
         return [file for file in wanted if not place(folder, file).is_file()]
     except OSError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import files
 from .dataset import DataError, DataSet
+from .fetching import fetch
 from .registry import DATA_SETS, data_set
 
 __all__ = ["main"]
@@ -15,7 +16,8 @@ __all__ = ["main"]
 def main(argv: Sequence[str]) -> int:
     """List the data sets, after downloading them if asked.
 
-    Returns the exit status: 1 if one is corrupt, unusable or cannot be fetched, 2 for an unknown name.
+    Returns the exit status: 1 if one is corrupt, incomplete, unusable or cannot be fetched, 2 for an unknown
+    name or setting.
     """
     parser = argparse.ArgumentParser(prog="python -m lnlib data", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(DATA_SETS)} (default: all)")
@@ -24,51 +26,51 @@ def main(argv: Sequence[str]) -> int:
     status = 0
     try:
         entries = [data_set(name) for name in options.names] or list(DATA_SETS.values())
+        if options.download:
+            status |= _fetch([entry.name for entry in entries])
     except DataError as error:
         print(error, file=sys.stderr)
         return 2
-    if options.download:
-        for entry in entries:
-            status |= _fetch(entry)
     rows = [("name", "found in", "size", "licence", "path")]
     for entry in entries:
-        found, path = _describe(entry)
+        found, path, sound = _describe(entry)
         rows.append((entry.name, found, _size(entry), entry.licence, path))
-        status |= found in ("corrupt", "unusable")
+        status |= not sound
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     return status
 
 
-def _fetch(entry: DataSet) -> int:
-    try:
-        if files.locate(entry) is None:
-            files.download(entry)
-    except (DataError, files.DownloadFailed) as error:
-        print(f"{entry.name}: {error}", file=sys.stderr)
-        return 1
-    return 0
+def _fetch(names: Sequence[str]) -> int:
+    return int(any(fetch(names, lambda line: print(line, file=sys.stderr)).values()))
 
 
-def _describe(entry: DataSet) -> tuple[str, str]:
-    """The column "found in" and the path; a damaged data set is explained on stderr."""
+def _describe(entry: DataSet) -> tuple[str, str, bool]:
+    """The column "found in", the path, and whether all is well; what is not is explained on stderr."""
     if not entry.files:
-        return "embedded", ""
+        return "embedded", "", True
     try:
-        place = files.locate(entry)
+        partly = files.passed_over(entry)
+        source, folder = files.locate(entry) or ("absent", None)
     except DataError as error:
         print(error, file=sys.stderr)
-        return "unusable", ""
-    if place is None:
-        return "absent", ""
-    source, folder = place
-    try:
-        files.verify(entry, folder)
-    except DataError as error:
-        print(error, file=sys.stderr)
-        source = "corrupt"
-    return source, _shown(folder)
+        return "unusable", "", False
+    sound = True
+    if folder is not None:
+        try:
+            files.verify(entry, folder)
+        except DataError as error:
+            print(error, file=sys.stderr)
+            source, sound = "corrupt", False
+    if partly:
+        print(
+            f"{partly.folder} is incomplete and passed over: it {partly.lacks}. Copy the missing files into "
+            f"it or take the others away.",
+            file=sys.stderr,
+        )
+        source, sound = f"{source} (LNLIB_DATA: incomplete)", False
+    return source, _shown(folder) if folder else "", sound
 
 
 def _shown(folder: Path) -> str:

@@ -13,6 +13,7 @@ __all__ = ["OnStandIn", "Published", "StandInWarning", "find", "loaded", "publis
 
 OnStandIn = Literal["warn", "error", "silent"]
 
+_PARTLY = "passed_over"
 _loaded: list[dict[str, Any]] = []
 
 
@@ -27,7 +28,8 @@ class Published(NamedTuple):
         files: paths by the name of the file as published; empty where the embedded stand-in has to serve.
         provenance: name, requested, source ("LNLIB_DATA", "cache", "download" or "embedded"), licence and
             citation; for files also sha256: of the lines that `sha256sum` prints for them, in the
-            registry's order. A loader adds to it, and it stays the entry of `loaded`.
+            registry's order; and passed_over: what $LNLIB_DATA/<name> lacks, where it holds some of the files
+            only and so did not serve. A loader adds to it, and it stays the entry of `loaded`.
     """
 
     files: dict[str, Path]
@@ -44,7 +46,8 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> 
         depth: how many callers up the warning points.
 
     Raises:
-        DataError: unknown name, incomplete folder, corrupt file, or no data where a stand-in is refused.
+        DataError: unknown name, missing or unreadable folder, corrupt file, or no data where a stand-in is
+            refused.
 
     >>> published("digits").files, published("digits").provenance["source"]
     ({}, 'embedded')
@@ -56,7 +59,10 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> 
         _found(entry, on_stand_in, depth) if entry.files else Published({}, _about(entry, name, "embedded"))
     )
     for known in _loaded:
-        if known.items() >= found.provenance.items():
+        if (
+            known.items() >= found.provenance.items()
+            and _PARTLY not in known.keys() - found.provenance.keys()
+        ):
             return Published(found.files, known)
     _loaded.append(found.provenance)
     return found
@@ -84,24 +90,31 @@ def loaded() -> list[dict[str, Any]]:
 
 def _found(entry: DataSet, on_stand_in: str, depth: int) -> Published:
     place = files.locate(entry)
+    partly = files.passed_over(entry)
+    said = {_PARTLY: f"$LNLIB_DATA/{entry.name} {partly.lacks}"} if partly else {}
     if place is None:
         try:
             place = "download", files.download(entry)
         except files.DownloadFailed as error:
-            return Published({}, _stand_in(entry, on_stand_in, str(error), depth))
+            return Published({}, _stand_in(entry, on_stand_in, str(error), partly, depth) | said)
     source, folder = place
     files.verify(entry, folder)
     held = files.held(entry, folder)
     listing = "".join(f"{file.sha256}  {file.name}\n" for file in held)
-    provenance = _about(entry, entry.name, source) | {"sha256": hashlib.sha256(listing.encode()).hexdigest()}
+    hashed = {"sha256": hashlib.sha256(listing.encode()).hexdigest()}
+    provenance = _about(entry, entry.name, source) | hashed | said
     return Published({file.name: files.place(folder, file) for file in held}, provenance)
 
 
-def _stand_in(entry: DataSet, on_stand_in: str, reason: str, depth: int) -> dict[str, Any]:
+def _stand_in(
+    entry: DataSet, on_stand_in: str, reason: str, partly: files.PassedOver | None, depth: int
+) -> dict[str, Any]:
     what = (
         f"{entry.name} is neither in $LNLIB_DATA/{entry.name}/ nor in the cache, and could not be "
         f"downloaded: {reason}."
     )
+    if partly:
+        what = f"{partly.folder} is incomplete and was passed over: it {partly.lacks}. {what}"
     remedy = (
         f"For the real data run `python -m lnlib data --download {entry.name}` or put the published files "
         f"into $LNLIB_DATA/{entry.name}/."
