@@ -56,10 +56,11 @@ def fetch(names: Iterable[str], say: Callable[[str], object]) -> dict[str, str]:
                 for entry in absent:
                     say(f"{entry.name}: downloading {entry.size / 1e6:.1f} MB")
             for task in as_completed(tasks):
-                name, error = tasks[task], task.exception()
-                if error is not None and not isinstance(error, DataError | files.DownloadFailed):
-                    raise error
-                reasons[name] = str(error) if error else ""
+                name = tasks[task]
+                try:
+                    task.result()
+                except (DataError, files.DownloadFailed) as error:
+                    reasons[name] = str(error)
                 say(f"{name}: {reasons[name] or 'downloaded'}")
         finally:
             stop.set()

@@ -53,8 +53,14 @@ def silent_hosts(urls: Iterable[str]) -> dict[str, str]:
     ask = pooch.HTTPDownloader(timeout=2 * TIMEOUT_S)  # the wait below ends first
     waiting = {host(url): url for url in reversed(list(urls))}
     answered: SimpleQueue[str] = SimpleQueue()
-    for name, url in waiting.items():
-        _start(partial(ask, url, None, None, check_only=True), lambda _, name=name: answered.put(name))
+
+    def knock(name: str, url: str) -> None:
+        with suppress(Exception):
+            ask(url, None, None, check_only=True)
+        answered.put(name)
+
+    for each in waiting.items():
+        threading.Thread(target=knock, args=each, daemon=True).start()
     end = time.monotonic() + TIMEOUT_S
     with suppress(Empty):
         while waiting:
@@ -147,24 +153,19 @@ def _retrieve(url: str, file: PublishedFile, folder: Path, stop: threading.Event
     pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, downloader=download)
 
 
-def _start(call: Callable[[], object], report: Callable[[BaseException | None], object]) -> None:
-    """Run a call in a thread that nobody has to wait for, and report its error, or None, at its end."""
+def _within(seconds: float, call: Callable[[], object], stop: threading.Event) -> None:
+    """Run a call, but go on without it after so many seconds: a socket's timeout bounds no whole transfer."""
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
         try:
             call()
         except BaseException as error:
-            report(error)
+            ended.put(error)
         else:
-            report(None)
+            ended.put(None)
 
     threading.Thread(target=work, daemon=True).start()
-
-
-def _within(seconds: float, call: Callable[[], object], stop: threading.Event) -> None:
-    """Run a call, but go on without it after so many seconds: a socket's timeout bounds no whole transfer."""
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
-    _start(call, ended.put)
     end = time.monotonic() + seconds
     while not stop.is_set():
         with suppress(Empty):
@@ -180,7 +181,8 @@ def _within(seconds: float, call: Callable[[], object], stop: threading.Event) -
     raise DownloadFailed("interrupted")
 
 
-def _reason(error: OSError) -> str:
-    """What an error says if it says it shortly, else its kind: requests nests whole chains in one line."""
-    text = str(error)
-    return text if len(text) <= 120 else type(error).__name__
+def _reason(error: BaseException) -> str:
+    """What the first cause of an error says, without the URL: requests nests whole chains in one line."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return str(error).split(" for url")[0] or type(error).__name__
