@@ -27,6 +27,7 @@ __all__ = [
     "mean_of",
     "near",
     "over",
+    "quotient",
     "reached",
     "runs_of",
     "seeds_of",
@@ -108,7 +109,18 @@ def over(above: Mapping[int, float], below: Mapping[int, float]) -> dict[int, fl
     >>> over({0: 3.0, 1: 4.0}, {1: 2.0, 2: 5.0})
     {1: 2.0}
     """
-    return {seed: above[seed] / below[seed] for seed in above if seed in below}
+    return {seed: quotient(above[seed], below[seed]) for seed in above if seed in below}
+
+
+def quotient(above: float, below: float) -> float:
+    """One time over another; 0 or infinite where one of them is, NaN where there is nothing to compare.
+
+    That is if neither ends, or if one is 0: a race whose goal is met at the start has not been run.
+
+    >>> quotient(3.0, 2.0), quotient(3.0, math.inf), quotient(math.inf, math.inf), quotient(3.0, 0.0)
+    (1.5, 0.0, nan, nan)
+    """
+    return float(above) / float(below) if above and below else math.nan
 
 
 class Mean(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lnlib.experiments.attentive_reader.experiment import Kind
-from lnlib.experiments.curves import band, runs_of, updates_to
+from lnlib.experiments.curves import band, quotient, runs_of, updates_to
 from lnlib.training import Row
 
 __all__ = ["curve", "differences", "late", "level", "speed_ups", "times"]
@@ -60,11 +60,11 @@ def times(
 def speed_ups(rows: Sequence[Row], slow: Kind, fast: Kind, column: str = "update") -> dict[int, float]:
     """Updates, or seconds, of one kind over those of another to the late error of the first.
 
-    0 if the other never gets there.
+    0 if the other never gets there, NaN if one begins there.
     """
     goals = late(rows, slow)
     one, other = (times(rows, kind, goals, column) for kind in (slow, fast))
-    return {seed: one[seed] / other[seed] for seed in one if seed in other}
+    return {seed: quotient(one[seed], other[seed]) for seed in one if seed in other}
 
 
 def curve(rows: Sequence[Row], kind: Kind) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from lnlib.experiments.convnet.model import Padding
-from lnlib.experiments.curves import reached
+from lnlib.experiments.curves import quotient, reached
 from lnlib.intervals import interval
 from lnlib.training import Row
 
@@ -68,7 +68,7 @@ class Runs:
         found = []
         for own, theirs in zip(self._losses(norm, **kind), self._losses(other, **kind), strict=True):
             arrives = reached(own[-1]["train_loss"])
-            found.append(arrives(own) / arrives(theirs))
+            found.append(quotient(arrives(own), arrives(theirs)))
         return np.array(found)
 
     def _losses(self, norm: str, **kind: Any) -> list[list[Row]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.curves import reached, runs_of
+from lnlib.experiments.curves import quotient, reached, runs_of
 from lnlib.experiments.draw.experiment import NORMS
 from lnlib.training import Row
 
@@ -41,13 +41,14 @@ def gains(rows: Sequence[Row]) -> dict[int, float]:
 def speed_ups(rows: Sequence[Row]) -> dict[int, float]:
     """Updates of the baseline over those that layer norm takes to the baseline's last test bound.
 
-    Of the rows measured `alike`, by straight lines between them; 0 if layer norm never gets there.
+    Of the rows measured `alike`, by straight lines between them; 0 if layer norm never gets there, NaN if
+    it begins there.
     """
     without, layer = (_runs(alike(rows), norm) for norm in NORMS)
     found = {}
     for seed in sorted(without.keys() & layer.keys()):
         last = without[seed][-1]
-        found[seed] = last["update"] / reached(last["test_bound"], "test_bound")(layer[seed])
+        found[seed] = quotient(last["update"], reached(last["test_bound"], "test_bound")(layer[seed]))
     return found
 
 

@@ -6,6 +6,7 @@ are both unseen: the loss is the mean of theirs.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ def first_at(run: Sequence[Row], goal: float, clock: str = "update") -> float:
     >>> first_at(run, 6.0), first_at(run, 4.0)
     (7.5, inf)
     """
+    if unseen(run[0]) <= goal:
+        return float(run[0][clock])
     for before, row in pairwise(run):
         if unseen(row) <= goal:
             part = min(1.0, (unseen(before) - goal) / (unseen(before) - unseen(row)))
@@ -55,7 +58,7 @@ def speed_ups(
 ) -> dict[int, float]:
     """By seed, the baseline's time to a share of its whole fall, over layer norm's to the same loss.
 
-    0 if layer norm never gets there.
+    0 if layer norm never gets there, NaN if there is no fall or a run begins at its end.
 
     Args:
         rows: of the baseline and, unless given by themselves, of layer norm.
@@ -68,18 +71,20 @@ def speed_ups(
     for seed in sorted(plain.keys() & layer.keys()):
         start = unseen(plain[seed][0])
         goal = start - share * (start - min(map(unseen, plain[seed])))
-        found[seed] = first_at(plain[seed], goal, clock) / first_at(layer[seed], goal, clock)
+        times = (first_at(runs[seed], goal, clock) for runs in (plain, layer))
+        found[seed] = curves.quotient(*times)
     return found
 
 
 def gaps(rows: Sequence[Row]) -> dict[int, float]:
-    """By seed, how far apart the two lowest losses are, as a share of the baseline's fall."""
+    """By seed, how far apart the two lowest losses are, as a share of the baseline's fall; NaN if none."""
     plain, layer = (_runs(rows, norm) for norm in NORMS)
     found = {}
     for seed in sorted(plain.keys() & layer.keys()):
         low = min(map(unseen, plain[seed]))
         apart = low - min(map(unseen, layer[seed]))
-        found[seed] = abs(apart) / (unseen(plain[seed][0]) - low)
+        fall = unseen(plain[seed][0]) - low
+        found[seed] = abs(apart) / fall if fall else nan
     return found
 
 

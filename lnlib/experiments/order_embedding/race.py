@@ -5,12 +5,14 @@ layer norm is quicker.
 """
 
 from collections.abc import Sequence
+from math import isnan
 
 import numpy as np
 
-from lnlib.experiments.curves import Mean, band, mean_of, over, runs_of, updates_to
+from lnlib.experiments.curves import Mean, band, mean_of, over, quotient, runs_of, updates_to
 from lnlib.experiments.order_embedding.experiment import NORMS
 from lnlib.experiments.order_embedding.ranking import TOP
+from lnlib.experiments.wording import between, told
 from lnlib.results import Table
 from lnlib.training import Row
 
@@ -48,7 +50,7 @@ def _time(run: Sequence[Row], key: str, goal: float, axis: str) -> float:
 def speed_ups(rows: Sequence[Row], key: str, axis: str = "update") -> dict[int, float]:
     """By seed, the baseline's updates over layer norm's to the highest recall that both reach.
 
-    By straight lines between validations.
+    By straight lines between validations; NaN if a run is at its best untrained.
 
     Args:
         key: a recall, say of `FIGURE_1`.
@@ -57,7 +59,7 @@ def speed_ups(rows: Sequence[Row], key: str, axis: str = "update") -> dict[int, 
     found = {}
     for seed, without, layer in _pairs(rows):
         goal = min(max(row[key] for row in run) for run in (without, layer))
-        found[seed] = _time(without, key, goal, axis) / _time(layer, key, goal, axis)
+        found[seed] = quotient(*(_time(run, key, goal, axis) for run in (without, layer)))
     return found
 
 
@@ -66,7 +68,7 @@ def speed_up_table(rows: Sequence[Row]) -> Table:
     lines = []
     for k, key in zip(TOP, FIGURE_1, strict=True):
         both = [mean_of(speed_ups(rows, key, axis), geometric=True) for axis in ("update", "seconds")]
-        lines.append([f"R@{k}", *(f"{mean.value:.2f} ({mean.low:.2f} to {mean.high:.2f})" for mean in both)])
+        lines.append([f"R@{k}", *(f"{told(mean)} ({between(mean)})" for mean in both)])
     return Table(["", "Speed-up in updates (95 %)", "Speed-up in seconds (95 %)"], lines)
 
 
@@ -79,9 +81,12 @@ def figure_1(rows: Sequence[Row]) -> dict[int, dict[str, dict[str, np.ndarray]]]
 
 
 def slowest(rows: Sequence[Row], axis: str = "update") -> tuple[str, Mean]:
-    """The recall of Figure 1 in which layer norm gains least, and its geometric mean over seeds."""
+    """The recall of Figure 1 in which layer norm gains least, and its geometric mean over seeds.
+
+    One that has no number comes first: nobody knows how little it is.
+    """
     means = {key: mean_of(speed_ups(rows, key, axis), geometric=True) for key in FIGURE_1}
-    key = min(means, key=lambda name: means[name].value)
+    key = min(means, key=lambda name: (not isnan(means[name].value), means[name].value))
     return key, means[key]
 
 
@@ -96,7 +101,7 @@ def fits(rows: Sequence[Row]) -> dict[int, float]:
             updates_to(goal, each, [row["update"] for row in run[1:]])
             for each, run in zip(losses, runs, strict=True)
         ]
-        found[seed] = times[0] / times[1]
+        found[seed] = quotient(*times)
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.curves import band, runs_of, updates_to
+from lnlib.experiments.curves import band, quotient, runs_of, updates_to
 from lnlib.experiments.skip_thoughts.experiment import BASELINES, NORMS
 from lnlib.training import Row
 
@@ -44,7 +44,7 @@ def _runs(rows: Sequence[Row], norm: str, initial: str) -> dict[int, list[Row]]:
 def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "update") -> dict[int, float]:
     """What the baseline spends over what layer norm spends, to the lowest validation loss that both reach.
 
-    By straight lines between measurements, for the seeds that both have.
+    By straight lines between measurements, for the seeds that both have; NaN if a run is best untrained.
 
     Args:
         rows: of runs with both norms.
@@ -57,7 +57,7 @@ def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "upda
         pair = without[seed], layer[seed]
         goal = max(min(row[LOSS] for row in run) for run in pair)
         spent = [updates_to(goal, [r[LOSS] for r in run], [r[axis] for r in run]) for run in pair]
-        found[seed] = spent[0] / spent[1]
+        found[seed] = quotient(*spent)
     return found
 
 

@@ -66,3 +66,10 @@ def test_a_curve_is_in_per_cent_and_has_its_interval() -> None:
     np.testing.assert_allclose(found["update"], [10, 20, 30])
     np.testing.assert_allclose(found["mean"], [80, 70, 170 / 3])
     assert found["low"][2] < found["mean"][2] < found["high"][2]
+
+
+def test_a_reader_that_begins_at_the_goal_has_no_race() -> None:
+    found = race.speed_ups(
+        rows({(NONE, 0): [0.8, 0.9, 0.9, 0.8], (LAYER, 0): [0.7, 0.7, 0.7, 0.7]}), NONE, LAYER
+    )
+    assert np.isnan(found[0])

@@ -1,8 +1,11 @@
 """Who is ahead: on curves whose answer is known."""
 
+import math
+
 import pytest
 
 from lnlib.experiments.draw import race
+from lnlib.experiments.wording import lead
 
 
 def rows(curves: dict[tuple[str, int], list[float]]) -> list[dict]:
@@ -55,3 +58,14 @@ def test_ends_gains_and_lines() -> None:
     assert [norm for norm, _ in lines] == ["none"] * 3 + ["layer"] * 2
     assert lines[0][1]["update"].tolist() == [10.0, 20.0]
     assert lines[0][1]["mean"].tolist() == [7.0, 5.0]
+
+
+def test_a_race_in_which_nobody_arrives_is_a_result_and_no_error() -> None:
+    found = race.speed_ups(rows({("none", 0): [9.0, 8.0], ("layer", 0): [9.5, 8.5]}))
+    assert found == {0: 0.0}
+    assert "layer norm misses the goal in 1 of 1 runs" in lead(found, 10)
+
+
+def test_a_run_that_begins_at_the_goal_has_no_race() -> None:
+    found = race.speed_ups(rows({("none", 0): [9.0, 8.0], ("layer", 0): [7.5, 7.0]}))
+    assert math.isnan(found[0])

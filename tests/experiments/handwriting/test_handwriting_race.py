@@ -66,3 +66,15 @@ def test_panels_become_rows_and_words() -> None:
     panels = {"one": race.lines(rows("none", [9, 5, 3]) + rows("layer", [9, 3, 1]))}
     assert race.flat(panels)[-1] == {"panel": "one", "norm": "layer", "update": 20.0, "mean": 1.0}
     assert race.spoken(panels) == "one, none: 5 to 3; one, layer: 3 to 1"
+
+
+def test_a_loss_that_never_falls_has_no_race_and_no_gap() -> None:
+    both = rows("none", [5, 6, 7]) + rows("layer", [5, 4, 3])
+    assert math.isnan(race.speed_ups(both)[0])
+    assert math.isnan(race.gaps(both)[0])
+
+
+def test_a_run_that_begins_below_the_goal_is_there_at_once() -> None:
+    (*below,) = rows("layer", [4, 3])
+    assert race.first_at(below, 6.0) == 0
+    assert math.isnan(race.speed_ups(rows("none", [9, 5]) + below)[0])

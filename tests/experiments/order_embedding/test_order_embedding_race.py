@@ -93,3 +93,14 @@ def test_the_curves_of_figure_1_leave_out_the_row_before_training() -> None:
     assert list(found) == [1, 5, 10]
     assert found[5]["layer"]["update"].tolist() == [10, 20, 30]
     assert found[5]["layer"]["mean"].tolist() == [40, 80, 70]
+
+
+def test_a_recall_that_nobody_raises_has_no_speed_up_and_counts_as_the_slowest() -> None:
+    given = rows()
+    for row in given:
+        row["valid_image_r5"] = 0.0
+    assert all(math.isnan(factor) for factor in speed_ups(given, "valid_image_r5").values())
+    key, mean = slowest(given)
+    assert key == "valid_image_r5"
+    assert math.isnan(mean.value)
+    assert speed_up_table(given).rows[1] == ["R@5", "no number (no interval)", "no number (no interval)"]

@@ -1,5 +1,7 @@
 """Who is ahead: on curves whose answer is known."""
 
+import math
+
 import pytest
 
 from lnlib.experiments.skip_thoughts import race
@@ -75,3 +77,8 @@ def test_bands_have_a_curve_for_each_norm_without_the_start() -> None:
     assert tracks.keys() == race.COLUMNS.keys()
     assert tracks["mr"]["layer"]["update"].tolist() == [10.0, 20.0]
     assert tracks["mr"]["layer"]["mean"][-1] == pytest.approx(0.645)
+
+
+def test_runs_that_are_best_untrained_have_no_race() -> None:
+    found = race.speed_ups(rows({("none", 0): [5.0, 6.0], ("layer", 0): [5.0, 7.0]}))
+    assert math.isnan(found[0])
