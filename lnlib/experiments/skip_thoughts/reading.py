@@ -11,6 +11,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from lnlib.data.books import load_books, sentences
+from lnlib.data.dataset import DataError
 from lnlib.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
 from lnlib.experiments.skip_thoughts.word_vectors import word_vectors
 from lnlib.text import EOS, Vocabulary, pad, tokenize
@@ -49,13 +50,16 @@ def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Cor
 
     Args:
         name: "gutenberg" or "python_topics", as for `lnlib.data.books.load_books`.
-        books: how many to read; 0 for all.
+        books: how many novels to read; 0 for all. Of Python's help, whose topics are short, all are read.
         words: in the vocabulary; all others are unknown.
         vectors: dimensions of the word vectors.
         longest: sentences with more words are left out, and with them their neighbors' triples.
+
+    Raises `DataError` if a part of the books has no three sentences in a row.
     """
     found = load_books("silent", name=name)
-    texts = [[tokenize(s) for s in sentences(text)] for text in found.texts[: books or None]]
+    count = books if found.provenance["name"] == "gutenberg" else 0
+    texts = [[tokenize(s) for s in sentences(text)] for text in found.texts[: count or None]]
     cut = len(texts) - max(1, len(texts) // 12)
     known = [sentence for text in texts[:cut] for sentence in text]
     wide = Vocabulary.build(known, WIDER * words)
@@ -75,6 +79,11 @@ def _triples(texts: Sequence[Sequence[Sequence[str]]], vocabulary: Vocabulary, l
         short = [0 < len(sentence) < longest for sentence in text]
         starts += [len(rows) + k for k in range(len(text) - 2) if all(short[k : k + 3])]
         rows += [[*vocabulary.encode(s), EOS] if ok else [EOS] for s, ok in zip(text, short, strict=True)]
+    if not starts:
+        raise DataError(
+            f"{len(texts)} books with {len(rows)} sentences hold no three in a row of fewer than {longest} "
+            "words; read more books, or longer sentences."
+        )
     ids, lengths = pad(rows)
     first = torch.tensor(starts)
     places = [first, first + 1, first + 2]

@@ -5,6 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from lnlib.data import DataError
+from lnlib.data.books import Books
+from lnlib.experiments.skip_thoughts import reading
 from lnlib.experiments.skip_thoughts.experiment import (
     BASELINES,
     EXPERIMENT,
@@ -13,7 +16,7 @@ from lnlib.experiments.skip_thoughts.experiment import (
     Skipping,
     corpus_of,
 )
-from lnlib.experiments.skip_thoughts.reading import TASKS, encoded, tasks
+from lnlib.experiments.skip_thoughts.reading import TASKS, corpus, encoded, tasks
 from lnlib.experiments.skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnlib.text import EOS
 from lnlib.training import Machine, noise_of, train
@@ -201,3 +204,16 @@ def test_a_random_encoder_depends_on_its_seed_and_on_the_order_of_words() -> Non
     np.testing.assert_array_equal(one, same)
     assert np.abs(one - other).max() > 0.01
     assert np.abs(one[0] - one[1]).max() > 0.01
+
+
+def test_of_short_topics_all_are_read_whatever_number_of_novels_is_asked_for() -> None:
+    few, every = (corpus("python_topics", books, 60, 4, 30) for books in (8, 0))
+    assert len(few.train[0]) == len(every.train[0]) > 100
+
+
+def test_books_without_three_sentences_in_a_row_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = Books(("One", "Two"), ("It is short. So is this.", "A cat sat."), {"name": "gutenberg"})
+    monkeypatch.setattr(reading, "load_books", lambda on_stand_in, name: short)
+    corpus.cache_clear()
+    with pytest.raises(DataError, match=r"1 books with 2 sentences hold no three in a row.*read more books"):
+        corpus("gutenberg", 0, 10, 1, 20)
