@@ -98,7 +98,8 @@ def _jobs(scale: str, seed: int) -> list[Job]:
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     settings = dict(job)
-    return Classification(load(settings.pop("data")), *LAYERS[scale], machine, last=LAST[scale], **settings)
+    images = load(settings.pop("data"), on_stand_in="silent")
+    return Classification(images, *LAYERS[scale], machine, last=LAST[scale], **settings)
 
 
 class Classification(Task):

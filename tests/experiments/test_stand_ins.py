@@ -1,0 +1,47 @@
+"""Where no data set is at hand, every experiment trains on what stands in for it, and warns of nothing."""
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lnlib.data import loaded, readings, strokes
+from lnlib.experiments.order_embedding import experiment as order_embedding
+from lnlib.experiments.registry import EXPERIMENTS, find
+from lnlib.experiments.skip_thoughts import reading
+from lnlib.training import Machine
+
+FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a minute to compose
+
+
+def forget() -> None:
+    """Drop what other tests have loaded, from other places."""
+    for kept in (readings.load_readings, strokes.load_lines, reading.corpus, reading.tasks):
+        kept.cache_clear()
+    order_embedding._loaded.cache_clear()
+
+
+@pytest.fixture
+def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    forget()
+    yield
+    forget()
+
+
+@pytest.mark.parametrize("scale", ["book", "paper"])
+@pytest.mark.parametrize("name", EXPERIMENTS.values())
+def test_without_data_a_run_can_begin_and_nothing_is_written_to_stderr(
+    name: str, scale: str, nothing_there: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    experiment = find(name)
+    job = experiment.jobs(scale, 0)[-1] | FEW.get(name, {})  # of the small study, where a scale has two
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        task = experiment.task(job, scale, Machine())
+    assert capfd.readouterr().err == ""
+    assert len(next(task.batches)[0]) >= 1
+    assert any(facts["source"] == "embedded" for facts in loaded())
