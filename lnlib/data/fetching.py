@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from . import files
-from .dataset import DataError
+from .dataset import DataError, DataSet
 from .environment import is_offline
 from .registry import data_set
 from .transfer import addresses, silent_hosts
@@ -48,10 +48,7 @@ def fetch(names: Iterable[str], say: Callable[[str], object]) -> dict[str, str]:
     stop = threading.Event()
     with ThreadPoolExecutor(len(absent)) as pool:
         try:
-            tasks = {
-                pool.submit(files.download, entry, dict(silent), stop, bar=False): entry.name
-                for entry in absent
-            }
+            tasks = {pool.submit(_download, entry, dict(silent), stop): entry.name for entry in absent}
             if not offline:
                 for entry in absent:
                     say(f"{entry.name}: downloading {entry.size / 1e6:.1f} MB")
@@ -65,3 +62,8 @@ def fetch(names: Iterable[str], say: Callable[[str], object]) -> dict[str, str]:
         finally:
             stop.set()
     return reasons
+
+
+def _download(entry: DataSet, silent: dict[str, str], stop: threading.Event) -> None:
+    folder = files.download(entry, silent, stop, bar=False)
+    files.verify(entry, folder)  # also what was in the cache before

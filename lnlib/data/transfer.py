@@ -177,7 +177,7 @@ def _within(seconds: float, call: Callable[[], object], stop: threading.Event) -
             finally:
                 del error  # it would hold this frame, and the frame it: sockets would stay open
         if time.monotonic() > end:
-            raise DownloadFailed(f"not whole after {seconds:.0f} s")
+            raise DownloadFailed(f"not whole after {seconds:g} s")
     raise DownloadFailed("interrupted")
 
 
