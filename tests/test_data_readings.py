@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from lnlib.data import DataError, StandInWarning
+from lnlib.data import DataError, StandInWarning, lookup
 from lnlib.data import readings as module
 from lnlib.data.books import Books
 from lnlib.data.questions import Question
@@ -90,13 +90,33 @@ def test_a_limit_spreads_over_all_questions() -> None:
     assert {q.source for q in found.questions} == {"One", "Two"}
 
 
-def test_without_books_the_stories_serve_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "load_books", lambda on_stand_in: Books((), (), {"source": "embedded"}))
+def test_without_books_the_stories_serve_and_are_all_that_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    monkeypatch.setattr(lookup, "_loaded", [])
+    load_readings.cache_clear()
     with pytest.warns(StandInWarning, match="in their place: questions about generated stories"):
         found = load_readings("gutenberg", limit=20)
     assert found.provenance["name"] == "stories"
     assert found.provenance["requested"] == "gutenberg"
     assert found.markers == 6
+    (read,) = lookup.loaded()  # and not Python's help, which stands in for books elsewhere
+    assert (read["name"], read["requested"]) == ("stories", "gutenberg")
+    load_readings.cache_clear()
+    with pytest.raises(DataError, match="gutenberg is neither in"):
+        load_readings("gutenberg", limit=20, on_stand_in="error")
+
+
+def test_damaged_books_are_an_error_and_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gutenberg").mkdir()
+    (tmp_path / "gutenberg" / "gutenberg_books.tar.gz").write_bytes(b"no archive")
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    load_readings.cache_clear()
+    with pytest.raises(DataError, match="gutenberg_books"):
+        load_readings("gutenberg", on_stand_in="silent")
 
 
 def test_the_users_cnn_questions_keep_four_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
