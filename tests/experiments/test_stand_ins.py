@@ -17,7 +17,7 @@ FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a
 
 def forget() -> None:
     """Drop what other tests have loaded, from other places."""
-    for kept in (readings.load_readings, strokes.load_lines, reading.corpus, reading.tasks):
+    for kept in (readings.load_readings, strokes.load_lines, reading.corpus, reading.judges, reading.tasks):
         kept.cache_clear()
     order_embedding._loaded.cache_clear()
 

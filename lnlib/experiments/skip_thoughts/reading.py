@@ -12,12 +12,12 @@ from torch import Tensor
 
 from lnlib.data.books import load_books, sentences
 from lnlib.data.dataset import DataError
-from lnlib.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
+from lnlib.data.sentences import CLASSIFICATIONS, Labelled, Pairs, load_labelled, load_pairs
 from lnlib.experiments.skip_thoughts.word_vectors import word_vectors
 from lnlib.text import EOS, Vocabulary, pad, tokenize
 from lnlib.training import Cases
 
-__all__ = ["TASKS", "Corpus", "corpus", "encoded", "tasks"]
+__all__ = ["TASKS", "Corpus", "corpus", "encoded", "judges", "tasks"]
 
 TASKS = (*CLASSIFICATIONS, "sick")
 WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary
@@ -95,6 +95,22 @@ def encoded(texts: Sequence[str], wide: Vocabulary) -> tuple[Int64[Tensor, "N T"
     return pad([[*wide.encode(tokenize(text)), EOS] for text in texts])
 
 
+@lru_cache(maxsize=2)
+def judges(real: bool) -> tuple[dict[str, Labelled], dict[str, Pairs], tuple[str, str]]:
+    """Labelled sentences, scored pairs, and the names of the two sets that were read.
+
+    Args:
+        real: the published sets, each where it can be had, the generated one elsewhere; else these always.
+
+    >>> judges(real=False)[2]
+    ('sentence_templates', 'sentence_templates')
+    """
+    names = ("sentence_classification", "sick") if real else ("sentence_templates",) * 2
+    labelled, one = load_labelled("silent", name=names[0])
+    pairs, other = load_pairs("silent", name=names[1])
+    return labelled, pairs, (one["name"], other["name"])
+
+
 @lru_cache(maxsize=4)
 def tasks(wide: Vocabulary, *, real: bool, limit: int, seed: int) -> dict[str, Cases]:
     """The sentences to be judged by: numbers, lengths and labels; of SICK numbers and lengths of both
@@ -102,13 +118,11 @@ def tasks(wide: Vocabulary, *, real: bool, limit: int, seed: int) -> dict[str, C
 
     Args:
         wide: the numbers' words.
-        real: the published sets where they can be had, the generated ones elsewhere; else these always.
+        real: as in `judges`.
         limit: so many cases of each set and part, drawn at random, half of them of each class; 0 for all.
         seed: of the draw.
     """
-    names = ("sentence_classification", "sick") if real else ("sentence_templates",) * 2
-    labelled, _ = load_labelled("silent", name=names[0])
-    pairs, _ = load_pairs("silent", name=names[1])
+    labelled, pairs, _ = judges(real)
     draw = np.random.default_rng([seed, 63])
     found: dict[str, Cases] = {}
     for name, held in labelled.items():

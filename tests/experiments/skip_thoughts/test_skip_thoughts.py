@@ -1,5 +1,7 @@
 """Experiment 6.3: its runs, what it reads, its task, and that it learns."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from torch import Tensor
 
 from lnlib.data import DataError
 from lnlib.data.books import Books
+from lnlib.data.sentences import Pairs
 from lnlib.experiments.skip_thoughts import reading
 from lnlib.experiments.skip_thoughts.experiment import (
     BASELINES,
@@ -16,7 +19,7 @@ from lnlib.experiments.skip_thoughts.experiment import (
     Skipping,
     corpus_of,
 )
-from lnlib.experiments.skip_thoughts.reading import TASKS, corpus, encoded, tasks
+from lnlib.experiments.skip_thoughts.reading import TASKS, corpus, encoded, judges, tasks
 from lnlib.experiments.skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnlib.text import EOS
 from lnlib.training import Machine, noise_of, train
@@ -217,3 +220,19 @@ def test_books_without_three_sentences_in_a_row_are_refused_by_name(monkeypatch:
     corpus.cache_clear()
     with pytest.raises(DataError, match=r"1 books with 2 sentences hold no three in a row.*read more books"):
         corpus("gutenberg", 0, 10, 1, 20)
+
+
+def test_each_set_that_judges_is_the_published_one_or_its_stand_in_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    judges.cache_clear()
+    assert judges(real=True)[2] == judges(real=False)[2] == ("sentence_templates", "sentence_templates")
+    pair = {"train": Pairs(("a",), ("b",), np.ones(1))}
+    monkeypatch.setattr(reading, "load_pairs", lambda on_stand_in, name: (pair, {"name": name}))
+    judges.cache_clear()
+    _, pairs, names = judges(real=True)
+    assert (pairs, names) == (pair, ("sentence_templates", "sick"))
+    judges.cache_clear()
