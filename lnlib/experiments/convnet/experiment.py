@@ -23,12 +23,24 @@ from lnlib.experiments.convnet.model import ConvNet, Norm, Padding
 from lnlib.experiments.convnet.statistics import columns
 from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 
-__all__ = ["EXPERIMENT", "LAYERS", "NORMS", "STUDIES", "Classification", "Pictures", "Study", "rolled"]
+__all__ = [
+    "EXPERIMENT",
+    "LAYERS",
+    "NORMS",
+    "STUDIES",
+    "Classification",
+    "Pictures",
+    "Study",
+    "layers_of",
+    "rolled",
+]
 
 Pictures = Literal["centered", "rolled"]
 NORMS: tuple[Norm, ...] = ("none", "batch", "layer", "position", "group", "instance")
 RATE, BATCH = 1e-3, 64  # of Adam
 WATCHED = 250  # test cases behind the statistics of layers
+CASES = 60_000  # of Fashion-MNIST, which the studies' epochs are counted in
+SMALL = 16  # pixels
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,15 @@ STUDIES: dict[str, list[Study]] = {
 LAST = {"smoke": 0, "book": 2000, "paper": 0}  # test cases of the last row; 0: all
 
 
+def layers_of(scale: str, images: Images) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Channels and strides: `LAYERS`; smoke's for pictures so small that the last layers were all border.
+
+    >>> layers_of("book", load("digits")) == LAYERS["smoke"]
+    True
+    """
+    return LAYERS["smoke" if images.train_x.shape[-1] < SMALL else scale]
+
+
 def _jobs(scale: str, seed: int) -> list[Job]:
     found: list[Job] = []
     for study in STUDIES[scale]:
@@ -99,7 +120,9 @@ def _jobs(scale: str, seed: int) -> list[Job]:
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     settings = dict(job)
     images = load(settings.pop("data"), on_stand_in="silent")
-    return Classification(images, *LAYERS[scale], machine, last=LAST[scale], **settings)
+    if images.provenance["name"] != images.provenance["requested"]:  # few cases: as many updates all the same
+        settings["updates"] = round(settings["epochs"] * (CASES // BATCH))
+    return Classification(images, *layers_of(scale, images), machine, last=LAST[scale], **settings)
 
 
 class Classification(Task):

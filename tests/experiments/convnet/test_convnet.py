@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,3 +229,17 @@ def test_the_engine_runs_a_job() -> None:
 def test_the_head_is_a_linear_map_of_all_units() -> None:
     assert isinstance(make("none").head, nn.Linear)
     assert make("none").head.in_features == 8 * 4 * 4
+
+
+@pytest.mark.parametrize("scale", ["book", "paper"])
+def test_on_the_stand_in_every_layer_has_a_border_and_a_center_and_the_updates_are_those_of_clothes(
+    scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
+    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+    job = convnet.EXPERIMENT.jobs(scale, 0)[0]
+    task = convnet.EXPERIMENT.task(job, scale, Machine())
+    assert task.updates == round(job["epochs"] * (60_000 // 64))
+    for border in task.model.over:
+        assert 0 < border.double().mean() < 1
