@@ -23,7 +23,7 @@ from lnlib.experiments.handwriting.model import Handwriting
 from lnlib.experiments.studies import NORMS, jobs_of
 from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
-__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "wanted"]
+__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "shown", "wanted"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,17 @@ class Writing(Task):
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         nats = self.nats(model, cases).double().sum()
         return {"nats": nats, "points": cases[1].double().sum(), "exact": cases[4].sum()}
+
+
+def shown(scale: str, seed: int) -> list[Job]:
+    """The runs that a page makes and shows: lines of handwriting first, strokes of known likelihood last.
+
+    At scale "paper" those of lines that anybody may have; IAM-OnDB's are for `python -m lnlib run`.
+
+    >>> sorted({job["data"] for job in shown("paper", 0)})
+    ['generated_strokes', 'omniglot_strokes']
+    """
+    return jobs_of([_LAPTOP, _KNOWN], seed) if scale == "paper" else _jobs(scale, seed)
 
 
 EXPERIMENT = Experiment(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int64
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
@@ -23,7 +23,7 @@ from lnlib.experiments.order_embedding.model import violations
 from lnlib.training import Job, Machine
 from lnlib.training.runs import label
 
-__all__ = ["agreement", "covers", "direction", "order_of", "points_of", "searcher"]
+__all__ = ["agreement", "covers", "direction", "examples", "order_of", "points_of", "searcher"]
 
 
 def searcher(job: Job, scale: str, folder: Path) -> Embedding:
@@ -87,6 +87,20 @@ def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, fl
     }
     down = (tables[1] < tables[1].T).numpy()
     return found | {"direction": float(down[order & ~order.T].mean())}
+
+
+def examples(places: Int64[Tensor, " M"], ranks: Sequence[int] = (1, 3, 60)) -> list[int]:
+    """A caption for each of these ranks: of those whose picture is nearest to it, the one in the middle.
+
+    >>> examples(torch.tensor([1, 1, 1, 2, 9]))
+    [1, 3, 4]
+    """
+    found = []
+    for rank in ranks:
+        apart = (places - rank).abs()
+        nearest = (apart == apart.min()).nonzero().flatten()
+        found.append(int(nearest[len(nearest) // 2]))
+    return found
 
 
 def direction(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> dict[str, float]:

@@ -187,3 +187,12 @@ def test_a_text_with_other_characters_is_refused() -> None:
     job = small()
     with pytest.raises(ValueError, match="it has no"):
         samples.write(model_of(job), lines(job).alphabet, ["xyz"], torch.Generator())
+
+
+def test_a_page_at_paper_scale_shows_lines_that_need_no_registration_and_each_seed_once() -> None:
+    for scale in STUDIES:
+        jobs = handwriting.shown(scale, 5)
+        assert jobs[-1]["data"] == "generated_strokes"
+        assert "iam_ondb" not in {job["data"] for job in jobs}
+        runs = [(job["data"], job["norm"], job["rate"], job["seed"]) for job in jobs]
+        assert len(set(runs)) == len(runs)

@@ -12,6 +12,7 @@ from lnlib.experiments.order_embedding.agreement import (
     agreement,
     covers,
     direction,
+    examples,
     order_of,
     points_of,
     searcher,
@@ -104,3 +105,8 @@ def test_a_hasse_diagram_leaves_out_what_follows() -> None:
     texts = [(ball,), (red,), (both,), (both, box), (box,)]
     assert covers(texts) == [(0, 2), (1, 2), (2, 3), (4, 3)]
     assert covers([(ball, red), (red, ball)]) == []  # the same meaning: neither is above
+
+
+def test_there_is_an_example_of_every_rank_even_where_no_caption_has_it() -> None:
+    assert examples(torch.tensor([1, 1, 1, 3, 60])) == [1, 3, 4]
+    assert examples(torch.tensor([7, 8])) == [0, 0, 1]  # no hit, no near miss, no failure
