@@ -140,3 +140,9 @@ def test_test_scores_are_not_used_to_predict(monkeypatch: pytest.MonkeyPatch) ->
     for changed in (scores, np.where(part == 2, 3.0, scores)):
         relatedness(x, changed, part, choices=2)
     np.testing.assert_array_equal(seen[2], seen[5])
+
+
+def test_a_prediction_that_moves_by_rounding_alone_correlates_with_nothing_and_warns_of_nothing() -> None:
+    predicted = np.array([3.0, 3.0 + 4e-16, 3.0, 3.0])
+    found = read_scores(predicted, np.array([1.0, 2.0, 3.0, 4.0]))
+    assert (found["pearson"], found["spearman"]) == (0.0, 0.0)
