@@ -99,8 +99,11 @@ def test_a_packed_file_that_is_cut_short_is_named(folder: Path) -> None:
 def test_a_missing_part_is_named(folder: Path) -> None:
     fill(folder)
     (folder / f"{NAMES[1]}.gz").unlink()
-    with pytest.raises(DataError, match=r"incomplete: small_valid\.amat not there"):
-        data.load("small")
+    with pytest.raises(DataError, match=r"is incomplete and was passed over: it lacks small_valid\.amat\."):
+        data.load("small", on_stand_in="error")
+    images = data.load("small", on_stand_in="silent")
+    assert images.provenance["name"] == "binarized_digits"
+    assert images.provenance["passed_over"] == "$LNLIB_DATA/small lacks small_valid.amat"
 
 
 def test_without_files_the_stand_in_is_the_binarized_digits(folder: Path) -> None:

@@ -109,12 +109,11 @@ def _found(entry: DataSet, on_stand_in: str, depth: int) -> Published:
 def _stand_in(
     entry: DataSet, on_stand_in: str, reason: str, partly: files.PassedOver | None, depth: int
 ) -> dict[str, Any]:
-    what = (
-        f"{entry.name} is neither in $LNLIB_DATA/{entry.name}/ nor in the cache, and could not be "
-        f"downloaded: {reason}."
-    )
+    nowhere = f"{entry.name} is neither in $LNLIB_DATA/{entry.name}/ nor in the cache"
     if partly:
-        what = f"{partly.folder} is incomplete and was passed over: it {partly.lacks}. {what}"
+        folder, lacks = partly
+        nowhere = f"{folder} is incomplete and was passed over: it {lacks}. {entry.name} is not in the cache"
+    what = f"{nowhere}, and could not be downloaded: {reason}."
     remedy = (
         f"For the real data run `python -m lnlib data --download {entry.name}` or put the published files "
         f"into $LNLIB_DATA/{entry.name}/."
