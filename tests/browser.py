@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book" / "_ext"))
 from chromium import ARGUMENTS, executable
 
 # sphinx-book-theme reads the reader's choice of theme from here; other pages follow the colour scheme.
+PATIENCE_MS = 600_000  # for what never comes; a busy machine may take its time
 CHOOSE_THEME = "try {{ localStorage.mode = localStorage.theme = '{theme}' }} catch (blocked) {{}}"
 
 
@@ -48,6 +49,7 @@ class Chromium:
         if context.get("java_script_enabled", True):
             session.add_init_script(CHOOSE_THEME.format(theme=theme))
         page = session.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         errors: list[str] = []
         failed: list[str] = []
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)

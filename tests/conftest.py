@@ -24,6 +24,14 @@ settings.register_profile("book", derandomize=True, deadline=None, database=None
 settings.load_profile("book")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The notebooks first, then the pages that are made of them: whatever waits for them, waits least."""
+    kinds = ("notebook", "pages", "browser")
+    items.sort(
+        key=lambda item: next((n for n, k in enumerate(kinds) if item.get_closest_marker(k)), len(kinds))
+    )
+
+
 @pytest.fixture
 def as_users_call() -> Iterator[None]:
     """Without the checker, which would refuse wrong arguments first and cannot be compiled."""

@@ -34,7 +34,7 @@ def evaluate(figure: str, expression: str, browser: Chromium | None = None) -> A
     script = source("figure.js") + source("plot.js") + source(f"{figure}.js")
     if browser is None and (node := shutil.which("node")):
         program = f"{script}\nprocess.stdout.write(JSON.stringify({expression}))"
-        done = subprocess.run([node], input=program, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run([node], input=program, capture_output=True, text=True, timeout=600, check=True)
         return json.loads(done.stdout)
     if browser is None:
         with launch() as chromium:

@@ -4,7 +4,7 @@ import pytest
 from browser import accessibility_issues, overflow
 from built import html, pages
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.browser
 
 
 def opened(chromium, page, **options):

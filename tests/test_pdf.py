@@ -98,7 +98,6 @@ def words(text: str) -> str:
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(1200)
 def test_the_pdf_has_every_page_of_the_book_where_its_contents_and_its_bookmarks_say(book):
     starts = {
         mark.title: book.get_destination_page_number(mark)
@@ -123,7 +122,6 @@ def test_the_pdf_has_every_page_of_the_book_where_its_contents_and_its_bookmarks
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(1200)
 def test_no_word_of_the_pdf_lies_outside_its_sheet(book):
     sheet = book.pages[0].mediabox
     outside = []
@@ -139,7 +137,6 @@ def test_no_word_of_the_pdf_lies_outside_its_sheet(book):
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(1200)
 def test_the_pdf_can_be_read_aloud_and_its_links_lead_somewhere(book):
     assert book.root_object["/MarkInfo"]["/Marked"]
     assert book.root_object["/Lang"] == "en"

