@@ -2,9 +2,13 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf test lint check links bench data clean
+.PHONY: help ready-to-build book pdf test lint check links bench data clean
 
 SCALE ?= book
+# A relative folder of data begins where make was called; the notebooks run in book/.
+ifneq ($(LNLIB_DATA),)
+override export LNLIB_DATA := $(if $(filter /%,$(LNLIB_DATA)),,$(CURDIR)/)$(LNLIB_DATA)
+endif
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -18,6 +22,12 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python; do \
 define timed
 @echo "== $(1)"; start=$$(date +%s); { $(2); } || { echo "== failed: $(1)" >&2; exit 1; }; \
 	echo "== done in $$(($$(date +%s) - start)) s: $(1)"
+endef
+
+# After a failed build: which pages failed, and the book that can be read all the same.
+define FAILED_PAGES
+test ! -f _build/failures.txt || { echo; echo "These pages failed; the others were built, and" \
+	"$(CURDIR)/_build/html/index.html shows all:"; sed 's/^/  /' _build/failures.txt; } >&2
 endef
 
 help:
@@ -42,19 +52,25 @@ $(READY): pyproject.toml constraints.txt
 		--quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]')
 	@touch $@
 
-book: $(READY)
+# What is known to be wrong before anything is installed or run; the build itself looks at the rest.
+ready-to-build:
+	@case "$(SCALE)" in smoke|book|paper) ;; *) \
+		echo "SCALE is '$(SCALE)'; it is smoke, book or paper." >&2; exit 2 ;; esac
+	@test -z "$$LNLIB_DATA" || test -d "$$LNLIB_DATA" || { echo "LNLIB_DATA names $$LNLIB_DATA, which is not" \
+		"a folder. Name the one that holds the data sets, or unset it." >&2; exit 2; }
+
+book: ready-to-build $(READY)
+	@rm -f _build/failures.txt
 	$(call timed,executing and rendering the book at $(SCALE) scale,LNLIB_SCALE=$(SCALE) \
-		$(BIN)/jupyter-book build . -W -n --keep-going)
+		$(BIN)/jupyter-book build . -W -n --keep-going || { $(FAILED_PAGES); false; })
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
 pdf: book
 	$(call timed,printing the book,$(BIN)/python book/_ext/pdf.py)
 
-test: $(READY)
-	$(call timed,testing the library and the notebooks at smoke scale,$(BIN)/python -m pytest -n auto --dist worksteal \
-		-m 'not pages and not browser')
-	$(call timed,testing the built pages and the figures in a browser,$(BIN)/python -m pytest -n auto --dist worksteal \
-		-m 'pages or browser')
+test: ready-to-build $(READY)
+	$(call timed,testing the library and the notebooks at smoke scale and their pages,$(BIN)/python -m pytest -n auto \
+		--dist worksteal --durations 30)
 
 lint: $(READY)
 	$(call timed,linting,$(BIN)/ruff check .)

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from built import html, pages
 
-pytestmark = [pytest.mark.pages, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.pages
 # Addresses that a page may load or run code from: none but files beside it.
 LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
 
@@ -183,6 +183,41 @@ def test_the_ledger_on_a_page_gives_every_claim_a_verdict():
                     assert verdict.startswith(VERDICTS), verdict
                     rows += 1
     assert rows >= 2 * len(load_claims()), "each chapter shows its claims, and the ledger shows all"
+
+
+def claims_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
+    """What a page's tables show of each claim they name: the measurement and the verdict."""
+    from lnlib.results import load_claims
+
+    known = {(c.source, c.says, c.quantity): c.id for c in load_claims()}
+    shown: dict[str, set[tuple[str, str]]] = {}
+    for table in soup(page).select(".lnlib-table table"):
+        head = [th.get_text() for th in table.select("thead th")]
+        if head[-4:] == ["Where", "Statement", "We measured", "Verdict"]:
+            for row in table.select("tbody tr"):
+                source, says, measured, verdict = (td.get_text() for td in row.find_all("td")[-4:])
+                for (where, what, quantity), name in known.items():
+                    if (where, what) == (source, says) and measured.startswith((f"{quantity}: ", "-")):
+                        shown.setdefault(name, set()).add((measured, verdict))
+    return shown
+
+
+def test_every_page_the_ledger_and_section_7_show_the_same_verdicts():
+    book = html() / "book"
+    ledger = claims_shown(book / "ledger.html")
+    from lnlib.results import load_claims
+
+    assert ledger.keys() == {claim.id for claim in load_claims()}
+    assert not {name: rows for name, rows in ledger.items() if len(rows) > 1}
+    elsewhere = {page.stem: claims_shown(page) for page in pages() if page.stem != "ledger"}
+    assert len(elsewhere["sec7_conclusion"]) > 30, "the conclusion's tables were not found"
+    differ = {
+        (page, name): (rows, ledger[name])
+        for page, shown in elsewhere.items()
+        for name, rows in shown.items()
+        if rows != ledger[name]
+    }
+    assert not differ
 
 
 class _Headings(HTMLParser):

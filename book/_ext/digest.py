@@ -6,6 +6,7 @@ The key changes exactly when one of these does, so a page is never stale and nev
 import ast
 import hashlib
 import json
+import platform
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -23,22 +24,28 @@ VERSIONS = (
     "numpy",
     "matplotlib",
     "scikit-learn",
+    "scipy",
+    "numba",
     "papermill",
     "ipykernel",
 )
 
 
-def notebook_key(path: Path, scale: str) -> str:
-    """The hexadecimal SHA-256 of everything that the executed notebook is made from."""
+def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
+    """The hexadecimal SHA-256 of everything that the executed notebook is made from.
+
+    `rows` is the folder of what this build's other pages measured, for a page that reads it.
+    """
     notebook = nbformat.read(path, as_version=4)
     cells = [(c.cell_type, c.source, c.metadata) for c in notebook.cells]
     parts = {
         "notebook": hashlib.sha256(json.dumps([cells, notebook.metadata]).encode()).hexdigest(),
         "scale": scale,
-        "versions": {name: metadata.version(name) for name in VERSIONS},
+        "versions": {"python": platform.python_version()} | {n: metadata.version(n) for n in VERSIONS},
         "files": {str(f.relative_to(ROOT)): _sha256(f) for f in sorted(files_reached(notebook))},
         "claims": [repr(c) for c in load_claims(BOOK / "claims.toml") if c.page == path.stem],
         "stored": {str(f.relative_to(BOOK)): _sha256(f) for f in stored(notebook, path.stem)},
+        "rows": {f.stem: _sha256(f) for f in sorted(rows.glob(f"{scale}/*.csv"))} if rows else None,
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,6 +1,6 @@
 """Run a notebook at a scale in a fresh kernel, and keep the copy under the key of what it depends on.
 
-Used by the build (all notebooks in parallel), by the tests and from a shell:
+Used by the build (all notebooks, see schedule.py), by the tests and from a shell:
 `python book/_ext/execute.py --scale smoke book/sec2_background.ipynb`.
 """
 
@@ -8,23 +8,42 @@ import argparse
 import datetime
 import os
 import shutil
-import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
 import papermill
+from filelock import FileLock
+from jupyter_client import AsyncKernelManager
+from papermill.exceptions import PapermillExecutionError
+from traitlets import default
 
 from digest import BOOK, ROOT, notebook_key
+from lnlib.data import resolve_environment
 from lnlib.provenance import provenance
 
 CACHE = ROOT / "_build" / "executed"
+FAILED = ROOT / "_build" / "failed"  # the last failed run of each page, as far as it came
 SCALES = ("smoke", "book", "paper")
-CELL_SECONDS = {"smoke": 120, "book": 600, "paper": 7 * 24 * 3600}
+# Against a cell that hangs, so that a slow machine never meets them: a page takes a minute at book scale.
+CELL_SECONDS = {"smoke": 900, "book": 3600, "paper": 7 * 24 * 3600}
+
+
+class _Kernel(AsyncKernelManager):
+    """A kernel that is spoken to over sockets of this user, where there are any, and not over a network."""
+
+    transport = "tcp" if sys.platform == "win32" else "ipc"
+
+    @default("ip")
+    def _own_sockets(self) -> str:
+        if self.transport == "tcp":
+            return "127.0.0.1"
+        return str(Path(tempfile.gettempdir(), f"lnlib-{uuid.uuid4().hex[:12]}"))  # sockets begin with it
 
 
 class NotebookFailed(RuntimeError):
@@ -32,153 +51,194 @@ class NotebookFailed(RuntimeError):
 
 
 class Executed(NamedTuple):
-    """An executed copy, the folder of what the run measured, and whether this call ran it."""
+    """An executed copy, the folder of what the run measured, whether this call ran it, and what failed.
+
+    The copy of a failed run ends where it failed; its folder of results is not to be read.
+    """
 
     notebook: Path
     results: Path
     fresh: bool
+    failure: str = ""
 
 
-def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
-    """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run."""
-    folder = _folder(path, scale)
+def executed(path: Path, scale: str, *, anew: bool = False, rows: Path | None = None) -> Executed:
+    """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run.
+
+    Of several processes that ask for the same copy one runs the notebook and the others wait for it.
+
+    Args:
+        path: of the notebook.
+        scale: one of `SCALES`.
+        anew: run it whatever is kept.
+        rows: the folder `<scale>/<page>.csv` of what the other pages of this build measured, for a page
+            that reads it.
+
+    Raises:
+        NotebookFailed: with the cell and what it raised. `failed_copy` then has the run as far as it came.
+    """
+    folder = kept_folder(path, scale, rows)
     target = folder / path.name
-    fresh = anew or not target.is_file()
-    if fresh:
-        _run(path, scale, folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        fresh = anew or not target.is_file()
+        if fresh:
+            _run(path, scale, folder, rows)
     return Executed(target, folder / "results", fresh)
 
 
-def executed_all(paths: Iterable[Path], scale: str, *, say: Callable[[str], None]) -> dict[str, Executed]:
-    """`executed` for many notebooks, each in a process of its own; the first failure stops the build.
-
-    As many at a time as there are cores; afterwards, one by one, those whose metadata say `"cores": "all"`.
-    """
-    paths = list(paths)
-    cores = os.cpu_count() or 1
-    wide = {path for path in paths if nbformat.read(path, 4).metadata.get("lnlib", {}).get("cores") == "all"}
-    workers = max(1, min(len(paths) - len(wide), cores))
-    with ThreadPoolExecutor(workers) as pool:
-        narrow = [path for path in paths if path not in wide]
-        runs = pool.map(lambda path: _in_own_process(path, scale, max(1, cores // workers), say), narrow)
-        done = dict(zip(narrow, runs, strict=True))
-    done |= {path: _in_own_process(path, scale, cores, say) for path in sorted(wide)}
-    return {path.stem: done[path] for path in paths}
+def kept_folder(path: Path, scale: str, rows: Path | None = None) -> Path:
+    """Where the executed copy is kept, under the key of all that it depends on."""
+    return CACHE / scale / path.stem / notebook_key(path, scale, rows)[:20]
 
 
-def _in_own_process(path: Path, scale: str, threads: int, say: Callable[[str], None]) -> Executed:
-    if _folder(path, scale).joinpath(path.name).is_file():
-        return executed(path, scale)
-    say(f"executing {path.stem} at {scale} scale")
-    started = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, __file__, "--scale", scale, "--quiet", str(path)],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": str(threads)},
-        check=False,
-    )
-    if done.returncode:
-        raise NotebookFailed(f"{path.name} failed at {scale} scale:\n{done.stderr.strip()}")
-    say(f"executed {path.stem} in {time.perf_counter() - started:.0f} s")
-    return executed(path, scale)._replace(fresh=True)
+def failed_copy(path: Path, scale: str) -> Path:
+    """Where a failed run leaves the notebook, with the outputs of the cells that ran; `.txt` says why."""
+    return FAILED / scale / path.stem / path.name
 
 
-def _folder(path: Path, scale: str) -> Path:
-    return CACHE / scale / path.stem / notebook_key(path, scale)[:20]
-
-
-def _run(path: Path, scale: str, folder: Path) -> None:
+def _run(path: Path, scale: str, folder: Path, rows: Path | None) -> None:
     partial = folder.with_name(f"{folder.name}.{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "results").mkdir(parents=True)
+    os.environ["LNLIB_RESULTS"] = str(partial / "results")
+    if rows is not None:
+        os.environ["LNLIB_ROWS"] = str(rows)
+    copy, started = partial / path.name, time.perf_counter()
+    try:
+        _papermill(path, scale, copy)
+        place, failure = folder, None
+    except NotebookFailed as error:
+        place, failure = failed_copy(path, scale).parent, error
+    _finish(copy if copy.is_file() else path, copy, scale, time.perf_counter() - started)
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if failure:
+        copy.with_suffix(".txt").write_text(str(failure), encoding="utf-8")
+    partial.rename(place)
+    if failure:
+        raise failure
+
+
+def _papermill(path: Path, scale: str, copy: Path) -> None:
+    """Execute into `copy`, which has the outputs so far where this raises `NotebookFailed`."""
     parameters = {"scale": scale, "seed": 0}
     if unknown := set(parameters) - set(papermill.inspect_notebook(str(path))):
         raise NotebookFailed(
             f"{path.name} has no parameters {sorted(unknown)}; give it a cell tagged 'parameters'"
         )
-    os.environ["LNLIB_RESULTS"] = str(partial / "results")
-    started = time.perf_counter()
     try:
-        notebook = papermill.execute_notebook(
+        papermill.execute_notebook(
             str(path),
-            None,
+            str(copy),
             parameters=parameters,
             kernel_name="python3",
+            kernel_manager_class=_Kernel,
             cwd=str(BOOK),
             progress_bar=False,
             execution_timeout=CELL_SECONDS[scale],
         )
-    except Exception as error:
-        shutil.rmtree(partial)
-        raise NotebookFailed(f"{path.name} at {scale} scale: {error}") from error
-    _refuse_stderr(path, notebook)
+    except PapermillExecutionError as error:
+        where = _named_cell(copy, lambda cell: any(o.output_type == "error" for o in cell.outputs))
+        said = f"{error.ename}: {error.evalue}"
+        raise NotebookFailed(f"{path.name} at {scale} scale, {where}: {said}") from error
+    except Exception as error:  # the kernel died, a cell hung, the notebook cannot be read
+        raise NotebookFailed(f"{path.name} at {scale} scale: {type(error).__name__}: {error}") from error
+    if where := _named_cell(copy, lambda cell: bool(_stderr(cell))):
+        said = "".join(_stderr(cell) for cell in nbformat.read(copy, 4).cells)
+        raise NotebookFailed(
+            f"{path.name} at {scale} scale, {where}: wrote to stderr, which no page may show:\n{said}"
+        )
+    if where := _named_cell(copy, lambda cell: len(_figures(cell)) > 1):
+        raise NotebookFailed(f"{path.name}, {where}: shows several figures; give each a cell of its own")
+
+
+def _named_cell(copy: Path, wanted: Callable[[nbformat.NotebookNode], bool]) -> str:
+    """The first code cell that answers, by its number and first line as a reader finds it; else nothing."""
+    cells = [c for c in nbformat.read(copy, 4).cells if c.cell_type == "code" and not _injected(c)]
+    for number, cell in enumerate(cells, 1):
+        if wanted(cell):
+            return f"code cell {number} ({cell.source.strip().partition(chr(10))[0]!r})"
+    return ""
+
+
+def _injected(cell: nbformat.NotebookNode) -> bool:
+    """Whether papermill put this cell in: its parameters, its marks of an error."""
+    return any(tag == "injected-parameters" or tag.startswith("papermill-error") for tag in _tags(cell))
+
+
+def _tags(cell: nbformat.NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def _stderr(cell: nbformat.NotebookNode) -> str:
+    streams = [o for o in cell.get("outputs", []) if o.output_type == "stream"]
+    return "".join(o.text for o in streams if o.name == "stderr")
+
+
+def _finish(ran: Path, copy: Path, scale: str, seconds: float) -> None:
+    """Make a page of what papermill wrote: its parameters in place, figures named, how it came about."""
+    notebook = nbformat.read(ran, as_version=4)
     _merge_parameters(notebook)
-    _place_figures(path, notebook)
-    facts = provenance(scale=scale, seconds=round(time.perf_counter() - started, 1))
+    _place_figures(notebook)
+    facts = provenance(scale=scale, seconds=round(seconds, 1))
     facts["executed"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     notebook.metadata.setdefault("lnlib", {})["run"] = facts
     notebook.metadata.pop("papermill", None)
-    nbformat.write(notebook, partial / path.name)
-    shutil.rmtree(folder, ignore_errors=True)
-    partial.rename(folder)
-
-
-def _refuse_stderr(path: Path, notebook: nbformat.NotebookNode) -> None:
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if output.output_type == "stream" and output.name == "stderr":
-                raise NotebookFailed(
-                    f"{path.name}: a cell wrote to stderr, which no page may show:\n{output.text}"
-                )
+    nbformat.write(notebook, copy)
 
 
 def _merge_parameters(notebook: nbformat.NotebookNode) -> None:
     """Show the values that ran in the parameters cell itself, instead of in a second, injected one."""
-    tagged = {tag: i for i, c in enumerate(notebook.cells) for tag in c.metadata.get("tags", [])}
-    injected = notebook.cells.pop(tagged["injected-parameters"])
-    cell = notebook.cells[tagged["parameters"]]
-    values = dict(line.split(" = ", 1) for line in injected.source.splitlines() if " = " in line)
-    lines = []
-    for line in cell.source.splitlines():
-        name, _, rest = line.partition(" = ")
-        comment = rest.partition("#")[2]
-        lines.append(
-            f"{name} = {values[name]}" + (f"  #{comment}" if comment else "") if name in values else line
-        )
-    cell.source = "\n".join(lines)
+    injected = [cell.source for cell in notebook.cells if "injected-parameters" in _tags(cell)]
+    notebook.cells = [cell for cell in notebook.cells if not _injected(cell)]
+    given = "\n".join(injected).splitlines()
+    values = dict(line.split(" = ", 1) for line in given if " = " in line)
     for cell in notebook.cells:
         cell.metadata.pop("papermill", None)
+        if "parameters" in _tags(cell):
+            lines = []
+            for line in cell.source.splitlines():
+                name, _, rest = line.partition(" = ")
+                comment = rest.partition("#")[2]
+                lines.append(
+                    f"{name} = {values[name]}" + (f"  #{comment}" if comment else "")
+                    if name in values
+                    else line
+                )
+            cell.source = "\n".join(lines)
 
 
-def _place_figures(path: Path, notebook: nbformat.NotebookNode) -> None:
-    """Hand the name, caption and alt text of `plots.figure` to MyST-NB, which reads them from the cell."""
+def _figures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Name, caption and alt text of the figures of `plots.figure` that a cell shows."""
+    return [o.metadata["lnlib"] for o in cell.get("outputs", []) if "lnlib" in o.get("metadata", {})]
+
+
+def _place_figures(notebook: nbformat.NotebookNode) -> None:
+    """Hand what a figure is called and says to MyST-NB, which reads it from the cell."""
     for cell in notebook.cells:
-        notes = [o.metadata["lnlib"] for o in cell.get("outputs", []) if "lnlib" in o.get("metadata", {})]
-        if len(notes) > 1:
-            raise NotebookFailed(
-                f"{path.name}: a cell shows {len(notes)} figures; give each a cell of its own"
-            )
-        if notes:
+        for notes in _figures(cell)[:1]:
             cell.metadata["mystnb"] = cell.metadata.get("mystnb", {}) | {
-                "image": {"alt": notes[0]["alt"]},
+                "image": {"alt": notes["alt"]},
                 "figure": {
-                    "name": notes[0]["name"],
-                    "caption": notes[0]["caption"],
+                    "name": notes["name"],
+                    "caption": notes["caption"],
                 },
             }
 
 
 def main() -> None:
     """Execute the named notebooks one after the other and print where the executed copies are."""
+    resolve_environment()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="+", type=Path)
     parser.add_argument("--scale", choices=SCALES, default="smoke")
-    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--rows", type=Path, help="what the other pages of this build measured")
+    parser.add_argument("--quiet", action="store_true", help="print nothing if it went well")
     arguments = parser.parse_args()
     for path in arguments.notebooks:
         try:
-            result = executed(path.resolve(), arguments.scale)
+            result = executed(path.resolve(), arguments.scale, rows=arguments.rows)
         except NotebookFailed as error:
             raise SystemExit(str(error)) from None
         if not arguments.quiet:

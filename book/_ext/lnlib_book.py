@@ -22,33 +22,42 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from equation_numbers import number_equations
-from execute import BOOK, ROOT, SCALES, NotebookFailed, executed_all
+from execute import BOOK, ROOT, SCALES
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
+from lnlib import results
 from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, tally
 from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
+from preflight import made_ready
+from schedule import executed_all
 from top import data_used, measured_facts, minutes, top
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
 
 
+RESULTS = ROOT / "_build" / "results"  # what the pages of the last build have measured
+FAILURES = ROOT / "_build" / "failures.txt"  # which of them failed, and why; not there if none did
+
+
 def execute_notebooks(app: Sphinx) -> None:
-    """Run what changed since the last build, all notebooks in parallel, and publish what they measured."""
+    """Run what changed since the last build and publish what it measured; a failed page is a warning."""
     scale = app.config.lnlib_scale
     if scale not in SCALES:
         raise ExtensionError(f"LNLIB_SCALE is {scale!r}; it must be one of {SCALES}")
     pages = [Path(app.srcdir, f"{docname}.ipynb") for docname in app.config.external_site_map]
     paths = [page for page in pages if page.is_file()]
-    try:
-        runs = executed_all(paths, scale, say=lambda line: logger.info("[lnlib] %s", line))
-    except NotebookFailed as error:
-        raise ExtensionError(str(error)) from None
-    app.lnlib_runs = runs
-    for run in runs.values():
-        shutil.copytree(run.results, ROOT / "_build" / "results", dirs_exist_ok=True)
+    say = lambda line: logger.info("[lnlib] %s", line)  # noqa: E731
+    made_ready(paths, scale, say)
+    app.lnlib_runs = executed_all(paths, scale, rows=RESULTS, say=say)
+    failed = {page: run.failure for page, run in app.lnlib_runs.items() if run.failure}
+    for page, failure in failed.items():
+        logger.warning("[lnlib] the page %s failed: %s", page, failure)
+    FAILURES.unlink(missing_ok=True)
+    if failed:
+        FAILURES.write_text("".join(f"{page}: {failure}\n" for page, failure in failed.items()), "utf-8")
 
 
 def outdated_pages(app: Sphinx, env: Any, added: set, changed: set, removed: set) -> list[str]:
@@ -70,16 +79,31 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     if run is None:
         return
     notebook = nbformat.read(run.notebook, as_version=4)
-    badge = nbformat.v4.new_markdown_cell(top(Path(docname).name, notebook, run), id="badge-line")
-    notebook.cells.insert(1, badge)
+    if run.failure:
+        mark_failed(notebook, run.failure)
+    else:
+        badge = nbformat.v4.new_markdown_cell(top(Path(docname).name, notebook, run), id="badge-line")
+        notebook.cells.insert(1, badge)
     source[0] = nbformat.writes(notebook)
+
+
+def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
+    """Say in the title, which the contents repeat, and under it that a page's run failed, and where."""
+    heading, _, rest = notebook.cells[0].source.partition("\n")
+    notebook.cells[0].source = f"{heading} (failed)\n{rest}".strip()
+    words = (
+        "````{admonition} This page failed in this build\n:class: error\n"
+        "What follows ends at the cell that failed. Numbers and figures after it are missing.\n\n"
+        f"```text\n{failure}\n```\n````"
+    )
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="failed-run"))
 
 
 def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
     """Give the figures of a page their dark twins and the links to their data."""
     add_dark_twins(app, doctree)
     run = app.lnlib_runs.get(Path(app.env.docname).name)
-    if run is not None:
+    if run is not None and not run.failure:
         link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
 
 
@@ -101,6 +125,8 @@ def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any
 
 def publish_files(app: Sphinx, error: Exception | None) -> None:
     """Put MathJax, the executed notebooks and the measured numbers beside the pages that link to them."""
+    if any(run.failure for run in app.lnlib_runs.values()):
+        app.statuscode = 1  # whoever builds without -W must not take the book for whole
     if error or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -116,6 +142,8 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
         (out / "book" / folder).mkdir(parents=True)
     for run in app.lnlib_runs.values():
         shutil.copy2(run.notebook, out / "book" / "notebooks")
+        if run.failure:
+            continue
         for file in run.results.rglob("*.*"):
             shutil.copy2(file, out / "book" / "data")
 
@@ -132,7 +160,7 @@ class _DependentDirective(SphinxDirective):
         return load_evidence(
             claims,
             scale=self.config.lnlib_scale,
-            folder=ROOT / "_build" / "results",
+            folder=RESULTS,
         )
 
 
@@ -180,6 +208,9 @@ class ExecutionsDirective(_DependentDirective):
         self._depend()
         rows, machine = [], {}
         for page, run in sorted(self.env.app.lnlib_runs.items()):
+            if run.failure:
+                rows.append([f"{page}.html", page, self.config.lnlib_scale, "failed", "", run.failure])
+                continue
             facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
             machine = facts
             data = data_used(measured_facts(page, run, facts.scale))
@@ -227,6 +258,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("lnlib.css")
     app.add_js_file("lnlib.js", loading_method="defer")
     # Another version of this folder or of the ledger's table makes Sphinx read and write every page again.
-    code = [*sorted(Path(__file__).parent.glob("*.py")), ROOT / "lnlib" / "results.py"]
+    code = [*sorted(Path(__file__).parent.glob("*.py")), Path(results.__file__)]
     version = hashlib.sha256(b"".join(file.read_bytes() for file in code)).hexdigest()[:8]
     return {"env_version": int(version, 16), "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,82 @@
+"""What a build needs, looked at before any page runs: what is known to be wrong is said at once."""
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from sphinx.errors import ExtensionError
+
+from digest import ROOT
+from lnlib.data import DataError, fetch, readiness, resolve_environment
+
+FREE_BYTES = 500e6  # an executed book with its pages is a third of this
+
+
+def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) -> None:
+    """Refuse a build that must fail; else fetch the data once, so that no page uses the network.
+
+    Args:
+        paths: of the notebooks; their metadata say which data sets they read.
+        scale: one of `execute.SCALES`; `smoke` asks only for data that come with the packages.
+        say: takes a line about what a reader should know.
+
+    Raises:
+        ExtensionError: with a line for everything that is wrong.
+    """
+    paths = list(paths)
+    problems, absent = disk_problems(), []
+    try:
+        resolve_environment()
+        for finding in readiness(data_sets(paths)):
+            problems += [finding.error] if finding.error else []
+            if finding.note:
+                say(f"data: {finding.name}: {finding.note}")
+            absent += [finding.name] if finding.source == "absent" else []
+    except DataError as error:
+        problems.append(str(error))
+    if problems:
+        raise ExtensionError("\n".join(["The book cannot be built:", *(f"- {line}" for line in problems)]))
+    if not loopback_answers():
+        pages = ", ".join(path.stem for path in paths if _facts(path).get("loopback"))
+        say(f"127.0.0.1 does not answer, so these pages will fail: {pages} (Linux: ip link set lo up)")
+    if scale != "smoke":
+        for name, reason in fetch(absent, say).items():
+            if reason:
+                say(f"data: {name} cannot be had: {reason}; where a page wants it, it says what it used")
+    os.environ["LNLIB_OFFLINE"] = "1"
+
+
+def data_sets(paths: Iterable[Path]) -> list[str]:
+    """The data sets that these notebooks declare in their metadata, each once."""
+    return list(dict.fromkeys(name for path in paths for name in _facts(path).get("data", [])))
+
+
+def disk_problems(build: Path = ROOT / "_build") -> list[str]:
+    """Why the build's folder cannot take a book: no leave to write, no room."""
+    try:
+        build.mkdir(exist_ok=True)
+        (build / ".writable").write_text("")
+        (build / ".writable").unlink()
+    except OSError as error:
+        return [f"{build} cannot be written to ({error.strerror}); see to its permissions"]
+    if (free := shutil.disk_usage(build).free) < FREE_BYTES:
+        return [f"{build} has {free / 1e6:.0f} MB free; a book needs {FREE_BYTES / 1e6:.0f} MB"]
+    return []
+
+
+def loopback_answers() -> bool:
+    """Whether two processes of this machine can talk over 127.0.0.1."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname(), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    return nbformat.read(path, 4).metadata.get("lnlib", {})

@@ -1,0 +1,167 @@
+"""A build runs every page it can, says how far it is, and leaves a book to read when one of them fails."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+import schedule  # noqa: E402
+from schedule import Progress, executed_all, expected_seconds  # noqa: E402
+
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+def write(path: Path, *sources: str, **facts: object) -> Path:
+    """A notebook with a title, the parameters cell of every page, and these code cells."""
+    cells = [
+        nbformat.v4.new_markdown_cell(f"# Page {path.stem}"),
+        nbformat.v4.new_code_cell('scale = "smoke"\nseed = 0', metadata={"tags": ["parameters"]}),
+        *map(nbformat.v4.new_code_cell, sources),
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=KERNEL | {"lnlib": facts}), path)
+    return path
+
+
+MEASURES = """import os, pathlib
+rows = pathlib.Path(os.environ["LNLIB_RESULTS"], "smoke")
+rows.mkdir()
+rows.joinpath("{page}.csv").write_text("claim,value\\nx,{value}\\n")"""
+READS = """import os, pathlib
+print(sorted((f.stem, f.read_text()[-2]) for f in pathlib.Path(os.environ["LNLIB_ROWS"]).rglob("*.csv")))"""
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Kept and failed copies go here."""
+    for name in ("CACHE", "FAILED"):
+        monkeypatch.setattr(f"execute.{name}", tmp_path / name)
+    monkeypatch.setattr("schedule._command", lambda arguments: [sys.executable, "-c", RUN, *arguments])
+    monkeypatch.setenv("PLACES", str(tmp_path))
+    return tmp_path
+
+
+# What the schedule starts is a process of its own, which has to be told of the folders as well.
+RUN = f"""import os, sys, pathlib
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+import execute
+execute.CACHE, execute.FAILED = (pathlib.Path(os.environ["PLACES"], name) for name in ("CACHE", "FAILED"))
+execute.main()"""
+
+
+def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Path) -> None:
+    good = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
+    bad = write(places / "bad.ipynb", "before = 'this ran'\nbefore", "# divide\n1 / 0", "after = 1")
+    last = write(places / "last.ipynb", READS, after="pages")
+    rows, said = places / "rows", []
+    (rows / "smoke").mkdir(parents=True)
+    (rows / "smoke" / "bad.csv").write_text("claim,value\nx,9\n")  # of an earlier build
+
+    done = executed_all([bad, good, last], "smoke", rows=rows, say=said.append)
+
+    assert [page for page, run in done.items() if run.failure] == ["bad"], done
+    assert "code cell 3 ('# divide'): ZeroDivisionError" in done["bad"].failure
+    cells = nbformat.read(done["bad"].notebook, 4).cells
+    assert cells[2].outputs[0].data["text/plain"] == "'this ran'"
+    assert cells[3].outputs[0].ename == "ZeroDivisionError"
+    assert not cells[4].outputs
+    assert not [c for c in cells if "papermill-error-cell-tag" in c.metadata.get("tags", [])]
+    read = nbformat.read(done["last"].notebook, 4).cells[2].outputs[0].text.strip()
+    assert read == "[('good', '1')]", "the last page reads this build's rows and no others"
+    ends = [line for line in said if " of 3 pages done" in line and "starts" not in line]
+    assert len(ends) == 3
+    assert any(line.startswith("bad FAILED") and "ZeroDivisionError" in line for line in ends)
+
+
+def test_a_page_that_reads_the_rows_of_others_runs_anew_when_they_change_and_only_then(places: Path) -> None:
+    pages = [
+        write(places / "good.ipynb", MEASURES.format(page="good", value=1)),
+        write(places / "last.ipynb", READS, after="pages"),
+    ]
+    build = {"scale": "smoke", "rows": places / "rows", "say": lambda _: None}
+    assert executed_all(pages, **build)["last"].fresh
+    assert not executed_all(pages, **build)["last"].fresh
+    write(places / "good.ipynb", MEASURES.format(page="good", value=2))
+    assert executed_all(pages, **build)["last"].fresh
+
+
+def test_a_kernel_that_dies_is_a_page_that_failed(places: Path) -> None:
+    dead = write(places / "dead.ipynb", "import os\nos._exit(3)")
+    done = executed_all([dead], "smoke", rows=places / "rows", say=lambda _: None)
+    assert "DeadKernelError" in done["dead"].failure
+    assert nbformat.read(done["dead"].notebook, 4).cells[0].source == "# Page dead"
+
+
+def test_what_is_left_goes_by_the_usual_times_and_the_pace_of_this_build(monkeypatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(schedule.time, "perf_counter", lambda: now[0])
+    said: list[str] = []
+    progress = Progress({"a": 10.0, "b": 20.0, "c": None, "d": 40.0}, workers=2, say=said.append)
+    assert progress.expected["c"] == 20.0, "nobody has timed it: it takes what most take"
+    assert progress.seconds_left() == (10 + 20 + 20 + 40) / 2
+    progress.kept("d")
+    progress.begin("a")
+    now[0] = 5.0
+    assert progress.seconds_left() == (5 + 20 + 20) / 2
+    now[0] = 20.0
+    progress.end("a")  # twice its usual time: the machine is busy
+    assert progress.seconds_left() == 2 * (20 + 20) / 2
+    assert said == [
+        "a starts, 0 of 3 pages done, running a, about 25 s left",
+        "a ran 20 s; 1 of 3 pages done, about 40 s left",
+    ]
+
+
+def test_the_usual_time_of_a_page_is_that_of_its_last_run_here_else_the_recorded_one(places: Path) -> None:
+    page = write(places / "page.ipynb", "1")
+    assert expected_seconds(page, "book") is None
+    recorded = places / "results" / "book" / "page.json"
+    recorded.parent.mkdir(parents=True)
+    recorded.write_text('{"seconds": 7.5}')
+    assert expected_seconds(page, "book") == 7.5
+    (run,) = executed_all([page], "book", rows=places / "rows", say=lambda _: None).values()
+    assert expected_seconds(page, "book") == nbformat.read(run.notebook, 4).metadata.lnlib.run.seconds
+
+
+@pytest.mark.pages
+def test_a_book_with_a_broken_page_can_be_opened_and_its_build_fails(tmp_path: Path) -> None:
+    for name in ("_config.yml", "book/_ext", "book/_static", "book/claims.toml", "book/references.bib"):
+        source, target = ROOT / name, tmp_path / name
+        target.parent.mkdir(exist_ok=True)
+        shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/intro\nchapters: [{file: book/whole}, {file: book/broken}]\n"
+    )
+    (tmp_path / "book" / "intro.md").write_text("# A small book\n\n```{executions}\n```\n")
+    write(tmp_path / "book" / "whole.ipynb", "print('all of it')", paper="page 1")
+    write(tmp_path / "book" / "broken.ipynb", "print('so far')", "raise KeyError('<b>&')", paper="page 2")
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n", "--keep-going"]
+    built = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"LNLIB_SCALE": "smoke"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode != 0
+    assert "the page broken failed" in built.stderr
+    assert "2 of 2 pages done" in built.stdout
+    failures = (tmp_path / "_build" / "failures.txt").read_text()
+    assert failures.startswith("broken: broken.ipynb at smoke scale, code cell 3 (")
+    pages = tmp_path / "_build" / "html" / "book"
+    broken, whole, intro = ((pages / f"{name}.html").read_text() for name in ("broken", "whole", "intro"))
+    assert "This page failed in this build" in broken
+    assert "so far" in broken
+    assert "&lt;b&gt;&amp;" in broken
+    assert "all of it" in whole
+    assert "Page broken (failed)" in whole, "the contents beside every page say so"
+    assert "This page failed" not in whole
+    assert "failed" in intro
