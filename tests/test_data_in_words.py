@@ -1,9 +1,15 @@
 """A page says which data it read."""
 
+import re
+from pathlib import Path
+
+import nbformat
 import pytest
 
 from lnlib.data import DATA_SETS
 from lnlib.data.in_words import data_in_words
+
+BOOK = Path(__file__).resolve().parents[1] / "book"
 
 
 @pytest.mark.parametrize("name", [name for name, entry in DATA_SETS.items() if entry.stand_in])
@@ -11,5 +17,20 @@ def test_a_stand_in_is_named_with_what_it_stands_for_and_the_published_data_alon
     stand_in = DATA_SETS[name].stand_in
     assert "in place of" not in data_in_words({"name": name}, name)
     told = data_in_words({"name": stand_in}, name)
-    assert f"in place of {DATA_SETS[name].title.partition(':')[0]}" in told
+    asked = re.search(r"in place of ([^,]+),", told)
+    assert asked
+    assert DATA_SETS[name].title.startswith(asked[1])
+    assert len(told) < 320
     assert told.endswith("the stand-in cannot show it.")
+
+
+@pytest.mark.parametrize("path", sorted(BOOK.glob("*.ipynb")), ids=lambda p: p.stem)
+def test_a_page_that_is_about_a_data_set_declares_it_and_what_stands_in_for_it(path: Path) -> None:
+    notebook = nbformat.read(path, 4)
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    for wanted in re.findall(r'data_in_words\([\w.]+, "(\w+)"\)', code):
+        declared = notebook.metadata.lnlib.data
+        assert wanted in declared
+        stand_in = "stories" if "reader.readings_of" in code else DATA_SETS[wanted].stand_in
+        assert stand_in in declared
+        assert sum("{glue:text}`data_read`" in cell.source for cell in notebook.cells) == 1

@@ -1,5 +1,6 @@
 """Which data a page read, as a sentence for its readers."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,10 +22,15 @@ def data_in_words(provenance: Mapping[str, Any], wanted: str) -> str:
     >>> data_in_words(load("digits").provenance, "mnist")[:59]
     'This run read Digits in place of MNIST, so its numbers are '
     """
-    name, other = (data_set(key).title.partition(":")[0] for key in (provenance["name"], wanted))
+    name, other = (_short(data_set(key).title) for key in (provenance["name"], wanted))
     if provenance["name"] == wanted:
         return f"This run read {name}."
     return (
         f"This run read {name} in place of {other}, so its numbers are of another size. What the text says "
         f"of results was found on {other}; where the numbers differ from it, the stand-in cannot show it."
     )
+
+
+def _short(title: str) -> str:
+    """A title without what it adds: numbers after a colon or a comma, and what is in brackets."""
+    return re.split(r"[:,]| \(", title, maxsplit=1)[0]
