@@ -507,3 +507,11 @@ def test_a_transfer_given_up_cannot_write_afterward(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="closed file"):
         transfer._Bounded(stream, 10).write(b"1")
     assert (tmp_path / "file").read_bytes() == b"1234567890"
+
+
+def test_a_transfer_that_is_told_to_stop_does_not_wait_for_its_mirror() -> None:
+    forever, stop = threading.Event(), threading.Event()
+    stop.set()
+    with pytest.raises(transfer.DownloadFailed, match="interrupted"):
+        transfer._within(1e9, forever.wait, stop)
+    forever.set()
