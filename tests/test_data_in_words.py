@@ -19,7 +19,8 @@ def test_a_stand_in_is_named_with_what_it_stands_for_and_the_published_data_alon
     told = data_in_words({"name": stand_in}, name)
     asked = re.search(r"in place of ([^,]+),", told)
     assert asked
-    assert DATA_SETS[name].title.startswith(asked[1])
+    assert asked[1] in DATA_SETS[name].title
+    assert "43" not in told  # a page may read fewer books
     assert len(told) < 320
     assert told.endswith("the stand-in cannot show it.")
 

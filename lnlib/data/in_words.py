@@ -32,5 +32,5 @@ def data_in_words(provenance: Mapping[str, Any], wanted: str) -> str:
 
 
 def _short(title: str) -> str:
-    """A title without what it adds: numbers after a colon or a comma, and what is in brackets."""
-    return re.split(r"[:,]| \(", title, maxsplit=1)[0]
+    """A title without what it adds: how many there are (a page may read fewer), and what is in brackets."""
+    return re.split(r"[:,]| \(", title.lstrip("0123456789 "), maxsplit=1)[0]
