@@ -35,15 +35,6 @@ def this_build() -> Path | None:
     return Path(folder) if folder else None
 
 
-def this_build() -> Path | None:
-    """The folder `<scale>/<page>.csv` of what the other pages of this build have measured.
-
-    A build names it in `$LNLIB_ROWS` for the pages that read it; None for a page that runs alone.
-    """
-    folder = os.environ.get("LNLIB_ROWS")
-    return Path(folder) if folder else None
-
-
 def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
     """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path."""
     folder = results_dir(scale)

@@ -27,7 +27,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    return write(tmp_path / "page.ipynb", "1", data=["mnist", "digits"], loopback=True)
+    return write(tmp_path / "page.ipynb", "1", data=["mnist", "digits", "sick"], loopback=True)
 
 
 def test_all_that_is_wrong_is_said_together_and_nothing_runs(page, tmp_path, monkeypatch) -> None:
@@ -66,7 +66,7 @@ def test_without_data_a_build_goes_on_says_so_and_keeps_its_pages_off_the_networ
     monkeypatch.setattr(preflight, "fetch", fetch)
     said: list[str] = []
     preflight.made_ready([page], "book", said.append)
-    assert asked == [["mnist"]]
+    assert asked == [["mnist"]], "the licence of SICK is for a user to accept"
     assert any("mnist cannot be had: no route to host" in line for line in said)
     assert os.environ["LNLIB_OFFLINE"] == "1"
 

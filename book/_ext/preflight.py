@@ -11,7 +11,7 @@ import nbformat
 from sphinx.errors import ExtensionError
 
 from digest import ROOT
-from lnlib.data import DataError, fetch, readiness, resolve_environment
+from lnlib.data import DataError, data_set, fetch, readiness, resolve_environment
 
 FREE_BYTES = 500e6  # an executed book with its pages is a third of this
 
@@ -35,11 +35,13 @@ def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) ->
             problems += [finding.error] if finding.error else []
             if finding.note:
                 say(f"data: {finding.name}: {finding.note}")
-            absent += [finding.name] if finding.source == "absent" else []
+            if finding.source == "absent" and not data_set(finding.name).consent:
+                absent.append(finding.name)
     except DataError as error:
         problems.append(str(error))
     if problems:
-        raise ExtensionError("\n".join(["The book cannot be built:", *(f"- {line}" for line in problems)]))
+        lines = [f"- {problem}" for problem in dict.fromkeys(problems)]
+        raise ExtensionError("\n".join(["The book cannot be built:", *lines]))
     if not loopback_answers():
         pages = ", ".join(path.stem for path in paths if _facts(path).get("loopback"))
         say(f"127.0.0.1 does not answer, so these pages will fail: {pages} (Linux: ip link set lo up)")

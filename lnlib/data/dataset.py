@@ -29,7 +29,8 @@ class DataSet:
     A file is fetched from its `url`, or from `mirror + file.name`, mirrors tried in order. No files means
     that the data ship with lnlib or a dependency, or are generated. `stand_in` names the embedded data set
     that serves when this one cannot be had. `alternative` are other files with the same content, say one
-    archive of them all, which only a user's folder may hold.
+    archive of them all, which only a user's folder may hold. `consent` says that the licence is for a user to
+    accept: nothing downloads the files but a user who names them.
     """
 
     name: str
@@ -40,6 +41,7 @@ class DataSet:
     citation: str
     stand_in: str | None = None
     alternative: tuple[PublishedFile, ...] = ()
+    consent: bool = False
 
     @property
     def size(self) -> int:

@@ -60,7 +60,11 @@ def _finding(entry: DataSet) -> Finding:
 
 
 def _instead(entry: DataSet, offline: bool) -> str:
-    download = "" if offline else f"download of {entry.size / 1e6:.1f} MB"
+    download = f"download of {entry.size / 1e6:.1f} MB"
+    if entry.consent:
+        download += f" by `python -m lnlib data --download {entry.name}` (its licence is yours to accept)"
+    if offline:
+        download = ""
     stand_in = f"stand-in {entry.stand_in}" if entry.stand_in else ""
     return (
         " or ".join(way for way in (download, stand_in) if way) or "nothing stands in, and downloads are off"

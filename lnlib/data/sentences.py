@@ -21,6 +21,7 @@ from . import templates
 from .dataset import DataError
 from .files import content
 from .lookup import OnStandIn, StandInWarning, find, published
+from .registry import data_set
 
 __all__ = ["CLASSIFICATIONS", "Labelled", "Pairs", "load_labelled", "load_pairs", "read_sick"]
 
@@ -98,7 +99,7 @@ def load_pairs(
     >>> {part: len(held.scores) for part, held in parts.items()}
     {'train': 200, 'trial': 50, 'test': 100}
     """
-    if name == "sick" and find("sick") == "absent":
+    if data_set(name).consent and find(name) == "absent":
         if on_stand_in == "error":
             raise DataError(_UNASKED)
         if on_stand_in == "warn":

@@ -60,6 +60,7 @@ _SICK = DataSet(
     licence="CC BY-NC-SA 3.0 (not for commercial use)",
     citation="Marelli and others: A SICK cure for the evaluation of compositional models, LREC (2014)",
     stand_in="sentence_templates",
+    consent=True,
 )
 
 _TEMPLATES = DataSet(
