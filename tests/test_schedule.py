@@ -114,7 +114,7 @@ def test_what_is_left_goes_by_the_usual_times_and_the_pace_of_this_build(monkeyp
     progress.end("a")  # twice its usual time: the machine is busy
     assert progress.seconds_left() == 2 * (20 + 20) / 2
     assert said == [
-        "a starts, 0 of 3 pages done, running a, about 25 s left",
+        "a starts; 0 of 3 pages done, running a, about 25 s left",
         "a ran 20 s; 1 of 3 pages done, about 40 s left",
     ]
 

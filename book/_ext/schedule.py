@@ -103,7 +103,7 @@ class Progress:
         """A page starts to run."""
         with self._lock:
             self.running[page] = time.perf_counter()
-            self.say(f"{page} starts, {self._where()}")
+            self.say(f"{page} starts" + ("" if self.took else f"; {self._where()}"))
 
     def end(self, page: str, failure: str = "") -> None:
         """A page has run, or failed."""

@@ -21,7 +21,7 @@ from lnlib.training.errors import CheckpointError, OutputError, ProcessLost, Run
 from lnlib.training.files import make_folder
 from lnlib.training.gather import collect, gather
 from lnlib.training.options import UsageError
-from lnlib.training.report import differing, summary
+from lnlib.training.report import differing, stand_ins, summary
 from lnlib.training.runs import Outcome, Plan, jobs_of, label, run, run_one
 from lnlib.training.signals import sigterm_interrupts
 from lnlib.training.sweeps import torch_threads
@@ -159,6 +159,8 @@ def _report(
     paths = [str(gather(experiment, outcomes, asked.scale, place)) for place in places]
     if table := summary([row for o in outcomes if not o.failed for row in o.rows], list(jobs[0])):
         print(f"The selected models: means over seeds ± half their 95 % intervals\n\n{table}\n")
+    for line in stand_ins(o.facts for o in outcomes):
+        _say(line, 0)
     for o in outcomes:
         if "unfinished" in o.facts:
             print(f"{label(o.job)}: {o.facts['unfinished']}")

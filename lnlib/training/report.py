@@ -2,14 +2,15 @@
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tqdm import tqdm
 
 from lnlib.intervals import interval
 from lnlib.training.task import Job, Row
 
-__all__ = ["LogLine", "differing", "summary", "title"]
+__all__ = ["LogLine", "differing", "stand_ins", "summary", "title"]
 
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
 
@@ -21,6 +22,19 @@ def differing(jobs: Sequence[Job]) -> list[str]:
     ['norm']
     """
     return [key for key in (jobs[0] if jobs else {}) if len({str(job.get(key)) for job in jobs}) > 1]
+
+
+def stand_ins(facts: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each data set that runs wanted and did not get, by the facts recorded with them.
+
+    >>> stand_ins([{"data": [{"name": "digits", "requested": "mnist"}]}, {"data": [{"name": "digits"}]}])
+    ['mnist was not to be had; digits stood in for it.']
+    """
+    read = [
+        (data.get("requested", data["name"]), data["name"]) for run in facts for data in run.get("data", [])
+    ]
+    missed = dict.fromkeys((wanted, name) for wanted, name in read if wanted != name)
+    return [f"{wanted} was not to be had; {name} stood in for it." for wanted, name in missed]
 
 
 def title(job: Job, names: Sequence[str]) -> str:
