@@ -30,10 +30,9 @@ def stand_ins(facts: Iterable[Mapping[str, Any]]) -> list[str]:
     >>> stand_ins([{"data": [{"name": "digits", "requested": "mnist"}]}, {"data": [{"name": "digits"}]}])
     ['mnist was not to be had; digits stood in for it.']
     """
-    read = [
-        (data.get("requested", data["name"]), data["name"]) for run in facts for data in run.get("data", [])
-    ]
-    missed = dict.fromkeys((wanted, name) for wanted, name in read if wanted != name)
+    read = [data for run in facts for data in run.get("data", [])]
+    pairs = dict.fromkeys((data.get("requested", data["name"]), data["name"]) for data in read)
+    missed = [(wanted, name) for wanted, name in pairs if wanted != name]
     return [f"{wanted} was not to be had; {name} stood in for it." for wanted, name in missed]
 
 

@@ -15,7 +15,7 @@ from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
 
 from lnlib.__main__ import main as lnlib
 from lnlib.training import DamagedCheckpoint, RunFolder, command
-from lnlib.training.report import summary
+from lnlib.training.report import stand_ins, summary
 from lnlib.training.runs import label, run
 
 
@@ -233,3 +233,10 @@ def test_a_full_disk_leaves_gathered_rows_as_they_were(
         assert small("--out", tmp_path, "--gather") == 1
     assert "cannot be written: No space left on device" in capsys.readouterr().err
     assert (tmp_path / "small.csv").read_bytes() == before
+
+
+def test_a_table_of_runs_says_once_which_data_stood_in_for_what() -> None:
+    digits = {"name": "digits", "requested": "mnist"}
+    facts = [{"data": [digits, {"name": "sick", "requested": "sick"}]}, {"data": [digits]}, {}]
+    assert stand_ins(facts) == ["mnist was not to be had; digits stood in for it."]
+    assert stand_ins([{"data": [{"name": "mnist"}]}]) == []
