@@ -103,19 +103,27 @@ def test_what_is_left_goes_by_the_usual_times_and_the_pace_of_this_build(monkeyp
     now = [0.0]
     monkeypatch.setattr(schedule.time, "perf_counter", lambda: now[0])
     said: list[str] = []
-    progress = Progress({"a": 10.0, "b": 20.0, "c": None, "d": 40.0}, workers=2, say=said.append)
+    expected = {"a": 10.0, "b": 20.0, "c": None, "d": 40.0}
+    progress = Progress(expected, workers=2, say=said.append, alone={"b"})
     assert progress.expected["c"] == 20.0, "nobody has timed it: it takes what most take"
-    assert progress.seconds_left() == (10 + 20 + 20 + 40) / 2
+    assert progress.seconds_left() == (10 + 20 + 40) / 2 + 20
     progress.kept("d")
     progress.begin("a")
     now[0] = 5.0
-    assert progress.seconds_left() == (5 + 20 + 20) / 2
+    assert progress.seconds_left() == (5 + 20) / 2 + 20
     now[0] = 20.0
     progress.end("a")  # twice its usual time: the machine is busy
-    assert progress.seconds_left() == 2 * (20 + 20) / 2
+    assert progress.seconds_left() == 2 * (20 / 2 + 20)
+    for page in ("b", "c"):
+        progress.begin(page)
+        progress.end(page)
     assert said == [
-        "a starts; 0 of 3 pages done, running a, about 25 s left",
-        "a ran 20 s; 1 of 3 pages done, about 40 s left",
+        "a starts; 0 of 3 pages done, running a, about 35 s left",
+        "a ran 20 s; 1 of 3 pages done, about 60 s left",
+        "b starts",
+        "b ran 0 s; 2 of 3 pages done, about 7 s left",
+        "c starts",
+        "c ran 0 s; 3 of 3 pages done",
     ]
 
 

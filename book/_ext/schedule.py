@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
@@ -44,7 +44,8 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
     narrow = [path for path in paths if path not in {*last, *wide}]
     cores = os.cpu_count() or 1
     workers = max(1, min(len(narrow), cores))
-    progress = Progress({path.stem: expected_seconds(path, scale) for path in paths}, workers, say)
+    expected = {path.stem: expected_seconds(path, scale) for path in paths}
+    progress = Progress(expected, workers, say, alone={path.stem for path in [*wide, *last]})
     done: dict[Path, Executed] = {}
 
     def run(path: Path, threads: int, rows: Path | None = None) -> None:
@@ -85,11 +86,13 @@ def expected_seconds(path: Path, scale: str) -> float | None:
 class Progress:
     """How far a build is, in lines that a reader at a terminal follows."""
 
-    def __init__(self, expected: Mapping[str, float | None], workers: int, say: Say) -> None:
+    def __init__(
+        self, expected: Mapping[str, float | None], workers: int, say: Say, alone: Set[str] = frozenset()
+    ) -> None:
         known = [seconds for seconds in expected.values() if seconds is not None]
         guess = median(known) if known else UNKNOWN_SECONDS
         self.expected = {page: guess if s is None else s for page, s in expected.items()}
-        self.workers, self.say = workers, say
+        self.workers, self.say, self.alone = workers, say, alone
         self.took: dict[str, float] = {}
         self.running: dict[str, float] = {}  # page: when it began
         self._lock = Lock()
@@ -123,17 +126,21 @@ class Progress:
         now = time.perf_counter()
         left = 0.0
         for page, seconds in self.expected.items():
+            share = 1 if page in self.alone else self.workers
             if page in self.running:
-                left += max(0.0, pace * seconds - (now - self.running[page]))
+                left += max(0.0, pace * seconds - (now - self.running[page])) / share
             elif page not in self.took:
-                left += pace * seconds
-        return left / self.workers
+                left += pace * seconds / share
+        return left
 
     def _where(self) -> str:
+        done = f"{len(self.took)} of {len(self.expected)} pages done"
+        if len(self.took) == len(self.expected):
+            return done
         left = self.seconds_left()
         about = f"{left / 60:.0f} min" if left >= 90 else f"{max(left, 1):.0f} s"
         running = f", running {', '.join(self.running)}" if self.running else ""
-        return f"{len(self.took)} of {len(self.expected)} pages done{running}, about {about} left"
+        return f"{done}{running}, about {about} left"
 
 
 def _why(done: subprocess.CompletedProcess[str], told: Path) -> str:
