@@ -46,9 +46,9 @@ def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) ->
         pages = ", ".join(path.stem for path in paths if _facts(path).get("loopback"))
         say(f"127.0.0.1 does not answer, so these pages will fail: {pages} (Linux: ip link set lo up)")
     if scale != "smoke":
-        for name, reason in fetch(absent, say).items():
-            if reason:
-                say(f"data: {name} cannot be had: {reason}; where a page wants it, it says what it used")
+        reasons = fetch(absent, lambda line: say(f"data: {line}"))
+        if missing := [name for name, reason in reasons.items() if reason]:
+            say(f"data: without {', '.join(missing)}; the pages that want them say what they read instead")
     os.environ["LNLIB_OFFLINE"] = "1"
 
 
