@@ -1,1 +1,0 @@
-"""What chapters measure but do not teach, a package a topic; section 6 is in `lnlib.experiments`."""

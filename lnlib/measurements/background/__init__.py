@@ -1,1 +1,0 @@
-"""Sections 1 to 3: mini-batches, shift, summed inputs, contrast."""

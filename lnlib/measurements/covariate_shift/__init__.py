@@ -1,1 +1,0 @@
-"""Beyond the paper: shift, smoothness, and gradients through the statistics."""

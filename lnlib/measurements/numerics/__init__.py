@@ -1,1 +1,0 @@
-"""Beyond the paper: rounding, variances, epsilons."""

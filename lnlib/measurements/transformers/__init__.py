@@ -1,1 +1,0 @@
-"""Beyond the paper: where the norm stands in a residual network, and what replaced layer norm."""
