@@ -40,7 +40,7 @@ help:
 	@echo "make bench  measure speed and accuracy against peers"
 	@echo "make clean  remove what was built (keeps $(VENV) and downloaded data)"
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml book/pyproject.toml constraints.txt
 	@$(or $(PYTHON),false) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		echo "No Python >= 3.11 ('$(PYTHON)' is missing or older). Install one (Debian: apt install python3" \
 		"python3-venv; macOS: brew install python@3.11), or name it: make PYTHON=/path/to/python3 ..." >&2; \
@@ -49,7 +49,7 @@ $(READY): pyproject.toml constraints.txt
 		echo "Could not create $(VENV) with $(PYTHON): install its venv module (Debian: apt install python3-venv)." >&2; \
 		exit 1; }
 	$(call timed,installing into $(VENV) with $(PYTHON) and constraints.txt,$(BIN)/python -m pip install \
-		--quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]')
+		--quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]' --editable './book[build]')
 	@touch $@
 
 # What is known to be wrong before anything is installed or run; the build itself looks at the rest.
@@ -84,7 +84,7 @@ links: $(READY)
 		--builder linkcheck --path-output _build/links)
 
 data: $(READY)
-	$(call timed,fetching the data sets,$(BIN)/python -m lnlib data --download)
+	$(call timed,fetching the data sets,$(BIN)/python -m lnbook data --download)
 
 bench: $(READY)
 	$(call timed,benchmarking the normalizations,$(BIN)/python benchmarks/normalize.py)

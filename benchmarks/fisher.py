@@ -24,10 +24,10 @@ from fisher_peers import PRODUCTS, dense, order
 from rounds import Row, in_turn, ratio, record
 from torch import Tensor
 
+from lnbook.ledger.provenance import provenance
 from lnlib import GLM
 from lnlib.fisher import FisherOperator, fisher
 from lnlib.fisher.moments import product
-from lnlib.provenance import provenance
 
 SHAPES = [(10, 784), (64, 64)]  # units, features
 SIDE = 2048  # of the matrices whose product gives the rate

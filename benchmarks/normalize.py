@@ -20,7 +20,7 @@ from rounds import Row, in_turn, ratio, record
 from torch import Tensor
 
 import lnlib
-from lnlib.provenance import provenance
+from lnbook.ledger.provenance import provenance
 
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
 Case = tuple[str, str, torch.dtype, float]  # norm, shape, dtype, mean

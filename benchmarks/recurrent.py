@@ -26,7 +26,7 @@ from rounds import Row, in_turn, ratio, record
 from torch import Tensor, nn
 
 import lnlib
-from lnlib.provenance import provenance
+from lnbook.ledger.provenance import provenance
 
 # what, kind, inputs, units, layers, steps, cases: the paper's experiments and a small one of each kind
 SHAPES = [

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from lnlib.rows import book_dir, write_csv
+from lnbook.ledger.rows import book_dir, write_csv
 
 Row = dict[str, str | float]
 

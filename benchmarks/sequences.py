@@ -19,11 +19,11 @@ from pathlib import Path
 import torch
 from rounds import Row, record
 
-from lnlib.experiments.registry import find
-from lnlib.experiments.steps.costs import one_of_each_norm, step_costs
-from lnlib.experiments.steps.profile import PARTS
-from lnlib.provenance import provenance
-from lnlib.rows import book_dir, read_rows
+from lnbook.cli.experiments import find
+from lnbook.ledger.provenance import provenance
+from lnbook.ledger.rows import book_dir, read_rows
+from lnbook.shared.steps.costs import one_of_each_norm, step_costs
+from lnbook.shared.steps.profile import PARTS
 
 SECTIONS = ("6.1", "6.2", "6.3", "6.5")
 ROUNDS = {"smoke": 3, "book": 7, "paper": 2}

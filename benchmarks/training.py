@@ -20,8 +20,8 @@ import torch
 from rounds import Row, in_turn, ratio, record
 from training_peers import PEERS, Norm
 
-from lnlib import data
-from lnlib.provenance import provenance
+from lnbook import data
+from lnbook.ledger.provenance import provenance
 
 REFERENCE, FLOOR = "DataLoader", "floor, oneDNN"
 NORMS: tuple[Norm, ...] = ("none", "layer", "batch")

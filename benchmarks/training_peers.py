@@ -13,10 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from lnlib.data import Images
-from lnlib.experiments.permutation_mnist.experiment import Classification, network
+from lnbook.data import Images
+from lnbook.shared.permutation_mnist import Classification, network
+from lnbook.training import Machine, train
 from lnlib.matmul import product
-from lnlib.training import Machine, train
 
 Norm = Literal["none", "layer", "batch"]
 Updates = Callable[[int], object]  # makes so many updates
@@ -92,7 +92,7 @@ def plain(
 
 
 def engine(images: Images, norm: Norm, batch_size: int) -> Updates:
-    """Ours: the experiment under `lnlib.training`, without its evaluations."""
+    """Ours: the experiment under `lnbook.training`, without its evaluations."""
     task = Classification(images, HIDDEN, Machine(), norm=norm, batch_size=batch_size, seed=0, rows=1)
     task.select, task.parts, task.last_parts = None, {}, None
 

@@ -7,10 +7,10 @@ recurrent networks with a normalization inside; and the models of Section 5, the
 import importlib
 from types import ModuleType
 
-from lnlib.channel_norms import group_norm, instance_norm
 from lnlib.glm import GLM
-from lnlib.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
-from lnlib.normalize import batch_norm, layer_norm, rms_norm, weight_norm
+from lnlib.norms.channel_norms import group_norm, instance_norm
+from lnlib.norms.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
+from lnlib.norms.normalize import batch_norm, layer_norm, rms_norm, weight_norm
 from lnlib.rnn import GRU, LSTM, RNN
 
 # Eq. (2), Eq. (3), the weight normalization of Section 5, what came later; Section 3.1; Section 5.

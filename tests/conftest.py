@@ -9,16 +9,21 @@ import pytest
 from browser import Chromium, launch
 from hypothesis import settings
 
-# Before anything imports lnlib: every annotated argument and result is checked while the tests run. Not so
+# Before anything imports ours: every annotated argument and result is checked while the tests run. Not so
 # the kernels: numba compiles functions, not wrappers of them.
 ROOT = Path(__file__).resolve().parent.parent
-FILES = [path.relative_to(ROOT).with_suffix("").parts for path in sorted((ROOT / "lnlib").rglob("*.py"))]
+PACKAGES = (ROOT / "lnlib", ROOT / "book" / "lnbook")
+FILES = [f.relative_to(p.parent).with_suffix("").parts for p in PACKAGES for f in sorted(p.rglob("*.py"))]
 MODULES = [".".join(parts) for parts in FILES if "kernels" not in parts and parts[-1] != "__init__"]
 jaxtyping.install_import_hook(MODULES, "checked.checked")
 
 # The extra `peers`, which `make` installs and an environment of conda has not.
 PEERS = ("curvlinops", "nngeometry", "backpack", "jax")
-collect_ignore = [] if all(map(find_spec, PEERS)) else ["test_fisher_peers.py", "test_recurrent_peers.py"]
+collect_ignore = (
+    []
+    if all(map(find_spec, PEERS))
+    else ["benchmarks/test_fisher_peers.py", "benchmarks/test_recurrent_peers.py"]
+)
 
 settings.register_profile("book", derandomize=True, deadline=None, database=None)
 settings.load_profile("book")

@@ -9,7 +9,7 @@ from typing import Any
 
 from browser import Chromium, launch
 
-from lnlib.explore.element import source
+from lnbook.explore.element import source
 
 NETWORK = ("http:", "https:", "import ", 'type="module"', "fetch(", " src=")
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Minibatches, Task
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Minibatches, Task
 
 Forward = Callable[[nn.ModuleDict, Tensor], Tensor]
 

@@ -10,20 +10,35 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from lnlib.claims import readme_table, replace_between_marks
-from lnlib.results import load_claims, load_evidence
+from lnbook.cli.claims import readme_table, replace_between_marks
+from lnbook.ledger.results import load_claims, load_evidence
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT, BOOK = (
+    tomllib.loads((ROOT / place).read_text(encoding="utf-8"))["project"]
+    for place in ("pyproject.toml", "book/pyproject.toml")
+)
 CONDA_NAMES = {"pytorch": "torch"}
 
 
 def direct(without: str | None = None) -> dict[str, Requirement]:
-    """Direct dependencies of the library and of its extras but one, without lnlib's own extras."""
-    extras = PROJECT["optional-dependencies"]
-    lines = PROJECT["dependencies"] + [r for extra in extras if extra != without for r in extras[extra]]
-    requirements = [Requirement(line) for line in lines]
-    return {r.name: r for r in requirements if r.name != "lnlib"}
+    """Direct dependencies of library and book and of their extras but one, without each other."""
+    extras = PROJECT["optional-dependencies"] | BOOK["optional-dependencies"]
+    lines = [r for extra in extras if extra != without for r in extras[extra]]
+    requirements = [Requirement(line) for line in PROJECT["dependencies"] + BOOK["dependencies"] + lines]
+    return {r.name: r for r in requirements if r.name not in ("lnlib", "lnlib-book")}
+
+
+def test_library_and_book_ask_for_the_same_versions_of_what_both_need():
+    asked: dict[str, set[str]] = {}
+    for project in (PROJECT, BOOK):
+        for line in [
+            *project["dependencies"],
+            *(r for e in project["optional-dependencies"].values() for r in e),
+        ]:
+            asked.setdefault(Requirement(line).name, set()).add(str(Requirement(line).specifier))
+    assert not {name: ranges for name, ranges in asked.items() if len(ranges) > 1}
+    assert PROJECT["version"] == BOOK["version"]
 
 
 def pinned() -> dict[str, str]:
@@ -75,14 +90,14 @@ def test_the_ledger_page_has_every_page_that_measures_a_claim():
 def test_the_readme_shows_the_committed_verdicts():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     fresh = replace_between_marks(text, "claims", readme_table(ROOT / "book" / "results"))
-    assert text == fresh, "run `python -m lnlib claims --readme` and commit README.md"
+    assert text == fresh, "run `python -m lnbook claims --readme` and commit README.md"
 
 
 def test_every_claim_has_committed_evidence():
     claims = load_claims(ROOT / "book" / "claims.toml")
     evidence = load_evidence(claims, scale="book", folder=ROOT / "book" / "results")
     missing = [claim.id for claim in claims if claim.id not in evidence]
-    assert not missing, "run `make book` and `python -m lnlib claims --record`"
+    assert not missing, "run `make book` and `python -m lnbook claims --record`"
 
 
 def test_the_readme_examples_print_what_the_readme_says():

@@ -1,4 +1,4 @@
-"""What an executed notebook depends on: its code, the lnlib files it reaches, versions, scale, data, rows.
+"""What an executed notebook depends on: its code, our files it reaches, versions, scale, data, rows.
 
 The key changes exactly when one of these does, so a page is never stale and never executed for nothing.
 """
@@ -14,11 +14,12 @@ from pathlib import Path
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
-from lnlib import data
-from lnlib.results import load_claims
+from lnbook import data
+from lnbook.ledger.results import load_claims
 
 BOOK = Path(__file__).resolve().parents[1]
 ROOT = BOOK.parent
+PACKAGES = {"lnlib": ROOT, "lnbook": BOOK}  # where each of ours lies
 VERSIONS = (
     "torch",
     "numpy",
@@ -58,7 +59,7 @@ def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:
 
 
 def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
-    """The lnlib files that the notebook's code can import, and the scripts and styles beside them."""
+    """Our files that the notebook's code can import, and the scripts and styles beside them."""
     python = TransformerManager().transform_cell  # turns %magics into calls
     reached: set[Path] = set()
     cells = [python(c.source) for c in notebook.cells if c.cell_type == "code"]
@@ -74,12 +75,13 @@ def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
 
 @cache
 def _imports_of_file(file: Path) -> frozenset[Path]:
-    package = ".".join(file.relative_to(ROOT).parent.parts)
+    place = BOOK if file.is_relative_to(BOOK) else ROOT
+    package = ".".join(file.relative_to(place).parent.parts)
     return frozenset(_imports(file.read_text(encoding="utf-8"), package))
 
 
 def _imports(code: str, package: str) -> set[Path]:
-    """Files of lnlib that this code names in an import statement, wherever it stands."""
+    """Files of our packages that this code names in an import statement, wherever it stands."""
     found: set[Path] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
@@ -98,11 +100,11 @@ def _imports(code: str, package: str) -> set[Path]:
 def _module_files(name: str) -> set[Path]:
     """The files that importing a dotted name runs: the packages on the way and the module itself."""
     parts = name.split(".")
-    if parts[0] != "lnlib":
+    if parts[0] not in PACKAGES:
         return set()
     found = set()
     for depth in range(1, len(parts) + 1):
-        place = ROOT.joinpath(*parts[:depth])
+        place = PACKAGES[parts[0]].joinpath(*parts[:depth])
         found |= {f for f in (place / "__init__.py", place.with_suffix(".py")) if f.is_file()}
     return found
 

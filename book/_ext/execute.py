@@ -24,8 +24,8 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets import default
 
 from digest import BOOK, ROOT, notebook_key
-from lnlib.data import resolve_environment
-from lnlib.provenance import provenance
+from lnbook.data import resolve_environment
+from lnbook.ledger.provenance import provenance
 
 CACHE = ROOT / "_build" / "executed"
 FAILED = ROOT / "_build" / "failed"  # the last failed run of each page, as far as it came

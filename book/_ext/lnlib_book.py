@@ -25,8 +25,8 @@ from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
-from lnlib import results
-from lnlib.results import Claim, Evidence, load_claims, load_evidence, table, tally
+from lnbook.ledger import results
+from lnbook.ledger.results import Claim, Evidence, load_claims, load_evidence, table, tally
 from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole

@@ -120,7 +120,7 @@ def tests_of(function: str) -> tuple[tuple[str, str], ...]:
 def _tests() -> list[tuple[str, str, set[str]]]:
     """Every test of the equations with the names in its body, and in the helpers that it calls."""
     found = []
-    for file in sorted((ROOT / "tests").glob("test_equations*.py")):
+    for file in sorted((ROOT / "tests" / "lnlib" / "equations").glob("test_equations*.py")):
         every = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         words = {n.name: _words(n) for n in every if isinstance(n, ast.FunctionDef)}
         for name in (name for name in words if name.startswith("test_")):

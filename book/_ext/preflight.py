@@ -11,7 +11,7 @@ import nbformat
 from sphinx.errors import ExtensionError
 
 from digest import ROOT
-from lnlib.data import DataError, data_set, fetch, readiness, resolve_environment
+from lnbook.data import DataError, data_set, fetch, readiness, resolve_environment
 
 FREE_BYTES = 500e6  # an executed book with its pages is a third of this
 

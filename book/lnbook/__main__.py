@@ -1,4 +1,4 @@
-"""`python -m lnlib <command>`: the library's command line.
+"""`python -m lnbook <command>`: the book's command line.
 
 Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense;
 130: Ctrl-C ended it.
@@ -8,17 +8,15 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from lnlib import claims
-from lnlib.data import listing, resolve_environment
-from lnlib.explore import command as figures
-from lnlib.training import command
+from lnbook.cli import claims, data, explore, run
+from lnbook.data import resolve_environment
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "claims": (claims.main, "show the paper's claims with what was measured and the verdicts"),
-    "data": (listing.main, "show where the data sets are, or download them"),
-    "explore": (figures.main, "write the interactive figures as files that a browser opens"),
-    "run": (command.main, "run one of the paper's experiments, or go on with it"),
+    "data": (data.main, "show where the data sets are, or download them"),
+    "explore": (explore.main, "write the interactive figures as files that a browser opens"),
+    "run": (run.main, "run one of the paper's experiments, or go on with it"),
 }
 
 
@@ -29,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     resolve_environment()
     parser = argparse.ArgumentParser(
-        prog="python -m lnlib",
+        prog="python -m lnbook",
         description="Layer Normalization, executed",
         epilog="  ".join(f"{name}: {summary}." for name, (_, summary) in COMMANDS.items()),
     )

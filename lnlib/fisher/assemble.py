@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
 from lnlib.fisher.linearization import Linearization
 from lnlib.fisher.moments import put_second_moments
+from lnlib.glm.covariance import OutputCovariance
 from lnlib.matmul import product
 
 __all__ = ["CHUNK_NUMBERS", "assemble"]

@@ -4,10 +4,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
 from lnlib.fisher.assemble import CHUNK_NUMBERS, assemble
 from lnlib.fisher.linearization import Linearization, linearize
 from lnlib.glm import GLM
+from lnlib.glm.covariance import OutputCovariance
 
 __all__ = ["chi", "fisher", "printed_eq13"]
 

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
 from lnlib.fisher.linearization import Linearization
+from lnlib.glm.covariance import OutputCovariance
 
 __all__ = ["gram", "plain_norms", "row_blocks"]
 

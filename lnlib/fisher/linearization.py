@@ -27,7 +27,7 @@ from torch import Tensor
 
 from lnlib.glm import GLM
 from lnlib.matmul import product
-from lnlib.standardize import inner_mean
+from lnlib.norms.standardize import inner_mean
 
 __all__ = ["Linearization", "linearize"]
 

@@ -24,9 +24,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.families import Categorical
 from lnlib.glm import GLM
-from lnlib.glm_checks import check_features
+from lnlib.glm.checks import check_features
+from lnlib.glm.families import Categorical
 
 __all__ = ["nullity_in_theory"]
 

@@ -94,7 +94,12 @@ class FisherOperator:
 
     def to_scipy(self) -> "LinearOperator":
         """A `scipy.sparse.linalg.LinearOperator` on NumPy vectors: for `eigsh`, `cg`, `svds`."""
-        from scipy.sparse.linalg import LinearOperator
+        try:
+            from scipy.sparse.linalg import LinearOperator
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "to_scipy needs scipy: pip install 'lnlib[scipy]'", name="scipy"
+            ) from error
 
         def product(v):  # type: ignore[no-untyped-def]
             if np.iscomplexobj(v):

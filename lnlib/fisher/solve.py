@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
 from lnlib.fisher.factor import gram
 from lnlib.fisher.linearization import Linearization
 from lnlib.glm import GLM
+from lnlib.glm.covariance import OutputCovariance
 
 __all__ = ["dense_solver", "refined", "woodbury_solver"]
 

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
 from lnlib.fisher.factor import plain_norms, row_blocks
 from lnlib.fisher.linearization import Linearization
+from lnlib.glm.covariance import OutputCovariance
 
 __all__ = ["NullSpace", "null_space"]
 

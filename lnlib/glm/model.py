@@ -1,7 +1,7 @@
 r"""Generalized linear models with normalized summed inputs: the models whose geometry Section 5.2 studies.
 
 $z_i = g_i\,\frac{w_i^\top x - \mu_i}{\sigma_i} + b_i$ are the natural parameters of an exponential family
-(:mod:`lnlib.families`); without a normalization $z = Wx + b$.
+(:mod:`lnlib.glm.families`); without a normalization $z = Wx + b$.
 """
 
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -10,17 +10,11 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
-from lnlib.families import Family, named_family
-from lnlib.glm_checks import (
-    NORMS,
-    check_case_weights,
-    check_features,
-    check_model,
-    check_standard_deviations,
-)
-from lnlib.normalize import layer_norm, rms_norm, weight_norm
-from lnlib.standardize import affine, inner_mean, over_root
+from lnlib.glm.checks import NORMS, check_case_weights, check_features, check_model, check_standard_deviations
+from lnlib.glm.covariance import OutputCovariance
+from lnlib.glm.families import Family, named_family
+from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
+from lnlib.norms.standardize import affine, inner_mean, over_root
 
 __all__ = ["GLM", "NORMS"]
 

@@ -22,9 +22,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.channel_norms import group_norm, instance_norm
 from lnlib.invariance.groups import Transformation
-from lnlib.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm
+from lnlib.norms.channel_norms import group_norm, instance_norm
+from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm
 
 __all__ = ["METHODS", "Statistics", "normalized", "scales", "statistics", "summed_inputs"]
 

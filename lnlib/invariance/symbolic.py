@@ -7,7 +7,10 @@ $\sigma^2\to\alpha^2\sigma^2$, and $\bar a\to\operatorname{sgn}(\alpha)\,\bar a$
 the question of what $\alpha$ and $c$ depend on.
 """
 
-import sympy as sp
+try:
+    import sympy as sp
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError("proofs need sympy: pip install 'lnlib[proofs]'", name="sympy") from error
 
 __all__ = ["CHANGED", "eps_identity", "factor_of", "mixing_identity"]
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns
 from lnlib.invariance.groups import Transformation
 from lnlib.invariance.methods import METHODS, normalized, scales, statistics, summed_inputs
-from lnlib.normalize import layer_norm
+from lnlib.norms.normalize import layer_norm
 
 __all__ = ["CLEAR", "Row", "measure", "rounding", "table1"]
 

@@ -7,7 +7,7 @@ function               one mean and one standard deviation for
 :func:`instance_norm`  each case and channel, over space
 =====================  =======================================================
 
-The conventions are those of :mod:`lnlib.normalize`.
+The conventions are those of :mod:`lnlib.norms.normalize`.
 """
 
 import math
@@ -15,8 +15,8 @@ import math
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.normalize_checks import check_channels, parameters_for
-from lnlib.standardize import affine, standardize_rows, widen
+from lnlib.norms.checks import check_channels, parameters_for
+from lnlib.norms.standardize import affine, standardize_rows, widen
 
 __all__ = ["group_norm", "instance_norm"]
 

@@ -1,5 +1,5 @@
 r"""The normalizations as layers with parameters: `torch.nn`'s own, computed by
-:mod:`lnlib.normalize` and :mod:`lnlib.channel_norms`.
+:mod:`lnlib.norms.normalize` and :mod:`lnlib.norms.channel_norms`.
 
 Constructor (but :class:`InstanceNorm`'s), parameters, `state_dict` and `repr` are inherited from `torch.nn`,
 so that one replaces the other in both directions; only the arithmetic differs, which holds for any mean and
@@ -12,16 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.channel_norms import group_norm, instance_norm
 from lnlib.linear import linear
-from lnlib.normalize import (
-    batch_norm,
-    batch_norm_by,
-    layer_norm,
-    rms_norm,
-    weight_norm,
-)
-from lnlib.standardize import widen
+from lnlib.norms.channel_norms import group_norm, instance_norm
+from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
+from lnlib.norms.standardize import widen
 
 __all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
 

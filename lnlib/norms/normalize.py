@@ -1,7 +1,7 @@
 r"""The normalizations of Sections 2-3 and RMS norm, as functions of tensors.
 
-Every one of them, as those of :mod:`lnlib.channel_norms`, is Eq. (5) with its own rule for which numbers
-share a mean and a standard deviation: $\bar a = \frac{g}{\sigma}(a - \mu) + b$.
+Every one of them, as those of :mod:`lnlib.norms.channel_norms`, is Eq. (5) with its own rule for which
+numbers share a mean and a standard deviation: $\bar a = \frac{g}{\sigma}(a - \mu) + b$.
 
 =====================  =======================================================  ==========
 function               one mean and one standard deviation for                  paper
@@ -25,8 +25,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.normalize_checks import check_channels, check_entries, check_units, parameters_for
-from lnlib.standardize import (
+from lnlib.norms.checks import check_channels, check_entries, check_units, parameters_for
+from lnlib.norms.standardize import (
     affine,
     is_accurate,
     may_branch,

@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from lnlib.normalize import layer_norm, rms_norm
+from lnlib.norms.normalize import layer_norm, rms_norm
 from lnlib.rnn.statistics import StepStatistics
 
 __all__ = ["VARIANTS", "Cell", "GRUCell", "LSTMCell", "RNNCell", "Variant", "variant_of"]

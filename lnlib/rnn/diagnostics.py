@@ -18,8 +18,6 @@ from torch.overrides import TorchFunctionMode
 from lnlib.rnn.steps import push, recurrence, walk
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lnlib.rnn.layers import _Normalized
 
 __all__ = [
@@ -246,12 +244,6 @@ class Diagnosis:
     singular_values: Float[Tensor, "T N S"]
     lyapunov: Float[Tensor, " N"]
     gradient_by_lag: Float[Tensor, " T"]
-
-    def figure(self) -> Figure:
-        """Magnitudes, saturation, singular values and gradient in one figure, lines for the median case."""
-        from lnlib.drawings.recurrent import diagnosis
-
-        return diagnosis(self)
 
 
 def diagnose(module: _Normalized, x: Tensor, hx: Any = None) -> Diagnosis:

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from lnlib.normalize import weight_norm
+from lnlib.norms.normalize import weight_norm
 from lnlib.rnn import options, statistics
 from lnlib.rnn.backends import why_not_torch
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of

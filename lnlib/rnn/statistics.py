@@ -21,8 +21,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lnlib.normalize import batch_norm, batch_norm_by
-from lnlib.standardize import widen
+from lnlib.norms.normalize import batch_norm, batch_norm_by
+from lnlib.norms.standardize import widen
 
 if TYPE_CHECKING:
     from lnlib.rnn.layers import _Normalized

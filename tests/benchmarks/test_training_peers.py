@@ -9,10 +9,10 @@ import training_peers
 from torch import Tensor, nn
 from training_peers import PEERS, Batches, sequential
 
-from lnlib import data
-from lnlib.data import Images
-from lnlib.experiments.permutation_mnist.experiment import Classification, network
-from lnlib.training import Machine, train
+from lnbook import data
+from lnbook.data import Images
+from lnbook.shared.permutation_mnist import Classification, network
+from lnbook.training import Machine, train
 
 UNITS = (64, 30, 20, 10)
 # Relative to an array's largest value: float32 rounds by 6e-8, here in sums over 128 cases and three layers.

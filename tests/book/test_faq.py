@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = nbformat.read(ROOT / "book" / "faq.ipynb", as_version=4)
 GROUPS = (
     "What is it?",

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-BOOK = Path(__file__).resolve().parents[1] / "book"
+BOOK = Path(__file__).resolve().parents[2] / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
 
 import lookup  # noqa: E402
@@ -40,13 +40,13 @@ def test_every_equation_of_the_paper_is_in_the_index():
 
 def test_a_function_is_listed_once_under_its_shortest_name(tmp_path):
     code = (
-        "from lnlib.normalize import layer_norm\nfrom lnlib import data, layer_norm as ln\ndata.load('mnist')"
+        "from lnlib.norms.normalize import layer_norm\nfrom lnlib import fisher, layer_norm as ln\nfisher.kl"
     )
-    assert set(lookup.functions([page(tmp_path, "", code)])) == {"lnlib.layer_norm", "lnlib.data.load"}
+    assert set(lookup.functions([page(tmp_path, "", code)])) == {"lnlib.layer_norm", "lnlib.fisher.kl"}
 
 
-def test_what_only_draws_or_stores_is_not_in_the_index(tmp_path):
-    code = "from lnlib.drawings import layers\nfrom lnlib.results import Ledger\nlayers.directions_and_dots"
+def test_what_only_the_book_uses_is_not_in_the_index(tmp_path):
+    code = "from lnbook import data\nfrom lnbook.ledger.results import Ledger\ndata.load('mnist')"
     assert lookup.functions([page(tmp_path, "", code)]) == {}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 from execute import NotebookFailed, executed  # noqa: E402
@@ -93,7 +93,7 @@ def test_the_executed_copy_shows_the_scale_that_ran(tmp_path, monkeypatch):
     assert cells[1].outputs[0].data["text/plain"] == "'book'"
 
 
-def test_a_notebook_depends_on_the_lnlib_files_it_reaches_and_no_others(tmp_path):
+def test_a_notebook_depends_on_the_files_it_reaches_and_no_others(tmp_path):
     from digest import files_reached
 
     def names(source: str) -> set[str]:
@@ -101,13 +101,17 @@ def test_a_notebook_depends_on_the_lnlib_files_it_reaches_and_no_others(tmp_path
         return {f.relative_to(ROOT).as_posix() for f in files_reached(notebook) if f.suffix != ".css"}
 
     none = names("import numpy")
-    assert not {n for n in none if n.startswith("lnlib")}
+    assert not {n for n in none if n.startswith(("lnlib", "book/lnbook"))}
     equations = names("%time\nfrom lnlib.equations import eq3")
     package = {"lnlib/equations/__init__.py", "lnlib/equations/normalization.py"}
-    assert {"lnlib/__init__.py", "lnlib/normalize.py"} | package <= equations
-    assert not equations & {"lnlib/plots.py", "lnlib/training/loop.py", "lnlib/explore/axis_flip.py"}
-    figure = names("from lnlib import explore")
-    assert {"lnlib/explore/axis_flip.py", "lnlib/explore/axis_flip.js"} <= figure
+    assert {"lnlib/__init__.py", "lnlib/norms/normalize.py"} | package <= equations
+    assert not equations & {
+        "book/lnbook/figures/plots.py",
+        "book/lnbook/training/loop.py",
+        "book/lnbook/explore/axis_flip.py",
+    }
+    figure = names("from lnbook import explore")
+    assert {"book/lnbook/explore/axis_flip.py", "book/lnbook/explore/axis_flip.js"} <= figure
 
 
 def test_a_notebook_depends_on_the_stored_rows_it_names_but_not_on_its_own(tmp_path, monkeypatch):
@@ -161,7 +165,7 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     parameters = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", []))
     assert [line.split(" = ")[0] for line in parameters.source.splitlines()] == ["scale", "seed"]
     assert parameters.source.startswith('scale = "smoke"')
-    assert 'find_spec("lnlib") is None' in code_cells(path)[0].source, "make lnlib importable first"
+    assert 'find_spec("lnbook") is None' in code_cells(path)[0].source, "make lnbook importable first"
     lengths = sorted(len(c.source.splitlines()) for c in code_cells(path))
     assert lengths[-1] <= 25
     assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
@@ -191,7 +195,7 @@ def test_data_that_are_nowhere_to_be_found_leave_no_mark_on_stderr(tmp_path, mon
     monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
     for name, value in {"LNLIB_DATA": "", "LNLIB_CACHE": str(tmp_path), "LNLIB_OFFLINE": "1"}.items():
         monkeypatch.setenv(name, value)
-    source = 'from lnlib import data\ndata.load("mnist", on_stand_in="silent").provenance["name"]'
+    source = 'from lnbook import data\ndata.load("mnist", on_stand_in="silent").provenance["name"]'
     cells = read(executed(toy(tmp_path, source), "smoke").notebook).cells
     assert cells[1].outputs[0].data["text/plain"] == "'digits'"
 

@@ -26,7 +26,7 @@ def chapters() -> list[Path]:
 
 
 def test_every_page_of_the_table_of_contents_was_built():
-    sources = Path(__file__).resolve().parents[1] / "book"
+    sources = Path(__file__).resolve().parents[2] / "book"
     expected = {f.stem for f in sources.iterdir() if f.suffix in {".md", ".ipynb"}}
     assert expected <= {p.stem for p in pages()}
 
@@ -72,7 +72,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_ink_and_palette_are_readable_on_both_grounds():
-    from lnlib.plots import COLORS, INK, INK_DARK
+    from lnbook.figures.plots import COLORS, INK, INK_DARK
 
     white, black = "#ffffff", "#121212"  # the theme's two page colors
     assert contrast(INK, white) >= 7  # WCAG AAA for text
@@ -83,7 +83,7 @@ def test_ink_and_palette_are_readable_on_both_grounds():
 
 
 def test_every_figure_has_a_twin_for_the_dark_theme():
-    from lnlib.plots import INK, INK_DARK
+    from lnbook.figures.plots import INK, INK_DARK
 
     seen = 0
     for page in chapters():
@@ -167,11 +167,11 @@ def test_executed_notebooks_are_published_with_outputs_and_no_path_of_this_machi
         path = page.parent / "notebooks" / f"{page.stem}.ipynb"
         notebook = nbformat.read(path, as_version=4)
         assert any(c.get("outputs") for c in notebook.cells)
-        assert str(Path(__file__).resolve().parents[1]) not in path.read_text(encoding="utf-8")
+        assert str(Path(__file__).resolve().parents[2]) not in path.read_text(encoding="utf-8")
 
 
 def test_the_ledger_on_a_page_gives_every_claim_a_verdict():
-    from lnlib.results import VERDICTS, load_claims
+    from lnbook.ledger.results import VERDICTS, load_claims
 
     rows = 0
     for page in pages():
@@ -187,7 +187,7 @@ def test_the_ledger_on_a_page_gives_every_claim_a_verdict():
 
 def claims_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
     """What a page's tables show of each claim they name: the measurement and the verdict."""
-    from lnlib.results import load_claims
+    from lnbook.ledger.results import load_claims
 
     known = {(c.source, c.says, c.quantity): c.id for c in load_claims()}
     shown: dict[str, set[tuple[str, str]]] = {}
@@ -205,7 +205,7 @@ def claims_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
 def test_every_page_the_ledger_and_section_7_show_the_same_verdicts():
     book = html() / "book"
     ledger = claims_shown(book / "ledger.html")
-    from lnlib.results import load_claims
+    from lnbook.ledger.results import load_claims
 
     assert ledger.keys() == {claim.id for claim in load_claims()}
     assert not {name: rows for name, rows in ledger.items() if len(rows) > 1}

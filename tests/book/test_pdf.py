@@ -11,7 +11,7 @@ from built import html
 from pdf import CLIPPED, chapter, parts, print_book
 from pypdf import PdfReader
 
-TOC = Path(__file__).resolve().parents[1] / "_toc.yml"
+TOC = Path(__file__).resolve().parents[2] / "_toc.yml"
 PAGE = """<article class="bd-article"><section id="top"><h1>Title<a class="headerlink" href="#top">#</a></h1>
 <p><a href="#top">here</a> <a href="two.html">there</a> <a href="two.html#x">in it</a>
 <a href="https://example.org">far</a> <a href="notebooks/one.ipynb">file</a></p>

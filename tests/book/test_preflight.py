@@ -9,12 +9,12 @@ import pytest
 from sphinx.errors import ExtensionError
 from test_schedule import write
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import preflight  # noqa: E402
 
-from lnlib import data  # noqa: E402
+from lnbook import data  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +92,7 @@ def make(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
     assert "$(BIN)/jupyter-book build ." in text
     text = text.replace("$(BIN)/jupyter-book build .", "echo data: $$LNLIB_DATA; true")
     (folder / "Makefile").write_text(text)
-    for name in ("pyproject.toml", "constraints.txt", ".venv/.ready"):
+    for name in ("pyproject.toml", "book/pyproject.toml", "constraints.txt", ".venv/.ready"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("LNLIB", "MAKE", "SCALE"))}

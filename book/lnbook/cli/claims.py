@@ -1,4 +1,4 @@
-"""`python -m lnlib claims`: print the ledger, keep a run's rows, refresh the README's table."""
+"""`python -m lnbook claims`: print the ledger, keep a run's rows, refresh the README's table."""
 
 import argparse
 import shutil
@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lnlib.results import Claim, load_claims, load_evidence, table, tally
-from lnlib.rows import SCALES, book_dir, results_dir
+from lnbook.ledger.results import Claim, load_claims, load_evidence, table, tally
+from lnbook.ledger.rows import SCALES, book_dir, results_dir
 
 __all__ = ["main", "readme_table", "record", "replace_between_marks"]
 
@@ -51,8 +51,8 @@ def readme_table(folder: Path) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m lnlib claims`: print the ledger; keep measured rows; refresh the README's table."""
-    parser = argparse.ArgumentParser(prog="python -m lnlib claims", description="the paper's claims, judged")
+    """`python -m lnbook claims`: print the ledger; keep measured rows; refresh the README's table."""
+    parser = argparse.ArgumentParser(prog="python -m lnbook claims", description="the paper's claims, judged")
     parser.add_argument("--scale", choices=SCALES, default="book")
     parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
     parser.add_argument("--readme", action="store_true", help="write the table into README.md")

@@ -1,14 +1,14 @@
-"""`python -m lnlib data`: which data sets are where, and fetching them."""
+"""`python -m lnbook data`: which data sets are where, and fetching them."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import files
-from .dataset import DataError, DataSet
-from .fetching import fetch
-from .registry import DATA_SETS, data_set
+from lnbook.data import files
+from lnbook.data.dataset import DataError, DataSet
+from lnbook.data.fetching import fetch
+from lnbook.data.registry import DATA_SETS, data_set
 
 __all__ = ["main"]
 
@@ -19,7 +19,7 @@ def main(argv: Sequence[str]) -> int:
     Returns the exit status: 1 if one is corrupt, incomplete, unusable or cannot be fetched, 2 for an unknown
     name or setting.
     """
-    parser = argparse.ArgumentParser(prog="python -m lnlib data", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lnbook data", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(DATA_SETS)} (default: all)")
     parser.add_argument("--download", action="store_true", help="fetch what is not there into the cache")
     options = parser.parse_args(argv)

@@ -1,8 +1,8 @@
-"""The paper's experiments by section: where `python -m lnlib run` looks."""
+"""The paper's experiments by section: where `python -m lnbook run` looks."""
 
 from importlib import import_module
 
-from lnlib.training.task import Experiment
+from lnbook.training.task import Experiment
 
 __all__ = ["EXPERIMENTS", "find"]
 
@@ -14,6 +14,15 @@ EXPERIMENTS = {
     "6.5": "handwriting",
     "6.6": "permutation_mnist",
     "6.7": "convnet",
+}
+_MODULES = {
+    "order_embedding": "pages.sec6_1_order_embeddings.experiment",
+    "attentive_reader": "pages.sec6_2_attentive_reader.experiment",
+    "skip_thoughts": "pages.sec6_3_skip_thoughts.experiment",
+    "draw": "pages.sec6_4_draw.experiment",
+    "handwriting": "pages.sec6_5_handwriting.experiment",
+    "permutation_mnist": "shared.permutation_mnist",
+    "convnet": "pages.sec6_7_convnets.experiment",
 }
 
 
@@ -29,5 +38,5 @@ def find(name: str) -> Experiment:
     if known not in EXPERIMENTS.values():
         listed = ", ".join(f"{section} ({module})" for section, module in EXPERIMENTS.items())
         raise ValueError(f"There is no experiment {name!r}; there are {listed}.")
-    found: Experiment = import_module(f"lnlib.experiments.{known}.experiment").EXPERIMENT
+    found: Experiment = import_module(f"lnbook.{_MODULES[known]}").EXPERIMENT
     return found

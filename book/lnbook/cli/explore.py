@@ -1,11 +1,11 @@
-"""`python -m lnlib explore`: interactive figures as files, which any browser opens without a network."""
+"""`python -m lnbook explore`: interactive figures as files, which any browser opens without a network."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lnlib import explore
+from lnbook import explore
 
 __all__ = ["main"]
 
@@ -16,7 +16,7 @@ def main(argv: Sequence[str]) -> int:
     Returns the exit status: 1 if a file cannot be written, 2 for a figure that does not exist.
     """
     figures = explore.__all__
-    parser = argparse.ArgumentParser(prog="python -m lnlib explore", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lnbook explore", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(figures)} (default: all)")
     parser.add_argument("--out", type=Path, default=Path("explore"), help="folder of the files (%(default)s)")
     parser.add_argument(
@@ -25,12 +25,12 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     if unknown := [name for name in options.names if name not in figures]:
         print(
-            f"lnlib explore: no figure is called {', '.join(unknown)}; choose from {', '.join(figures)}",
+            f"lnbook explore: no figure is called {', '.join(unknown)}; choose from {', '.join(figures)}",
             file=sys.stderr,
         )
         return 2
     if options.seed < 0:
-        print(f"lnlib explore: a seed is a whole number from 0 on, got {options.seed}", file=sys.stderr)
+        print(f"lnbook explore: a seed is a whole number from 0 on, got {options.seed}", file=sys.stderr)
         return 2
     try:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -39,6 +39,6 @@ def main(argv: Sequence[str]) -> int:
             path.write_text(getattr(explore, name)(seed=options.seed).to_html(), encoding="utf-8")
             print(path)
     except OSError as error:
-        print(f"lnlib explore: {error}; give another folder with --out", file=sys.stderr)
+        print(f"lnbook explore: {error}; give another folder with --out", file=sys.stderr)
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""The options of `python -m lnlib run`, and what they choose."""
+"""The options of `python -m lnbook run`, and what they choose."""
 
 import argparse
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from lnlib.experiments.registry import EXPERIMENTS
-from lnlib.rows import SCALES
-from lnlib.training.task import Job, Machine
+from lnbook.cli.experiments import EXPERIMENTS
+from lnbook.ledger.rows import SCALES
+from lnbook.training.task import Job, Machine
 
 __all__ = ["UsageError", "chosen", "machine", "parser"]
 
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     sections = "\n".join(f"  {section}  {name}" for section, name in EXPERIMENTS.items())
     found = argparse.ArgumentParser(
-        prog="python -m lnlib run",
+        prog="python -m lnbook run",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Run one of the paper's experiments: several seeds of several methods, side by side.",
         epilog=f"experiments:\n{sections}\n{NOTES}",

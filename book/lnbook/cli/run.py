@@ -1,4 +1,4 @@
-"""`python -m lnlib run`: run an experiment, go on with it, or gather what its runs have recorded."""
+"""`python -m lnbook run`: run an experiment, go on with it, or gather what its runs have recorded."""
 
 import argparse
 import contextlib
@@ -11,21 +11,21 @@ from pathlib import Path
 
 import torch
 
-from lnlib.data.dataset import DataError
-from lnlib.experiments.registry import find
-from lnlib.rows import book_dir, results_dir
-from lnlib.training import options
-from lnlib.training.checkpoint import RunFolder
-from lnlib.training.distributed import Group, join
-from lnlib.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy
-from lnlib.training.files import make_folder
-from lnlib.training.gather import collect, gather
-from lnlib.training.options import UsageError
-from lnlib.training.report import differing, stand_ins, summary
-from lnlib.training.runs import Outcome, Plan, jobs_of, label, run, run_one
-from lnlib.training.signals import sigterm_interrupts
-from lnlib.training.sweeps import torch_threads
-from lnlib.training.task import Experiment, Job, Machine
+from lnbook.cli import options
+from lnbook.cli.experiments import find
+from lnbook.cli.options import UsageError
+from lnbook.data.dataset import DataError
+from lnbook.ledger.rows import book_dir, results_dir
+from lnbook.training.checkpoint import RunFolder
+from lnbook.training.distributed import Group, join
+from lnbook.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy
+from lnbook.training.files import make_folder
+from lnbook.training.gather import collect, gather
+from lnbook.training.report import differing, stand_ins, summary
+from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
+from lnbook.training.signals import sigterm_interrupts
+from lnbook.training.sweeps import torch_threads
+from lnbook.training.task import Experiment, Job, Machine
 
 __all__ = ["main"]
 
@@ -91,7 +91,13 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def _list(jobs: Sequence[Job], argv: Sequence[str]) -> int:
     """Commands that together do what this one would have done; the last gathers."""
-    command = ["python", "-m", "lnlib", "run", *(word for word in argv if word not in ("--list", "--resume"))]
+    command = [
+        "python",
+        "-m",
+        "lnbook",
+        "run",
+        *(word for word in argv if word not in ("--list", "--resume")),
+    ]
     for k, job in enumerate(jobs):
         print(f"{shlex.join([*command, '--job', str(k), '--resume'])}  # {label(job)}")
     print(f"{shlex.join([*command, '--gather'])}  # when all are done")

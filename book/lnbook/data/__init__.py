@@ -3,7 +3,7 @@
 `published(name)` looks in this order: `$LNLIB_DATA/<name>/` (files as published), the user's cache, a
 download (checked by SHA-256; off with `LNLIB_OFFLINE=1`), and last an embedded stand-in that it announces.
 A folder that holds some of the files only is passed over, and the provenance says so. A file that is there
-but corrupt is an error; lnlib never deletes it. Nothing uses a network silently.
+but corrupt is an error; lnbook never deletes it. Nothing uses a network silently.
 
 `readiness` says at once where data will come from and what is wrong with them, `fetch` downloads ahead of
 use. Programs that change the folder, or start others, call `resolve_environment` first.
@@ -84,4 +84,4 @@ def _read(name: str, paths: dict[str, Path], provenance: dict[str, Any]) -> Imag
         return cifar_images(paths[first], provenance)
     if "-idx" in first:
         return idx_images(paths[first].parent, provenance)
-    raise DataError(f"{name} holds no pictures; its loader is in a module of lnlib.data, see its docstring.")
+    raise DataError(f"{name} holds no pictures; its loader is in a module of lnbook.data, see its docstring.")

@@ -35,7 +35,7 @@ class Books:
     Attributes:
         titles: of the books.
         texts: their bodies: lines and paragraphs as printed, title pages and headings too.
-        provenance: as `lnlib.data.published` gives it, and `cases`, the number of books.
+        provenance: as `lnbook.data.published` gives it, and `cases`, the number of books.
     """
 
     titles: tuple[str, ...]
@@ -47,7 +47,7 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
     """The 43 novels, or, where they cannot be had, the prose of Python's own help.
 
     Args:
-        on_stand_in: as in `lnlib.data.published`.
+        on_stand_in: as in `lnbook.data.published`.
         name: "gutenberg", or "python_topics" for the help on purpose.
 
     Raises:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from lnlib.data.boxes import Boxes, featurize
-from lnlib.data.coco import COCO_CLASSES
-from lnlib.data.dataset import DataError
-from lnlib.data.files import content
-from lnlib.data.lookup import OnStandIn, published
-from lnlib.data.scenes import CLASSES, Text, picture, scenes, words
+from lnbook.data.boxes import Boxes, featurize
+from lnbook.data.coco import COCO_CLASSES
+from lnbook.data.dataset import DataError
+from lnbook.data.files import content
+from lnbook.data.lookup import OnStandIn, published
+from lnbook.data.scenes import CLASSES, Text, picture, scenes, words
 
 __all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
@@ -73,13 +73,13 @@ class Captions:
 
 
 def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
-    """Captions with vectors made of boxes: see `lnlib.data.boxes`.
+    """Captions with vectors made of boxes: see `lnbook.data.boxes`.
 
     Args:
         name: "coco_captions", or "scenes".
-        on_stand_in: as in `lnlib.data.load`; the scenes stand in for COCO.
+        on_stand_in: as in `lnbook.data.load`; the scenes stand in for COCO.
 
-    Raises `DataError` as `lnlib.data.published` does.
+    Raises `DataError` as `lnbook.data.published` does.
 
     >>> load_captions("scenes").parts["test"].features.shape
     (200, 84)
@@ -112,7 +112,7 @@ def load_features(folder: Path | None = None, *, network: str = "10crop") -> Cap
         captions, features = place / f"{name}.txt", place / "images" / network / f"{name}.npy"
         if missing := [path for path in (captions, features) if not path.is_file()]:
             raise DataError(
-                f"{missing[0]} is not there. The features of Karpathy's splits are 1 GB that lnlib cannot "
+                f"{missing[0]} is not there. The features of Karpathy's splits are 1 GB that lnbook cannot "
                 f"fetch by a known hash: unpack the coco.zip that the README of "
                 f"github.com/ivendrov/order-embedding links to into {place}."
             )

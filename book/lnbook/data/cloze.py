@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from lnlib.text import tokenize
+from lnbook.data.text import tokenize
 
 from .questions import PLACEHOLDER, Question, marker
 
@@ -71,7 +71,7 @@ def cloze(
 
     Yields:
         The index of the sentence that became the query, and the question; markers are numbered by their
-        first use in the passage, so `lnlib.data.anonymize.renumber` them.
+        first use in the passage, so `lnbook.data.anonymize.renumber` them.
 
     >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]
     >>> ((k, q),) = cloze(book, {"Emma", "Jane"})

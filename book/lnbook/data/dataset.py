@@ -27,7 +27,7 @@ class DataSet:
     """One data set: its files, the mirrors that serve them, and what a reader must know before using it.
 
     A file is fetched from its `url`, or from `mirror + file.name`, mirrors tried in order. No files means
-    that the data ship with lnlib or a dependency, or are generated. `stand_in` names the embedded data set
+    that the data ship with lnbook or a dependency, or are generated. `stand_in` names the embedded data set
     that serves when this one cannot be had. `alternative` are other files with the same content, say one
     archive of them all, which only a user's folder may hold. `consent` says that the licence is for a user to
     accept: nothing downloads the files but a user who names them.

@@ -97,8 +97,8 @@ def verify(entry: DataSet, folder: Path) -> None:
             raise DataError(
                 f"{path} is not the published file: expected {file.size} bytes with SHA-256 {file.sha256}, "
                 f"found {status.st_size} bytes with SHA-256 {found}. It is corrupt or another version; move "
-                f"it away (lnlib never deletes it) and get it again, for example with "
-                f"`python -m lnlib data --download {entry.name}`."
+                f"it away (lnbook never deletes it) and get it again, for example with "
+                f"`python -m lnbook data --download {entry.name}`."
             )
         _verified.add(key)
 

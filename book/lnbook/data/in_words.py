@@ -16,7 +16,7 @@ def data_in_words(provenance: Mapping[str, Any], wanted: str) -> str:
         provenance: of the data that a page shows, as their loader gives it.
         wanted: the name of the data that the page is about.
 
-    >>> from lnlib.data import load
+    >>> from lnbook.data import load
     >>> data_in_words(load("digits").provenance, "digits")
     'This run read Digits.'
     >>> data_in_words(load("digits").provenance, "mnist")[:59]

@@ -115,7 +115,7 @@ def _stand_in(
         nowhere = f"{folder} is incomplete and was passed over: it {lacks}. {entry.name} is not in the cache"
     what = f"{nowhere}, and could not be downloaded: {reason}."
     remedy = (
-        f"For the real data run `python -m lnlib data --download {entry.name}` or put the published files "
+        f"For the real data run `python -m lnbook data --download {entry.name}` or put the published files "
         f"into $LNLIB_DATA/{entry.name}/."
     )
     if on_stand_in == "error" or entry.stand_in is None:

@@ -62,7 +62,7 @@ def _finding(entry: DataSet) -> Finding:
 def _instead(entry: DataSet, offline: bool) -> str:
     download = f"download of {entry.size / 1e6:.1f} MB"
     if entry.consent:
-        download += f" by `python -m lnlib data --download {entry.name}` (its licence is yours to accept)"
+        download += f" by `python -m lnbook data --download {entry.name}` (its licence is yours to accept)"
     if offline:
         download = ""
     stand_in = f"stand-in {entry.stand_in}" if entry.stand_in else ""
@@ -85,6 +85,6 @@ def _damage(entry: DataSet, folder: Path) -> str:
             found.append(
                 f"{path} has {size} bytes and the published file {file.size}: it is corrupt or another "
                 f"version; move it away and get it again, for example with "
-                f"`python -m lnlib data --download {entry.name}`."
+                f"`python -m lnbook data --download {entry.name}`."
             )
     return " ".join(found)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lnlib.text import Vocabulary, pad
+from lnbook.data.text import Vocabulary, pad
 
 from .anonymize import renumber
 from .books import load_books, sentences
@@ -76,7 +76,7 @@ def load_readings(
         longest: of the books' passages and queries, in tokens.
         titles: of the books; default: all.
         limit: questions of each part at most, evenly spread.
-        on_stand_in: as in `lnlib.data.published`; the stories serve where books cannot be had.
+        on_stand_in: as in `lnbook.data.published`; the stories serve where books cannot be had.
 
     Raises `DataError` for another name, CNN's files missing, or the stand-in refused.
 
@@ -156,7 +156,7 @@ def _books(
             what = "The books of gutenberg cannot be had; in their place: questions about generated stories."
             warnings.warn(what, StandInWarning, stacklevel=4)
         train, valid, provenance = _stories()
-        provenance["requested"] = "gutenberg"  # also in what `lnlib.data.loaded` says
+        provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` says
         return train, valid, provenance
     parts: Found = [], [], books.provenance
     for title, text in zip(books.titles, books.texts, strict=True):

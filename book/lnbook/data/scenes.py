@@ -13,7 +13,7 @@ from itertools import permutations
 import numpy as np
 from jaxtyping import Float64
 
-from lnlib.data.boxes import Boxes
+from lnbook.data.boxes import Boxes
 
 __all__ = ["CLASSES", "Text", "above", "ladder", "picture", "scenes", "words"]
 

@@ -36,7 +36,7 @@ _FILES = {
 }
 _UNASKED = (
     "SICK is not here, and not downloaded unasked: its licence, CC BY-NC-SA 3.0, is yours to accept. Run "
-    "`python -m lnlib data --download sick`, or put its files into $LNLIB_DATA/sick/."
+    "`python -m lnbook data --download sick`, or put its files into $LNLIB_DATA/sick/."
 )
 _TAG = re.compile(r"</?(?:Pros|Cons)>")
 
@@ -64,7 +64,7 @@ def load_labelled(
     """Movie reviews, customer reviews, subjectivity, pros and cons: all sentences, and their provenance.
 
     Args:
-        on_stand_in: as in `lnlib.data.published`.
+        on_stand_in: as in `lnbook.data.published`.
         name: "sentence_classification", or "sentence_templates" for the generated ones on purpose.
 
     Raises:
@@ -86,10 +86,10 @@ def load_pairs(
 ) -> tuple[dict[str, Pairs], dict[str, Any]]:
     """SICK's pairs in its parts "train", "trial" and "test", and their provenance.
 
-    Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnlib data --download sick`.
+    Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
 
     Args:
-        on_stand_in: as in `lnlib.data.published`.
+        on_stand_in: as in `lnbook.data.published`.
         name: "sick", or "sentence_templates" for the generated pairs on purpose.
 
     Raises:

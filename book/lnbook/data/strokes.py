@@ -93,7 +93,7 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn", se
     Args:
         name: of the data.
         wanted: see `Wanted`.
-        on_stand_in: as in `lnlib.data.published`.
+        on_stand_in: as in `lnbook.data.published`.
         seed: of the choice of texts and drawers.
 
     Raises DataError for another name or damaged files, and for IAM-OnDB without its folder.

@@ -1,16 +1,16 @@
 """Interactive figures: a Python builder and one small script each, no network, no kernel."""
 
-from lnlib.explore.axis_flip import axis_flip
-from lnlib.explore.case_scale import case_scale
-from lnlib.explore.fisher_ellipse import fisher_ellipse
-from lnlib.explore.five_reductions import five_reductions
-from lnlib.explore.gain_and_bias import gain_and_bias
-from lnlib.explore.invariance_playground import invariance_playground
-from lnlib.explore.offset import offset
-from lnlib.explore.recurrent_drift import recurrent_drift
-from lnlib.explore.residual_depth import residual_depth
-from lnlib.explore.strokes import strokes
-from lnlib.explore.writing import writing
+from lnbook.explore.axis_flip import axis_flip
+from lnbook.explore.case_scale import case_scale
+from lnbook.explore.fisher_ellipse import fisher_ellipse
+from lnbook.explore.five_reductions import five_reductions
+from lnbook.explore.gain_and_bias import gain_and_bias
+from lnbook.explore.invariance_playground import invariance_playground
+from lnbook.explore.offset import offset
+from lnbook.explore.recurrent_drift import recurrent_drift
+from lnbook.explore.residual_depth import residual_depth
+from lnbook.explore.strokes import strokes
+from lnbook.explore.writing import writing
 
 __all__ = [
     "axis_flip",

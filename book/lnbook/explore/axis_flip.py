@@ -7,9 +7,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table, two_decimals
-from lnlib.normalize import batch_norm, layer_norm
+from lnbook.explore.arrays import as_array
+from lnbook.explore.element import Element, table, two_decimals
+from lnlib.norms.normalize import batch_norm, layer_norm
 
 __all__ = ["axis_flip"]
 

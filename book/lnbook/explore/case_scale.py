@@ -9,10 +9,10 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table
+from lnbook.explore.arrays import as_array
+from lnbook.explore.element import Element, table
 from lnlib.invariance import eps_factor
-from lnlib.normalize import batch_norm, layer_norm
+from lnlib.norms.normalize import batch_norm, layer_norm
 
 __all__ = ["case_scale"]
 

@@ -79,7 +79,7 @@ def source(file: str) -> str:
     Strings stay whole, and so do spaces beside + and -, where one could change the meaning. A line of
     comment begins with // or is closed where it begins.
     """
-    text = resources.files("lnlib.explore").joinpath(file).read_text(encoding="utf-8")
+    text = resources.files("lnbook.explore").joinpath(file).read_text(encoding="utf-8")
     lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith(("//", "/*"))]
     if file.endswith(".css"):
         return re.sub(r"\s*([{};,])\s*", r"\1", " ".join(lines)).replace(": ", ":").replace(";}", "}")

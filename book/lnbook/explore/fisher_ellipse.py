@@ -11,8 +11,8 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table
+from lnbook.explore.arrays import as_array
+from lnbook.explore.element import Element, table
 from lnlib.fisher import fisher
 from lnlib.glm import GLM
 

@@ -7,9 +7,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table
-from lnlib.measurements.convolutions.reductions import FIVE, means, normalize
+from lnbook.explore.arrays import as_array
+from lnbook.explore.element import Element, table
+from lnbook.pages.beyond_convolution.reductions import FIVE, means, normalize
 
 __all__ = ["five_reductions"]
 

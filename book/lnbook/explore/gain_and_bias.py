@@ -9,9 +9,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table, two_decimals
-from lnlib.normalize import layer_norm
+from lnbook.explore.arrays import as_array
+from lnbook.explore.element import Element, table, two_decimals
+from lnlib.norms.normalize import layer_norm
 
 __all__ = ["gain_and_bias"]
 

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnlib.explore.arrays import as_array
-from lnlib.explore.element import Element, table
+from lnbook.explore.arrays import as_array
+from lnbook.explore.element import Element, table
 from lnlib.invariance import (
     COLUMNS,
     PAPER,

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.explore.element import Element, table, two_decimals
-from lnlib.normalize import layer_norm, rms_norm
+from lnbook.explore.element import Element, table, two_decimals
+from lnlib.norms.normalize import layer_norm, rms_norm
 
 __all__ = ["offset", "shifted_weights"]
 

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.explore.element import Element, table
-from lnlib.normalize import layer_norm
+from lnbook.explore.element import Element, table
+from lnlib.norms.normalize import layer_norm
 
 __all__ = ["Setting", "recurrent_drift", "unroll"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from lnlib.explore.element import Element, table
-from lnlib.measurements.transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
+from lnbook.explore.element import Element, table
+from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
 
 __all__ = ["residual_depth"]
 
@@ -24,7 +24,7 @@ def residual_depth(*, seed: int = 0, width: int = 16) -> Element:
     $(1+c)^{(L-1)/2}$.
 
     *Source* Xiong et al. (2020), Theorem 1; the model is that of
-    :mod:`lnlib.measurements.transformers.residual_gradients`, with 4 cases; the figure is ours.
+    :mod:`lnbook.pages.beyond_transformers.residual_gradients`, with 4 cases; the figure is ours.
 
     Args:
         seed: of the weights; "Draw again" goes on from there.

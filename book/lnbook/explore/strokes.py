@@ -7,7 +7,7 @@ import base64
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lnlib.explore.element import Element, table
+from lnbook.explore.element import Element, table
 
 __all__ = ["strokes"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lnlib.explore.element import Element, table
+from lnbook.explore.element import Element, table
 
 __all__ = ["writing"]
 

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from lnlib.rows import results_dir, write_csv
+from lnbook.ledger.rows import results_dir, write_csv
 
 __all__ = ["COLORS", "INK", "INK_DARK", "LINES", "figure", "style", "subplots"]
 
@@ -27,6 +27,7 @@ LINES = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5
 
 # Text, axes and ticks are drawn in INK; the build replaces it by INK_DARK in the twin for the dark theme.
 INK, INK_DARK = "#21262c", "#dfe3e8"
+ON_IMAGE = "#21262d"  # ink that stays dark in the dark theme, where an image stays light
 GRID, GRID_DARK = "#d3d7dc", "#454a50"
 
 MAX_SVG_BYTES = 400_000

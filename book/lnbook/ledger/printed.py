@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lnlib.rows import book_dir
+from lnbook.ledger.rows import book_dir
 
 __all__ = ["PrintedTable", "printed_table"]
 
@@ -41,7 +41,7 @@ def printed_table(id: str, *, path: Path | None = None) -> PrintedTable:
     >>> printed_table("table-3").rows["the paper"]["LN, 1.7M"]["MR"]
     79.4
     """
-    place = path or (book_dir() or Path(__file__).parent) / "claims.toml"
+    place = path or (book_dir() or Path(__file__).parents[1]) / "claims.toml"
     tables: list[dict[str, Any]] = tomllib.loads(place.read_text(encoding="utf-8")).get("table", [])
     found = next((table for table in tables if table.get("id") == id), None)
     if found is None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy
 import torch
 
-from lnlib import __version__, data
-from lnlib.rows import book_dir
+from lnbook import data
+from lnbook.ledger.rows import book_dir
+from lnlib import __version__
 
 __all__ = ["provenance"]
 

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, fields
 from html import escape
 from pathlib import Path
 
-from lnlib.provenance import provenance
-from lnlib.rows import SCALES, book_dir, read_rows, write_rows
+from lnbook.ledger.provenance import provenance
+from lnbook.ledger.rows import SCALES, book_dir, read_rows, write_rows
 
 __all__ = [
     "VERDICTS",
@@ -87,7 +87,7 @@ def load_claims(path: Path | None = None) -> list[Claim]:
     """
     if path is None:
         book = book_dir()
-        path = (book or Path(__file__).parent) / "claims.toml"
+        path = (book or Path(__file__).parents[1]) / "claims.toml"
     entries = tomllib.loads(path.read_text(encoding="utf-8")).get("claim", [])
     if not isinstance(entries, list):
         raise ValueError(f"{path.name} has a table [claim]; write [[claim]], one for each claim")

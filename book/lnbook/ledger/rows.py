@@ -10,12 +10,12 @@ from typing import Any
 __all__ = ["SCALES", "book_dir", "read_rows", "results_dir", "this_build", "write_csv", "write_rows"]
 
 SCALES = ("smoke", "book", "paper")
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def book_dir() -> Path | None:
-    """The checkout's `book/` folder, or None where lnlib is installed without one."""
-    path = _PACKAGE.parent / "book"
+    """The checkout's `book/` folder, or None where lnbook is installed without one."""
+    path = _PACKAGE.parent
     return path if (path / "claims.toml").is_file() else None
 
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from lnlib import modules
+from lnlib.norms import modules
 
 __all__ = ["BINS", "BatchNorm", "calibration_error", "initialize", "measures"]
 
@@ -21,7 +21,7 @@ BINS = 15  # of confidence; Guo et al. (2017) take as many
 
 
 class BatchNorm(modules.BatchNorm):
-    """`lnlib.modules.BatchNorm` that takes batches of one case too.
+    """`lnlib.norms.modules.BatchNorm` that takes batches of one case too.
 
     Such a batch moves the running averages towards that case and its biased variance, 0. (`momentum` is
     0.1, as in torch; at batch size 4, 0.01 gives test errors within those of different seeds.)

@@ -1,6 +1,6 @@
 """Reading learning curves: all seeds of one method, their mean with its interval, the time to a goal.
 
-The rows are those of `lnlib.training.runs.run`, with the columns `norm`, `batch_size` and `seed` among their
+The rows are those of `lnbook.training.runs.run`, with the columns `norm`, `batch_size` and `seed` among their
 jobs' settings; or those that such a run has stored (`stored`).
 """
 
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lnlib.intervals import interval
-from lnlib.rows import book_dir, read_rows
-from lnlib.training import Row
+from lnbook.ledger.intervals import interval
+from lnbook.ledger.rows import book_dir, read_rows
+from lnbook.training import Row
 
 __all__ = [
     "Mean",
@@ -40,7 +40,7 @@ def stored(experiment: str, *, folder: Path | None = None) -> tuple[list[Row], d
     """The rows of an experiment as stored at paper scale, numbers as numbers, and how they came about.
 
     Args:
-        experiment: its name in `lnlib.experiments.registry`.
+        experiment: its name in `lnbook.cli.experiments`.
         folder: holds `paper/<experiment>.csv` and `.json`; default: the checkout's `book/results`.
 
     Raises FileNotFoundError where there are none.

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["learning_curves", "lines", "training_losses"]
 

@@ -21,11 +21,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib import modules
-from lnlib.data import Images, load
-from lnlib.experiments.classifiers import BatchNorm, calibration_error, initialize, measures
+from lnbook.data import Images, load
+from lnbook.shared.classifiers import BatchNorm, calibration_error, initialize, measures
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 from lnlib.linear import Linear
-from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
+from lnlib.norms import modules
 
 __all__ = [
     "EXPERIMENT",
@@ -94,7 +94,7 @@ PREVIEWS: dict[str, tuple[int, dict[int, int]]] = {  # seeds, and updates at eac
 
 
 def preview(scale: str, seed: int) -> list[Job]:
-    """The first updates at batch sizes 128, 4 and 1: jobs for `lnlib.training.runs.run`, a minute in all.
+    """The first updates at batch sizes 128, 4 and 1: jobs for `lnbook.training.runs.run`, a minute in all.
 
     >>> len(preview("smoke", 0)), preview("smoke", 0)[0]["updates"]
     (18, 120)

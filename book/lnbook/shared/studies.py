@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from lnlib.training.task import Job
+from lnbook.training.task import Job
 
 __all__ = ["NORMS", "begin", "jobs_of"]
 

@@ -6,7 +6,7 @@ A goal that a run never reaches is a result. `curves.mean_of` says it with NaN; 
 from collections.abc import Mapping
 from math import inf, isfinite, isnan
 
-from lnlib.experiments.curves import Mean, mean_of
+from lnbook.shared.curves import Mean, mean_of
 
 __all__ = ["between", "interval", "lead", "missed", "told"]
 

@@ -11,13 +11,13 @@ From an experiment to its rows:
   goes on from what is whole, or says what is wrong.
 - `distributed`: the processes that `torchrun` starts train one model together.
 - `runs`, `sweeps`: one run of an experiment, and many in local processes.
-- `gather`, `report`: rows and provenance in two files, and a table; `options`, `command`: the command line.
+- `gather`, `report`: rows and provenance in two files, and a table. The command line is `lnbook.cli.run`.
 """
 
-from lnlib.training.batches import Minibatches, generators, noise_of
-from lnlib.training.checkpoint import RunFolder
-from lnlib.training.distributed import ALONE, Group, join
-from lnlib.training.errors import (
+from lnbook.training.batches import Minibatches, generators, noise_of
+from lnbook.training.checkpoint import RunFolder
+from lnbook.training.distributed import ALONE, Group, join
+from lnbook.training.errors import (
     CheckpointError,
     DamagedCheckpoint,
     NonFiniteLoss,
@@ -25,12 +25,12 @@ from lnlib.training.errors import (
     ProcessLost,
     RunBusy,
 )
-from lnlib.training.fit import fit
-from lnlib.training.lengths import LengthBatches
-from lnlib.training.loop import train
-from lnlib.training.record import Run
-from lnlib.training.sweeps import cores, sweep, torch_threads
-from lnlib.training.task import Cases, Experiment, Job, Machine, Row, Task
+from lnbook.training.fit import fit
+from lnbook.training.lengths import LengthBatches
+from lnbook.training.loop import train
+from lnbook.training.record import Run
+from lnbook.training.sweeps import cores, sweep, torch_threads
+from lnbook.training.task import Cases, Experiment, Job, Machine, Row, Task
 
 __all__ = [
     "ALONE",

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lnlib.training.task import Cases
+from lnbook.training.task import Cases
 
 __all__ = ["Minibatches", "generators", "noise_of"]
 

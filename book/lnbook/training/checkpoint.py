@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from lnlib.training.errors import CheckpointError, DamagedCheckpoint
-from lnlib.training.files import Lock, make_folder, write_whole
-from lnlib.training.task import Job, Row
+from lnbook.training.errors import CheckpointError, DamagedCheckpoint
+from lnbook.training.files import Lock, make_folder, write_whole
+from lnbook.training.task import Job, Row
 
 __all__ = ["RunFolder"]
 

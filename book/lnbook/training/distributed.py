@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from lnlib.training.errors import ProcessLost
+from lnbook.training.errors import ProcessLost
 
 __all__ = ["ALONE", "Group", "join"]
 

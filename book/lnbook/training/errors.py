@@ -4,7 +4,7 @@ import errno
 import shutil
 from pathlib import Path
 
-from lnlib.training.task import Job, Row
+from lnbook.training.task import Job, Row
 
 __all__ = [
     "CheckpointError",

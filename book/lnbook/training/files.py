@@ -5,7 +5,7 @@ import os
 import platform
 from pathlib import Path
 
-from lnlib.training.errors import RunBusy, output_error
+from lnbook.training.errors import RunBusy, output_error
 
 try:
     import fcntl

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.training.loop import train
-from lnlib.training.task import Cases, Machine, Row, Task
+from lnbook.training.loop import train
+from lnbook.training.task import Cases, Machine, Row, Task
 
 __all__ = ["fit"]
 
@@ -39,7 +39,7 @@ def fit(
 
     Returns and raises what `train` does.
 
-    >>> from lnlib.training import Minibatches
+    >>> from lnbook.training import Minibatches
     >>> x = torch.arange(8.0)[:, None] / 8
     >>> model = nn.Linear(1, 1)
     >>> rows = fit(

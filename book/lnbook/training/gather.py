@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lnlib.training.checkpoint import RunFolder
-from lnlib.training.errors import CheckpointError
-from lnlib.training.files import make_folder, write_whole
-from lnlib.training.runs import Outcome, label, unfinished
-from lnlib.training.task import Experiment, Job, Row
+from lnbook.training.checkpoint import RunFolder
+from lnbook.training.errors import CheckpointError
+from lnbook.training.files import make_folder, write_whole
+from lnbook.training.runs import Outcome, label, unfinished
+from lnbook.training.task import Experiment, Job, Row
 
 __all__ = ["collect", "gather"]
 
@@ -19,7 +19,7 @@ __all__ = ["collect", "gather"]
 def collect(folder: Path, jobs: Sequence[Job], *, partial: bool = False) -> tuple[list[Outcome], list[str]]:
     """The outcomes that these jobs left in the folder of their runs, and what could not be read.
 
-    With `partial`, also those of runs that have not finished: see `lnlib.training.runs.unfinished`.
+    With `partial`, also those of runs that have not finished: see `lnbook.training.runs.unfinished`.
     """
     outcomes, unreadable = [], []
     for job in jobs:

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from lnlib.training.batches import Minibatches
-from lnlib.training.task import Cases
+from lnbook.training.batches import Minibatches
+from lnbook.training.task import Cases
 
 __all__ = ["LengthBatches"]
 

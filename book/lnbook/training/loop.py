@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from lnlib.training.batches import noise_of
-from lnlib.training.checkpoint import RunFolder
-from lnlib.training.distributed import ALONE, Group
-from lnlib.training.errors import CheckpointError, NonFiniteLoss
-from lnlib.training.measure import measures
-from lnlib.training.record import Run
-from lnlib.training.signals import postponed
-from lnlib.training.sweeps import bar_position, wanted
-from lnlib.training.task import Cases, Job, Machine, Row, Task
+from lnbook.training.batches import noise_of
+from lnbook.training.checkpoint import RunFolder
+from lnbook.training.distributed import ALONE, Group
+from lnbook.training.errors import CheckpointError, NonFiniteLoss
+from lnbook.training.measure import measures
+from lnbook.training.record import Run
+from lnbook.training.signals import postponed
+from lnbook.training.sweeps import bar_position, wanted
+from lnbook.training.task import Cases, Job, Machine, Row, Task
 
 __all__ = ["train"]
 

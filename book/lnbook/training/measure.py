@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from lnlib.training.batches import noise_of
-from lnlib.training.distributed import Group
-from lnlib.training.task import Cases, Machine, Task
+from lnbook.training.batches import noise_of
+from lnbook.training.distributed import Group
+from lnbook.training.task import Cases, Machine, Task
 
 __all__ = ["measures"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from lnlib.training.task import Row
+from lnbook.training.task import Row
 
 __all__ = ["Run"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lnlib.intervals import interval
-from lnlib.training.task import Job, Row
+from lnbook.ledger.intervals import interval
+from lnbook.training.task import Job, Row
 
 __all__ = ["LogLine", "differing", "stand_ins", "summary", "title"]
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import torch
 
-from lnlib.provenance import provenance
-from lnlib.training.checkpoint import RunFolder
-from lnlib.training.distributed import ALONE, Group
-from lnlib.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
-from lnlib.training.loop import train
-from lnlib.training.record import Run
-from lnlib.training.report import LogLine, differing, title
-from lnlib.training.sweeps import sweep, wanted
-from lnlib.training.task import Experiment, Job, Machine, Row
+from lnbook.ledger.provenance import provenance
+from lnbook.training.checkpoint import RunFolder
+from lnbook.training.distributed import ALONE, Group
+from lnbook.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
+from lnbook.training.loop import train
+from lnbook.training.record import Run
+from lnbook.training.report import LogLine, differing, title
+from lnbook.training.sweeps import sweep, wanted
+from lnbook.training.task import Experiment, Job, Machine, Row
 
 __all__ = ["Outcome", "Plan", "jobs_of", "label", "run", "run_one", "unfinished"]
 
@@ -97,13 +97,13 @@ def run(
     """Run an experiment's jobs, as many at a time as there are cores.
 
     Args:
-        experiment: see `lnlib.experiments.registry`.
+        experiment: see `lnbook.cli.experiments`.
         scale: "smoke", "book" or "paper".
         seed: the first seed; the others count up from it.
         jobs: default: all of the scale.
         machine: default: float32 on the CPU.
         folder: where checkpoints go, a folder for each run; a run that has begun there goes on.
-        processes, threads, progress: as in `lnlib.training.sweep`.
+        processes, threads, progress: as in `lnbook.training.sweep`.
         every_seconds: from one checkpoint to the next.
         verbose: where no bar is shown, a line on stderr for each row.
 

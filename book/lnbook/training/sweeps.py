@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from lnlib.training.errors import ProcessLost
+from lnbook.training.errors import ProcessLost
 
 __all__ = ["bar_position", "cores", "sweep", "torch_threads", "wanted"]
 

@@ -45,7 +45,7 @@ class Task(ABC):
     Attributes:
         model: on the machine's device, its initial weights drawn from a generator of the run's seed.
         optimizer: over the model's parameters.
-        batches: yields `Cases` without end; `lnlib.training.Minibatches`, or anything with its
+        batches: yields `Cases` without end; `lnbook.training.Minibatches`, or anything with its
             `state_dict` and `load_state_dict`, so that a resumed run sees the same cases.
         updates: how many steps the run takes.
         every: updates from one row to the next.
@@ -103,14 +103,14 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the paper's experiments, as `python -m lnlib run` finds it.
+    """One of the paper's experiments, as `python -m lnbook run` finds it.
 
     Args:
-        name: of its module in `lnlib.experiments`, and of its results.
+        name: of its module in `lnbook.pages`, and of its results.
         section: of the paper, "6.6".
         summary: a line for `--help`.
         jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
-        task: of (job, scale, machine): one run. The data are loaded here, by `lnlib.data.load`.
+        task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
     """
 
     name: str

@@ -19,9 +19,9 @@ categorical        (N,) class 0 .. H-1, or 0 .. H with a       1                
 *Erratum* below Eq. (11) the paper calls $c$ the log partition function; $\eta$ is.
 """
 
-from lnlib.families.base import Family
-from lnlib.families.continuous import Gamma, Gaussian
-from lnlib.families.discrete import Bernoulli, Binomial, Categorical, Poisson
+from lnlib.glm.families.base import Family
+from lnlib.glm.families.continuous import Gamma, Gaussian
+from lnlib.glm.families.discrete import Bernoulli, Binomial, Categorical, Poisson
 
 __all__ = [
     "FAMILIES",

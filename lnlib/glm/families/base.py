@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
+from lnlib.glm.covariance import OutputCovariance
 
 __all__ = ["Family", "check_positive", "check_real", "exp_excess", "log_mean_exp"]
 

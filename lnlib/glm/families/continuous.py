@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
-from lnlib.families.base import Family, check_positive, check_real, exp_excess
+from lnlib.glm.covariance import OutputCovariance
+from lnlib.glm.families.base import Family, check_positive, check_real, exp_excess
 
 __all__ = ["Gamma", "Gaussian"]
 

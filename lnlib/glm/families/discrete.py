@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lnlib.covariance import OutputCovariance
-from lnlib.families.base import Family, check_positive, check_real, exp_excess, log_mean_exp
+from lnlib.glm.covariance import OutputCovariance
+from lnlib.glm.families.base import Family, check_positive, check_real, exp_excess, log_mean_exp
 
 __all__ = ["Bernoulli", "Binomial", "Categorical", "Poisson"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lnlib import data
-from lnlib.data import DataError, DataSet, PublishedFile
-from lnlib.data.binarized import NO_LABEL, binarized_digits, read_amat
+from lnbook import data
+from lnbook.data import DataError, DataSet, PublishedFile
+from lnbook.data.binarized import NO_LABEL, binarized_digits, read_amat
 
 USERS_FOLDER = os.environ.get("LNLIB_DATA")
 NAMES = [f"small_{part}.amat" for part in ("train", "valid", "test")]

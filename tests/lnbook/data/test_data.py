@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lnlib import data
-from lnlib.__main__ import main
-from lnlib.data import DataError, DataSet, PublishedFile, StandInWarning
+from lnbook import data
+from lnbook.__main__ import main
+from lnbook.data import DataError, DataSet, PublishedFile, StandInWarning
 
 NAMES = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 USERS_FOLDER = os.environ.get("LNLIB_DATA")
@@ -180,7 +180,7 @@ def test_digits_are_always_there_and_always_the_same() -> None:
 
 
 def test_a_changed_edition_of_the_digits_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lnlib.data.images._DIGITS_SHA256", "0" * 64)
+    monkeypatch.setattr("lnbook.data.images._DIGITS_SHA256", "0" * 64)
     with pytest.raises(DataError, match=r"expected SHA-256 0000.* found 65e5b461"):
         data.load("digits")
 
@@ -309,7 +309,7 @@ def test_a_stand_in_is_named_in_a_warning_and_in_the_provenance(tiny: dict[str, 
     assert "tiny" in text
     assert "Digits: 1,797" in text
     assert "LNLIB_OFFLINE is set" in text
-    assert "python -m lnlib data --download tiny" in text
+    assert "python -m lnbook data --download tiny" in text
     assert (images.provenance["name"], images.provenance["requested"]) == ("digits", "tiny")
     assert images.provenance["source"] == "embedded"
 
@@ -328,7 +328,7 @@ def test_a_stand_in_can_be_silent_or_refused_but_nothing_else(tiny: dict[str, by
 def test_what_a_process_has_loaded_is_listed_once_and_in_order(
     tiny: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lnlib.data.lookup._loaded", [])
+    monkeypatch.setattr("lnbook.data.lookup._loaded", [])
     assert data.loaded() == []
     for name in ("digits", "tiny", "digits"):
         data.load(name, on_stand_in="silent")
@@ -787,6 +787,6 @@ def test_a_command_line_without_sense_is_status_2(arguments: list[str]) -> None:
 
 
 def test_the_command_runs_as_a_module() -> None:
-    done = subprocess.run([sys.executable, "-m", "lnlib", "data", "digits"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "lnbook", "data", "digits"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[1].split()[:2] == ["digits", "embedded"]

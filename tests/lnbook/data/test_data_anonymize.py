@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnlib.data import DataError
-from lnlib.data.anonymize import permute, renumber
-from lnlib.data.questions import PLACEHOLDER, Question, marker
+from lnbook.data import DataError
+from lnbook.data.anonymize import permute, renumber
+from lnbook.data.questions import PLACEHOLDER, Question, marker
 
 FIRST, MARKERS = 4, 6
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lnlib.data import DataError, DataSet, PublishedFile
-from lnlib.data.babi import load_babi, parse_babi
+from lnbook.data import DataError, DataSet, PublishedFile
+from lnbook.data.babi import load_babi, parse_babi
 
 TEXT = """1 Mary moved to the bathroom.
 2 John went to the hallway.
@@ -57,7 +57,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = gzip.compress(held.getvalue())
     file = PublishedFile("babi.tar.gz", hashlib.sha256(raw).hexdigest(), len(raw))
     entry = DataSet("babi", "bAbI", (file,), (), "CC BY 3.0", "Weston", "stories")
-    monkeypatch.setitem(__import__("lnlib.data.registry").data.registry.DATA_SETS, "babi", entry)
+    monkeypatch.setitem(__import__("lnbook.data.registry").data.registry.DATA_SETS, "babi", entry)
     (tmp_path / "babi").mkdir()
     (tmp_path / "babi" / file.name).write_bytes(raw)
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.data import DataError, StandInWarning, books, registry
-from lnlib.data.books import Books, body, load_books, prose, sentences
-from lnlib.data.entries.books import catalogue
+from lnbook.data import DataError, StandInWarning, books, registry
+from lnbook.data.books import Books, body, load_books, prose, sentences
+from lnbook.data.entries.books import catalogue
 
 USERS_FOLDER = os.environ.get("LNLIB_DATA", "nowhere")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlib.data.boxes import Boxes, featurize
+from lnbook.data.boxes import Boxes, featurize
 
 # On 200 x 100: two of class 2, at the left and at the right, and a larger one of class 0 below the middle.
 CORNERS = np.array([[0.0, 0.0, 40.0, 20.0], [160.0, 0.0, 200.0, 20.0], [60.0, 50.0, 140.0, 100.0]])

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lnlib import data
-from lnlib.data import DataError, DataSet, PublishedFile, StandInWarning
-from lnlib.data.boxes import featurize
-from lnlib.data.captions import Captioned, load_captions, load_features
-from lnlib.data.scenes import CLASSES, above
+from lnbook import data
+from lnbook.data import DataError, DataSet, PublishedFile, StandInWarning
+from lnbook.data.boxes import featurize
+from lnbook.data.captions import Captioned, load_captions, load_features
+from lnbook.data.scenes import CLASSES, above
 
 PICTURES = 1600  # of 1,620; the last 20 have no box
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lnlib import data
-from lnlib.data import DataError, DataSet, PublishedFile
-from lnlib.data.cifar import cifar_images
+from lnbook import data
+from lnbook.data import DataError, DataSet, PublishedFile
+from lnbook.data.cifar import cifar_images
 
 BATCHES = [*(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin"]
 CASES = 6
@@ -75,7 +75,7 @@ def test_without_the_archive_there_is_no_stand_in(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
     monkeypatch.setenv("LNLIB_OFFLINE", "1")
     assert data.find("cifar10") == "absent"
-    with pytest.raises(DataError, match=r"cifar10 is neither .*`python -m lnlib data --download cifar10"):
+    with pytest.raises(DataError, match=r"cifar10 is neither .*`python -m lnbook data --download cifar10"):
         data.load("cifar10")
 
 

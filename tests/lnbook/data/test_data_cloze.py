@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlib.data.cloze import cloze, names
-from lnlib.data.questions import PLACEHOLDER
+from lnbook.data.cloze import cloze, names
+from lnbook.data.questions import PLACEHOLDER
 
 BOOK = [
     "Emma met Jane Fairfax at Randalls.",

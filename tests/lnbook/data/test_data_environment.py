@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lnlib import data
-from lnlib.__main__ import main
-from lnlib.data import DataError, environment, resolve_environment
+from lnbook import data
+from lnbook.__main__ import main
+from lnbook.data import DataError, environment, resolve_environment
 
 
 @pytest.mark.parametrize("word", ["1", "true", "yes", "on", "TRUE", " Yes "])
@@ -80,16 +80,20 @@ def test_the_command_line_resolves_before_its_command_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LNLIB_DATA", "mine")
     monkeypatch.setenv("LNLIB_CACHE", "kept")
-    monkeypatch.setitem(sys.modules["lnlib.__main__"].COMMANDS, "data", (command, ""))
+    monkeypatch.setitem(sys.modules["lnbook.__main__"].COMMANDS, "data", (command, ""))
     assert main(["data"]) == 0
     assert seen == [str(tmp_path / "mine"), str(tmp_path / "kept")]
 
 
 def test_the_command_shows_the_absolute_folder_that_is_not_there(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "lnlib", "data", "mnist"],
+        [sys.executable, "-m", "lnbook", "data", "mnist"],
         cwd=tmp_path,
-        env=os.environ | {"LNLIB_DATA": "gone", "PYTHONPATH": str(Path(data.__file__).parents[2])},
+        env=os.environ
+        | {
+            "LNLIB_DATA": "gone",
+            "PYTHONPATH": os.pathsep.join(str(Path(data.__file__).parents[k]) for k in (2, 3)),
+        },
         capture_output=True,
         text=True,
     )

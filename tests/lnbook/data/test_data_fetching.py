@@ -25,12 +25,12 @@ import mirror as answers
 import pytest
 from mirror import Answer, Mirror
 
-from lnlib import data
-from lnlib.data import DataError, DataSet, PublishedFile, StandInWarning, transfer
-from lnlib.data.books import load_books
-from lnlib.data.captions import load_captions
-from lnlib.data.sentences import load_labelled, load_pairs
-from lnlib.data.strokes import Wanted, load_lines
+from lnbook import data
+from lnbook.data import DataError, DataSet, PublishedFile, StandInWarning, transfer
+from lnbook.data.books import load_books
+from lnbook.data.captions import load_captions
+from lnbook.data.sentences import load_labelled, load_pairs
+from lnbook.data.strokes import Wanted, load_lines
 
 USERS_FOLDER = os.environ.get("LNLIB_DATA")
 ARCHIVE = "gutenberg_books.tar.gz"
@@ -43,7 +43,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("LNLIB_DATA", raising=False)
     monkeypatch.delenv("LNLIB_OFFLINE", raising=False)
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("lnlib.data.lookup._loaded", [])
+    monkeypatch.setattr("lnbook.data.lookup._loaded", [])
     yield
     shutil.rmtree(tmp_path / "cache", ignore_errors=True)  # of real data sets it is large
 
@@ -443,7 +443,7 @@ def another_process(entry: DataSet) -> subprocess.Popen[str]:
     files = [(file.name, file.sha256, file.size) for file in entry.files]
     program = f"""
 import json
-from lnlib import data
+from lnbook import data
 files = tuple(data.PublishedFile(*row) for row in json.loads({json.dumps(files)!r}))
 data.DATA_SETS["small"] = data.DataSet("small", "", files, {entry.mirrors!r}, "", "")
 print(json.dumps(data.fetch(["small"], lambda line: None)))

@@ -6,10 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lnlib.data import DATA_SETS
-from lnlib.data.in_words import data_in_words
+from lnbook.data import DATA_SETS
+from lnbook.data.in_words import data_in_words
 
-BOOK = Path(__file__).resolve().parents[1] / "book"
+BOOK = Path(__file__).resolve().parents[3] / "book"
 
 
 @pytest.mark.parametrize("name", [name for name, entry in DATA_SETS.items() if entry.stand_in])

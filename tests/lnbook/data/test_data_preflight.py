@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lnlib import data
-from lnlib.data import DataError, DataSet, Finding, PublishedFile
+from lnbook import data
+from lnbook.data import DataError, DataSet, Finding, PublishedFile
 
 USERS_FOLDER = os.environ.get("LNLIB_DATA", "")
 FILES = {"a.bin": b"a" * 100, "b.bin": b"b" * 2_000_000}
@@ -133,7 +133,7 @@ def test_a_file_of_another_size_is_an_error_with_both_sizes(
     found = finding()
     assert found.source == ("LNLIB_DATA" if place == "users" else "cache")
     assert f"{folder / name} has {len(damaged)} bytes and the published file {len(body)}:" in found.error
-    assert "python -m lnlib data --download small" in found.error
+    assert "python -m lnbook data --download small" in found.error
     assert (folder / name).read_bytes() == damaged
     with pytest.raises(DataError, match=name):  # what was foretold
         data.published("small")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.data import DataError
-from lnlib.data.questions import Question, first_sentences, parse_question, read_questions
+from lnbook.data import DataError
+from lnbook.data.questions import Question, first_sentences, parse_question, read_questions
 
 FILE = """http://web.archive.org/web/2015/http://www.cnn.com/x
 

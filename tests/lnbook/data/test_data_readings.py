@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from lnlib.data import DataError, StandInWarning, lookup
-from lnlib.data import readings as module
-from lnlib.data.books import Books
-from lnlib.data.questions import Question
-from lnlib.data.readings import FIRST_MARKER, encode, load_readings
+from lnbook.data import DataError, StandInWarning, lookup
+from lnbook.data import readings as module
+from lnbook.data.books import Books
+from lnbook.data.questions import Question
+from lnbook.data.readings import FIRST_MARKER, encode, load_readings
 
 QUESTION = """http://cnn
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.data.boxes import featurize
-from lnlib.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, ladder, picture, scenes, words
-from lnlib.text import tokenize
+from lnbook.data.boxes import featurize
+from lnbook.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, ladder, picture, scenes, words
+from lnbook.data.text import tokenize
 
 THINGS = st.sets(st.sampled_from([*SIZES, *COLORS, *SHAPES]), min_size=1).map(frozenset)
 TEXTS = st.lists(THINGS, min_size=1, max_size=3).map(tuple)

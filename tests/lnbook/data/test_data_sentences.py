@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lnlib.data import DataError, StandInWarning, loaded, sentences, templates
-from lnlib.data.registry import data_set
-from lnlib.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs, read_sick
+from lnbook.data import DataError, StandInWarning, loaded, sentences, templates
+from lnbook.data.registry import data_set
+from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs, read_sick
 
 USERS_FOLDER = os.environ.get("LNLIB_DATA", "nowhere")
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
@@ -49,12 +49,12 @@ def test_a_file_that_is_not_sicks_is_refused(tmp_path: Path) -> None:
 
 def test_sick_is_never_downloaded_unasked(nothing_there: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LNLIB_OFFLINE")
-    monkeypatch.setattr("lnlib.data.files.download", lambda entry: pytest.fail("asked the network"))
+    monkeypatch.setattr("lnbook.data.files.download", lambda entry: pytest.fail("asked the network"))
     with pytest.warns(StandInWarning, match="not downloaded unasked"):
         parts, provenance = load_pairs()
     assert provenance["name"] == "sentence_templates"
     assert load_pairs("silent")[0].keys() == parts.keys() == {"train", "trial", "test"}
-    with pytest.raises(DataError, match=r"CC BY-NC-SA.*lnlib data --download sick"):
+    with pytest.raises(DataError, match=r"CC BY-NC-SA.*lnbook data --download sick"):
         load_pairs("error")
 
 

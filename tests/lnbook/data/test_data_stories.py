@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from lnlib.data.questions import marker
-from lnlib.data.stories import PEOPLE, UNANSWERABLE, floor, ideal, stories
+from lnbook.data.questions import marker
+from lnbook.data.stories import PEOPLE, UNANSWERABLE, floor, ideal, stories
 
 MANY = 8000
 

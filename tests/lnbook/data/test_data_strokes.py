@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
-from lnlib.data import DataError, iam, omniglot, scribbles, strokes
-from lnlib.data.strokes import Wanted, load_lines
+from lnbook.data import DataError, iam, omniglot, scribbles, strokes
+from lnbook.data.strokes import Wanted, load_lines
 
 # ------------------------------------------------------------------------------- Omniglot's letters
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.text import EOS, PAD, UNKNOWN, Vocabulary, pad, tokenize
+from lnbook.data.text import EOS, PAD, UNKNOWN, Vocabulary, pad, tokenize
 
 
 @pytest.mark.parametrize(

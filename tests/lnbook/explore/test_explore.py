@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from explorable import NETWORK
 
-from lnlib import explore
-from lnlib.explore.element import source
+from lnbook import explore
+from lnbook.explore.element import source
 
 KB = 1024
 FIGURES: dict[str, tuple[Callable, str, int]] = {  # builder, title, most bytes of the element

@@ -12,9 +12,9 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 
+from lnbook.explore import axis_flip
 from lnlib import equations
-from lnlib.explore import axis_flip
-from lnlib.normalize import batch_norm, layer_norm
+from lnlib.norms.normalize import batch_norm, layer_norm
 
 FIGURE = axis_flip  # of the fixture `file`
 EPS = 1e-5

@@ -13,9 +13,9 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnlib.explore import case_scale
+from lnbook.explore import case_scale
 from lnlib.invariance import eps_factor
-from lnlib.normalize import batch_norm, layer_norm
+from lnlib.norms.normalize import batch_norm, layer_norm
 
 FIGURE = case_scale  # of the fixture `file`
 METHODS = ("none", "batch", "layer")

@@ -1,4 +1,4 @@
-"""`python -m lnlib explore`: the files it writes, and what it says where it cannot."""
+"""`python -m lnbook explore`: the files it writes, and what it says where it cannot."""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 from explorable import NETWORK
 from test_explore import FIGURES, SVG
 
-from lnlib import explore
-from lnlib.__main__ import main
+from lnbook import explore
+from lnbook.__main__ import main
 
 
 def test_all_figures_are_written_as_pages_of_their_own(tmp_path, capsys):

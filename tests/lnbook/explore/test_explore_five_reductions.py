@@ -15,8 +15,8 @@ from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 from torch import nn
 
-from lnlib.explore.five_reductions import five_reductions
-from lnlib.measurements.convolutions.reductions import FIVE, axes, means, normalize
+from lnbook.explore.five_reductions import five_reductions
+from lnbook.pages.beyond_convolution.reductions import FIVE, axes, means, normalize
 
 FIGURE = five_reductions  # of the fixture `file`
 EPS = 1e-5

@@ -12,8 +12,8 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnlib.explore import gain_and_bias
-from lnlib.normalize import layer_norm
+from lnbook.explore import gain_and_bias
+from lnlib.norms.normalize import layer_norm
 
 FIGURE = gain_and_bias  # of the fixture `file`
 CASE = np.array(gain_and_bias().state["a"])

@@ -6,9 +6,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lnlib import explore
+from lnbook import explore
 
-BOOK = Path(__file__).resolve().parents[1] / "book"
+BOOK = Path(__file__).resolve().parents[3] / "book"
 REPLAYS = ("strokes", "writing")  # of what a chapter has trained: they stay there
 
 

@@ -12,10 +12,10 @@ import torch
 from browser import Chromium, accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 
-from lnlib.explore import invariance_playground
-from lnlib.explore.invariance_playground import START, transformations
+from lnbook.explore import invariance_playground
+from lnbook.explore.invariance_playground import START, transformations
 from lnlib.invariance import COLUMNS, PAPER, measure, normalized, statistics, summed_inputs, table1
-from lnlib.normalize import batch_norm, layer_norm, rms_norm
+from lnlib.norms.normalize import batch_norm, layer_norm, rms_norm
 
 FIGURE = invariance_playground  # of the fixture `file`
 NORMS = ("none", "batch", "weight", "layer", "rms")

@@ -12,9 +12,9 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnlib.explore import offset
-from lnlib.explore.offset import RANGE, shifted_weights
-from lnlib.normalize import layer_norm, rms_norm
+from lnbook.explore import offset
+from lnbook.explore.offset import RANGE, shifted_weights
+from lnlib.norms.normalize import layer_norm, rms_norm
 
 FIGURE = offset  # of the fixture `file`
 LAYERS = [

@@ -14,8 +14,8 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnlib.explore import recurrent_drift
-from lnlib.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, unroll
+from lnbook.explore import recurrent_drift
+from lnbook.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, unroll
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import jacobians
 

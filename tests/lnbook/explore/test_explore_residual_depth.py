@@ -13,10 +13,10 @@ from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 from torch import Tensor
 
-from lnlib.explore import residual_depth
-from lnlib.explore.residual_depth import PLACEMENTS
-from lnlib.measurements.transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
-from lnlib.normalize import layer_norm
+from lnbook.explore import residual_depth
+from lnbook.explore.residual_depth import PLACEMENTS
+from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
+from lnlib.norms.normalize import layer_norm
 
 FIGURE = residual_depth  # of the fixture `file`
 DEPTHS = [1, 2, 4, 8, 16, 32, 64]

@@ -7,7 +7,7 @@ import pytest
 from browser import launch
 from explorable import evaluate
 
-from lnlib import explore
+from lnbook import explore
 
 
 def test_the_script_finds_the_pixels_that_the_builder_packed():

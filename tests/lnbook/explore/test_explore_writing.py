@@ -5,7 +5,7 @@ import pytest
 from browser import launch
 from explorable import evaluate
 
-from lnlib import explore
+from lnbook import explore
 
 LINE = [np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[10.0, -2.0]])]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import plots
-from lnlib.drawings import layers as drawings
+from lnbook.figures import plots
+from lnbook.pages.sec3_layer_normalization import drawings
 
 
 def drawn(fig, name: str) -> str:

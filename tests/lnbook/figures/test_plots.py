@@ -11,7 +11,7 @@ import torch
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from lnlib import plots
+from lnbook.figures import plots
 
 CAPTION = "Layer norm falls fastest."
 ALT = "Two lines fall from 2.3 at the left to 0.1 at the right."

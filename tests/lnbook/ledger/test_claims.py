@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from test_results import FIELDS, write
 
-import lnlib.claims
-from lnlib.__main__ import main
-from lnlib.claims import readme_table, replace_between_marks
-from lnlib.results import Ledger, load_claims
+import lnbook.cli.claims
+from lnbook.__main__ import main
+from lnbook.cli.claims import readme_table, replace_between_marks
+from lnbook.ledger.results import Ledger, load_claims
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (book.parent / "README.md").write_text(
         "before <!-- claims -->old<!-- /claims --> after", encoding="utf-8"
     )
-    monkeypatch.setattr("lnlib.results.book_dir", lambda: book)
-    monkeypatch.setattr("lnlib.rows.book_dir", lambda: book)
-    monkeypatch.setattr("lnlib.claims.book_dir", lambda: book)
+    monkeypatch.setattr("lnbook.ledger.results.book_dir", lambda: book)
+    monkeypatch.setattr("lnbook.ledger.rows.book_dir", lambda: book)
+    monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: book)
     return book.parent
 
 
@@ -82,12 +82,12 @@ def test_a_readme_without_marks_or_a_malformed_ledger_is_status_1(
 def test_without_a_checkout_nothing_of_it_can_be_changed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("lnlib.claims.book_dir", lambda: None)
+    monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: None)
     assert main(["claims", "--readme"]) == 1
     assert "no checkout here" in capsys.readouterr().err
 
 
 def test_the_examples_in_the_docstrings_run() -> None:
-    outcome = doctest.testmod(lnlib.claims)
+    outcome = doctest.testmod(lnbook.cli.claims)
     assert outcome.attempted > 0
     assert outcome.failed == 0

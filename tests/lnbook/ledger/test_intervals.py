@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlib.intervals import interval
+from lnbook.ledger.intervals import interval
 
 
 def test_the_interval_is_students() -> None:

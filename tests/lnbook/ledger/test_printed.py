@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lnlib.printed import printed_table
+from lnbook.ledger.printed import printed_table
 
 
 def test_the_tables_have_the_numbers_of_the_print() -> None:

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -10,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from lnlib import data
-from lnlib.provenance import provenance
+from lnbook import data
+from lnbook.ledger.provenance import provenance
 
-PACKAGE = Path(__file__).resolve().parents[1] / "lnlib"
+PACKAGE = Path(__file__).resolve().parents[3] / "book" / "lnbook"
 
 
 def test_the_facts_are_those_of_this_process_and_fit_into_json() -> None:
@@ -31,7 +32,7 @@ def test_the_facts_are_those_of_this_process_and_fit_into_json() -> None:
 def test_the_peak_of_memory_is_in_megabytes_and_not_that_of_the_process_that_started_this_one() -> None:
     ballast = bytearray(b"1") * 700_000_000  # more than lnlib and the block below take
     script = (
-        "from lnlib.provenance import _peak_memory_mb as peak; before = peak(); "
+        "from lnbook.ledger.provenance import _peak_memory_mb as peak; before = peak(); "
         "block = bytearray(b'1') * 400_000_000; print(peak() - before)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -60,9 +61,15 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def commit_seen_in(folder: Path) -> str:
-    script = "from lnlib.provenance import provenance; print(provenance()['commit'])"
+    script = "from lnbook.ledger.provenance import provenance; print(provenance()['commit'])"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        cwd=folder,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join([str(folder / "book"), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.strip()
 
@@ -70,12 +77,11 @@ def commit_seen_in(folder: Path) -> str:
 def test_the_commit_is_the_checkouts_and_never_that_of_a_repository_around_an_installation(
     tmp_path: Path,
 ) -> None:
-    shutil.copytree(PACKAGE, tmp_path / "lnlib", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, tmp_path / "book" / "lnbook", ignore=shutil.ignore_patterns("__pycache__"))
     git(tmp_path, "init", "--quiet")
-    git(tmp_path, "add", "lnlib")
+    git(tmp_path, "add", "book/lnbook")
     git(tmp_path, "commit", "--quiet", "--message", "somebody else's project")
     assert commit_seen_in(tmp_path) == "unknown"
-    (tmp_path / "book").mkdir()
     (tmp_path / "book" / "claims.toml").write_text("")
     git(tmp_path, "add", "book/claims.toml")
     git(tmp_path, "commit", "--quiet", "--message", "a checkout")

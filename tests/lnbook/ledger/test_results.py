@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lnlib.results
-from lnlib.results import (
-    Claim,
-    Evidence,
-    Ledger,
-    Table,
-    judge,
-    load_claims,
-    load_evidence,
-    table,
-)
+import lnbook.ledger.results
+from lnbook.ledger.results import Claim, Evidence, Ledger, Table, judge, load_claims, load_evidence, table
 
 FIELDS = {
     "id": '"a"',
@@ -227,6 +218,6 @@ def test_cells_break_neither_markdown_nor_html() -> None:
 
 
 def test_the_examples_in_the_docstrings_run() -> None:
-    outcome = doctest.testmod(lnlib.results)
+    outcome = doctest.testmod(lnbook.ledger.results)
     assert outcome.attempted > 0
     assert outcome.failed == 0

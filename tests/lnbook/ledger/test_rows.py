@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.rows import book_dir, read_rows, results_dir, write_csv, write_rows
+from lnbook.ledger.rows import book_dir, read_rows, results_dir, write_csv, write_rows
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_the_last_run_comes_before_what_is_committed_and_a_named_folder_before_b
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book = results / "checkout"
-    monkeypatch.setattr("lnlib.rows.book_dir", lambda: book)
+    monkeypatch.setattr("lnbook.ledger.rows.book_dir", lambda: book)
     for place in (book / "results" / "book", results / "named" / "book"):
         place.mkdir(parents=True)
         write_csv(place / "x.csv", [{"from": place.parent.name}])
@@ -77,7 +77,7 @@ def test_a_result_that_nobody_measured_names_the_command_that_does() -> None:
 def test_this_checkout_has_a_book_and_results_go_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LNLIB_RESULTS", raising=False)
     book = book_dir()
-    assert book == Path(__file__).resolve().parents[1] / "book"
+    assert book == Path(__file__).resolve().parents[3] / "book"
     assert results_dir("smoke") == book.parent / "_build" / "results" / "smoke"
-    monkeypatch.setattr("lnlib.rows.book_dir", lambda: None)
+    monkeypatch.setattr("lnbook.ledger.rows.book_dir", lambda: None)
     assert results_dir("smoke") == Path("_build") / "results" / "smoke"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss, log_loss
 from torch import nn
 
-from lnlib.experiments.classifiers import BINS, BatchNorm, calibration_error, initialize, measures
+from lnbook.shared.classifiers import BINS, BatchNorm, calibration_error, initialize, measures
 from lnlib.linear import Linear
 
 

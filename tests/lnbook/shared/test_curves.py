@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lnlib.experiments import curves
-from lnlib.rows import write_csv
+from lnbook.ledger.rows import write_csv
+from lnbook.shared import curves
 
 ERRORS = {0: [0.9, 0.4, 0.2, 0.1, 0.1], 1: [0.8, 0.5, 0.4, 0.4, 0.1]}
 ROWS = [

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from lnlib import mean_field
-from lnlib.mean_field import (
+from lnbook.shared import mean_field
+from lnbook.shared.mean_field import (
     critical_share,
     degrees,
     equivalent_scale,

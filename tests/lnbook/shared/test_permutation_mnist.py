@@ -10,12 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from lnlib.data import load
-from lnlib.experiments.classifiers import BatchNorm
-from lnlib.experiments.permutation_mnist import experiment
-from lnlib.experiments.permutation_mnist.experiment import EXPERIMENT, STUDIES, Classification, Norm, network
-from lnlib.training import Machine, Row, generators, train
-from lnlib.training.runs import Outcome, run
+from lnbook.data import load
+from lnbook.shared import permutation_mnist as experiment
+from lnbook.shared.classifiers import BatchNorm
+from lnbook.shared.permutation_mnist import EXPERIMENT, STUDIES, Classification, Norm, network
+from lnbook.training import Machine, Row, generators, train
+from lnbook.training.runs import Outcome, run
 
 ALL: tuple[Norm, ...] = get_args(Norm)
 UNITS = (6, 5, 4, 3)

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import lnlib
-from lnlib.measurements.numerics import rounding
+from lnbook.shared import rounding
 
 numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=8)
 

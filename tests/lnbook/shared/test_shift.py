@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import lnlib
-from lnlib.measurements.background import shift
+from lnbook.shared import shift
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lnlib.data import loaded, readings, strokes
-from lnlib.experiments.order_embedding import experiment as order_embedding
-from lnlib.experiments.registry import EXPERIMENTS, find
-from lnlib.experiments.skip_thoughts import reading
-from lnlib.training import Machine
+from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.data import loaded, readings, strokes
+from lnbook.pages.sec6_1_order_embeddings import experiment as order_embedding
+from lnbook.pages.sec6_3_skip_thoughts import reading
+from lnbook.training import Machine
 
 FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a minute to compose
 

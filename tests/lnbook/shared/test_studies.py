@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from lnbook.shared.studies import NORMS, begin, jobs_of
 from lnlib import GRU, LSTM
-from lnlib.experiments.studies import NORMS, begin, jobs_of
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlib.measurements.numerics import variances
-from lnlib.measurements.numerics.precision import roundoff
-from lnlib.measurements.numerics.rounding import moments, output_error, variance_error
-from lnlib.measurements.numerics.variances import WAYS, layer_norm_by
+from lnbook.pages.beyond_numerics.precision import roundoff
+from lnbook.shared import variances
+from lnbook.shared.rounding import moments, output_error, variance_error
+from lnbook.shared.variances import WAYS, layer_norm_by
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 steps = st.lists(st.integers(-16, 16), min_size=2, max_size=8).filter(lambda v: len(set(v)) > 1)

@@ -4,8 +4,8 @@ from math import inf, nan
 
 import pytest
 
-from lnlib.experiments.curves import Mean, mean_of, quotient
-from lnlib.experiments.wording import between, interval, lead, missed, told
+from lnbook.shared.curves import Mean, mean_of, quotient
+from lnbook.shared.wording import between, interval, lead, missed, told
 
 NONE = Mean(nan, None, None, 1)
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 from small import EXPERIMENT, Command
 
-from lnlib.__main__ import main
-from lnlib.training import command
+from lnbook.__main__ import main
+from lnbook.cli import run as command
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
-    """`python -m lnlib run small --scale smoke --processes 1` with options, in this process."""
+    """`python -m lnbook run small --scale smoke --processes 1` with options, in this process."""
     monkeypatch.setattr(command, "find", lambda name: EXPERIMENT)
     monkeypatch.setenv("FAULT", "none 0")
     threads = torch.get_num_threads()

@@ -11,8 +11,8 @@ from typing import Any
 
 from small import EXPERIMENT, JOB, Small
 
-from lnlib.training import Experiment, Job, Machine, RunFolder, Task, sweep, train
-from lnlib.training.signals import sigterm_interrupts
+from lnbook.training import Experiment, Job, Machine, RunFolder, Task, sweep, train
+from lnbook.training.signals import sigterm_interrupts
 
 UPDATES = 10**6
 

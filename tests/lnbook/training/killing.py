@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from small import JOB, Small
 
-from lnlib.training import Machine, RunFolder, train
+from lnbook.training import Machine, RunFolder, train
 
 
 def session(path: Path) -> None:

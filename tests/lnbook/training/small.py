@@ -1,6 +1,6 @@
 """A small experiment that has everything: two norms, noise, clipping, selection, uneven parts, and faults.
 
-Run as a program under `torchrun`, it is `python -m lnlib run` with this experiment.
+Run as a program under `torchrun`, it is `python -m lnbook run` with this experiment.
 """
 
 import itertools
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Row, Task, generators
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Row, Task, generators
 
 UPDATES, EVERY = 40, 7  # the last row is no multiple
 
@@ -89,7 +89,7 @@ def task(job: Job, scale: str, machine: Machine) -> Task:
 
 
 EXPERIMENT = Experiment("small", "0.0", "two classes of points", jobs, task)
-Command = Callable[..., int]  # `python -m lnlib run small`, of its options
+Command = Callable[..., int]  # `python -m lnbook run small`, of its options
 JOB: Job = {"norm": "batch", "dropout": 0.3, "seed": 0}
 
 
@@ -100,7 +100,7 @@ def without_clock(rows: list[Row]) -> list[Row]:
 
 def main(argv: list[str]) -> int:
     """The command line, with this experiment alone."""
-    from lnlib.training import command
+    from lnbook.cli import run as command
 
     command.find = lambda name: EXPERIMENT  # type: ignore[assignment]
     return command.main(["small", *argv])

@@ -11,7 +11,7 @@ import pytest
 import torch
 from small import JOB, Small, without_clock
 
-from lnlib.training import (
+from lnbook.training import (
     CheckpointError,
     DamagedCheckpoint,
     Machine,

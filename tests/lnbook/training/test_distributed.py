@@ -13,9 +13,9 @@ import pytest
 import torch
 from small import EXPERIMENT, jobs
 
-from lnlib.training import Machine
-from lnlib.training.gather import gather
-from lnlib.training.runs import run
+from lnbook.training import Machine
+from lnbook.training.gather import gather
+from lnbook.training.runs import run
 
 HERE = Path(__file__).resolve().parent
 SMALL = ["--scale", "smoke", "--dtype", "float64", "--only", "dropout=0.0"]

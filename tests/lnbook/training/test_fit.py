@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lnlib.training import Minibatches, NonFiniteLoss, fit, generators
+from lnbook.training import Minibatches, NonFiniteLoss, fit, generators
 
 
 def line(seed: int) -> tuple[nn.Module, Iterator[tuple[Tensor, Tensor]], torch.optim.Optimizer]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from small import JOB, Small, without_clock
 
-from lnlib.training import Machine, RunFolder, train
+from lnbook.training import Machine, RunFolder, train
 
 HERE = Path(__file__).resolve().parent
 

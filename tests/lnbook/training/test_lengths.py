@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnlib.training import LengthBatches, Minibatches
+from lnbook.training import LengthBatches, Minibatches
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -9,8 +9,8 @@ import torch
 from small import JOB, UPDATES, Small, without_clock
 from torch import Tensor, nn
 
-from lnlib.training import Cases, Machine, NonFiniteLoss, Row, Run, train
-from lnlib.training.record import Run as Record
+from lnbook.training import Cases, Machine, NonFiniteLoss, Row, Run, train
+from lnbook.training.record import Run as Record
 
 
 def small(dtype: torch.dtype = torch.float32, **settings: Any) -> Small:

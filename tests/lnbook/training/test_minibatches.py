@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.training import Minibatches, generators, noise_of
+from lnbook.training import Minibatches, generators, noise_of
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -1,4 +1,4 @@
-"""What `python -m lnlib run` refuses, and what it says while it runs."""
+"""What `python -m lnbook run` refuses, and what it says while it runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from small import EXPERIMENT, Command, jobs
 
-from lnlib.__main__ import main as lnlib
-from lnlib.experiments.registry import EXPERIMENTS, find
-from lnlib.training.report import LogLine
-from lnlib.training.runs import jobs_of, run
+from lnbook.__main__ import main as lnbook
+from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.training.report import LogLine
+from lnbook.training.runs import jobs_of, run
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_what_there_is_not_is_refused_with_what_there_is(
 def test_an_unknown_experiment_or_scale_is_refused_with_what_there_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert lnlib(["run", "9.9"]) == 2
+    assert lnbook(["run", "9.9"]) == 2
     said = capsys.readouterr().err
     assert "There is no experiment '9.9'; there are" in said
     assert "6.6 (permutation_mnist)" in said
     with pytest.raises(SystemExit) as stopped:
-        lnlib(["run", "6.6", "--scale", "huge"])
+        lnbook(["run", "6.6", "--scale", "huge"])
     assert stopped.value.code == 2
 
 

@@ -1,4 +1,4 @@
-"""`python -m lnlib run`: sweeps, arrays, resumption, what is gathered, and what is refused."""
+"""`python -m lnbook run`: sweeps, arrays, resumption, what is gathered, and what is refused."""
 
 import csv
 import errno
@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
 
-from lnlib.__main__ import main as lnlib
-from lnlib.training import DamagedCheckpoint, RunFolder, command
-from lnlib.training.report import stand_ins, summary
-from lnlib.training.runs import label, run
+from lnbook.__main__ import main as lnbook
+from lnbook.cli import run as command
+from lnbook.training import DamagedCheckpoint, RunFolder
+from lnbook.training.report import stand_ins, summary
+from lnbook.training.runs import label, run
 
 
 def table(out: Path) -> list[dict[str, str]]:
@@ -88,10 +89,10 @@ def test_the_commands_of_an_array_and_a_last_one_that_gathers_equal_a_sweep(
     assert len(listed) == 4
     *array, last = listed
     for words in reversed(array):  # in any order
-        assert words[:3] == ["python", "-m", "lnlib"]
-        assert lnlib(words[3:]) == 0
+        assert words[:3] == ["python", "-m", "lnbook"]
+        assert lnbook(words[3:]) == 0
         assert not (tmp_path / "small.csv").exists()
-    assert lnlib(last[3:]) == 0
+    assert lnbook(last[3:]) == 0
     assert table(tmp_path) == as_text([row for row in whole if row["seed"] == 1])
 
 

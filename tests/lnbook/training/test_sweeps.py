@@ -14,7 +14,7 @@ import torch
 from interrupted import UPDATES
 from small import JOB, Small, without_clock
 
-from lnlib.training import Machine, ProcessLost, RunFolder, cores, sweep, torch_threads, train
+from lnbook.training import Machine, ProcessLost, RunFolder, cores, sweep, torch_threads, train
 
 HERE = Path(__file__).resolve().parent
 

@@ -9,9 +9,9 @@ from glms import draw
 from torch import Tensor
 from torch.testing import assert_close
 
-import lnlib.covariance
-from lnlib.covariance import OutputCovariance
-from lnlib.families import Categorical
+import lnlib.glm.covariance
+from lnlib.glm.covariance import OutputCovariance
+from lnlib.glm.families import Categorical
 
 DIGITS = 1e-13  # relative, of each entry: exponentials of arguments up to 800 carry 800 roundings
 
@@ -162,6 +162,6 @@ def test_a_singular_matrix_has_a_factor_too():
 
 
 def test_the_example_runs():
-    results = doctest.testmod(lnlib.covariance)
+    results = doctest.testmod(lnlib.glm.covariance)
     assert results.attempted > 0
     assert results.failed == 0

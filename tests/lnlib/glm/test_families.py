@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from lnlib import GLM
-from lnlib.families import (
+from lnlib.glm.families import (
     FAMILIES,
     Bernoulli,
     Binomial,
@@ -26,7 +26,7 @@ from lnlib.families import (
     Poisson,
     named_family,
 )
-from lnlib.families.base import exp_excess, log_mean_exp
+from lnlib.glm.families.base import exp_excess, log_mean_exp
 
 MATRIX = torch.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=torch.float64)
 # name -> (family, dispersion)
@@ -346,7 +346,7 @@ def test_outcomes_outside_the_support_are_refused(name, y, message):
 
 def test_every_doctest_of_the_package_passes():
     for name in ("", ".base", ".continuous", ".discrete"):
-        assert doctest.testmod(importlib.import_module("lnlib.families" + name)).failed == 0
+        assert doctest.testmod(importlib.import_module("lnlib.glm.families" + name)).failed == 0
 
 
 def test_outcomes_may_be_true_and_false():

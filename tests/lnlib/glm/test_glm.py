@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 import lnlib
-import lnlib.glm
+import lnlib.glm.model
 from lnlib import GLM
-from lnlib.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
+from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
 
 W, B = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([0.5, -0.5])
 X = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
@@ -390,6 +390,6 @@ def test_only_batch_norm_freezes_and_only_where_units_vary():
 
 def test_the_public_name_is_this_class_and_its_example_runs():
     assert lnlib.GLM is lnlib.glm.GLM
-    results = doctest.testmod(lnlib.glm)
+    results = doctest.testmod(lnlib.glm.model)
     assert results.attempted > 0
     assert results.failed == 0

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm as torch_weight_norm
 from torch.testing import assert_close
 
-import lnlib.modules
+import lnlib.norms.modules
 from lnlib import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
 
 # A dozen roundings of float64, in numbers of size 1 to 10.
@@ -257,6 +257,6 @@ def test_a_refused_batch_leaves_no_trace(training: bool) -> None:
 
 
 def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.modules)
+    results = doctest.testmod(lnlib.norms.modules)
     assert results.attempted > 0
     assert results.failed == 0

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-import lnlib.channel_norms
-import lnlib.normalize
+import lnlib.norms.channel_norms
+import lnlib.norms.normalize
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
-from lnlib.normalize import batch_norm_by
+from lnlib.norms.normalize import batch_norm_by
 
 HALF = [torch.float16, torch.bfloat16]
 DTYPES = [torch.float64, torch.float32, *HALF]
@@ -578,7 +578,7 @@ def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
     assert (batch_norm(draw(1, 8, seed=1), draw(8, seed=2), bias) == bias).all()
 
 
-@pytest.mark.parametrize("module", [lnlib.normalize, lnlib.channel_norms])
+@pytest.mark.parametrize("module", [lnlib.norms.normalize, lnlib.norms.channel_norms])
 def test_the_examples_in_the_docstrings_run(module: ModuleType) -> None:
     results = doctest.testmod(module)
     assert results.attempted > 0

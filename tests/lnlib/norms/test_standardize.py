@@ -12,8 +12,15 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-import lnlib.standardize
-from lnlib.standardize import inner_mean, is_accurate, may_branch, rescale, standardize, standardize_rows
+import lnlib.norms.standardize
+from lnlib.norms.standardize import (
+    inner_mean,
+    is_accurate,
+    may_branch,
+    rescale,
+    standardize,
+    standardize_rows,
+)
 
 DTYPES = [torch.float32, torch.float64]
 # Any finite float: subnormal, of the largest magnitude, equal, of one sign, with one giant.
@@ -174,6 +181,6 @@ def test_values_are_looked_at_only_on_a_cpu_outside_transforms_and_tracing() -> 
 
 
 def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.standardize)
+    results = doctest.testmod(lnlib.norms.standardize)
     assert results.attempted > 0
     assert results.failed == 0

@@ -5,13 +5,13 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from lnlib.data.dataset import DataSet, PublishedFile
+from lnbook.data.dataset import DataSet, PublishedFile
 
 __all__ = ["DATA_SETS", "Book", "catalogue"]
 
 
 class Book(NamedTuple):
-    """One row of `lnlib/data/books.csv`: a text file of Project Gutenberg and the commit that holds it."""
+    """One row of `data/books.csv`: a text file of Project Gutenberg and the commit that holds it."""
 
     number: str
     title: str
@@ -36,7 +36,7 @@ def catalogue() -> tuple[Book, ...]:
     >>> [book.title for book in catalogue()][:2]
     ['The Scarlet Letter', 'The Time Machine']
     """
-    text = (files("lnlib") / "data" / "books.csv").read_text(encoding="utf-8")
+    text = (files("lnbook") / "data" / "books.csv").read_text(encoding="utf-8")
     return tuple(Book(**row) for row in csv.DictReader(text.splitlines()))
 
 

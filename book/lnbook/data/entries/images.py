@@ -1,6 +1,6 @@
 """Pictures: MNIST and its kin, CIFAR-10, and the digits that ship with scikit-learn."""
 
-from lnlib.data.dataset import DataSet, PublishedFile
+from lnbook.data.dataset import DataSet, PublishedFile
 
 __all__ = ["DATA_SETS"]
 

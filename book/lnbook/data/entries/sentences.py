@@ -1,6 +1,6 @@
 """Labelled sentences and sentence pairs."""
 
-from lnlib.data.dataset import DataSet, PublishedFile
+from lnbook.data.dataset import DataSet, PublishedFile
 
 __all__ = ["DATA_SETS"]
 
@@ -68,8 +68,8 @@ _TEMPLATES = DataSet(
     title="sentences made from templates, with labels that follow from their words",
     files=(),
     mirrors=(),
-    licence="that of lnlib",
-    citation="lnlib.data.templates",
+    licence="that of lnbook",
+    citation="lnbook.data.templates",
 )
 
 DATA_SETS: tuple[DataSet, ...] = (_CLASSIFICATION, _SICK, _TEMPLATES)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.normalize import layer_norm
+from lnlib.norms.normalize import layer_norm
 from lnlib.rnn import LSTM
 
 __all__ = ["Unforgetting", "change", "unforgetting"]

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from lnlib import plots
-from lnlib.measurements.recurrence import costs
+from lnbook.figures import plots
+from lnbook.pages.appendix_cells import costs
 
 __all__ = ["ratios"]
 

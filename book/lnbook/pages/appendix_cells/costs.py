@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lnlib.results import Table
-from lnlib.rows import book_dir, read_rows
+from lnbook.ledger.results import Table
+from lnbook.ledger.rows import book_dir, read_rows
 
 __all__ = ["PEERS", "facts", "ratio", "recorded", "sizes", "table"]
 

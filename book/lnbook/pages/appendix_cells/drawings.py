@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from lnlib import plots
+from lnbook.figures import plots
 from lnlib.rnn.cells import Variant
 
 __all__ = ["PLACES", "blank_steps", "cell", "dead_start", "places"]

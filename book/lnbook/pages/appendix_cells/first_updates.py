@@ -15,10 +15,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from lnbook.data import Images
+from lnbook.data.images import Part
+from lnbook.training import Minibatches, generators, torch_threads
 from lnlib import rnn
-from lnlib.data import Images
-from lnlib.data.images import Part
-from lnlib.training import Minibatches, generators, torch_threads
 
 __all__ = [
     "GATES",

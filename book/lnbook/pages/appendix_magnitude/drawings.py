@@ -9,8 +9,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
-from lnlib import plots
-from lnlib.drawings.exact_fisher import ON_IMAGE
+from lnbook.figures import plots
 
 __all__ = ["lost_factor", "one_term", "scales"]
 
@@ -52,8 +51,8 @@ def one_term(matrices: Mapping[str, Float[Tensor, "H H"]], pair: tuple[int, int]
         image = ax.imshow(np.asarray(terms), vmin=-extreme, vmax=extreme)
         for i in pair:
             for j in pair:
-                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=ON_IMAGE, lw=1.8))
-        ax.plot(pair[1], pair[0], "o", color=ON_IMAGE, ms=5)
+                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=plots.ON_IMAGE, lw=1.8))
+        ax.plot(pair[1], pair[0], "o", color=plots.ON_IMAGE, ms=5)
         ticks = range(0, len(terms), 3)
         ax.set(title=title, xlabel="row of $W$", xticks=ticks, yticks=ticks)
         ax.grid(False)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["COLORS", "cubes", "padding"]
 

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from lnlib.measurements.convolutions.reductions import normalize
+from lnbook.pages.beyond_convolution.reductions import normalize
 
 __all__ = ["border_change", "sequence_change"]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lnlib.measurements.convolutions.reductions import FIVE, axes, normalize
-from lnlib.results import Table
+from lnbook.ledger.results import Table
+from lnbook.pages.beyond_convolution.reductions import FIVE, axes, normalize
 
 __all__ = ["Question", "ask", "check", "is_right"]
 

@@ -21,8 +21,8 @@ from collections.abc import Collection
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.normalize_checks import check_units, parameters_for
-from lnlib.standardize import affine, inner_mean, over_root, rescale, widen
+from lnlib.norms.checks import check_units, parameters_for
+from lnlib.norms.standardize import affine, inner_mean, over_root, rescale, widen
 
 __all__ = ["STATISTICS", "detached_layer_norm"]
 

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
-from lnlib import plots
-from lnlib.measurements.background.shift import Group
+from lnbook.figures import plots
+from lnbook.shared.shift import Group
 
 __all__ = ["by_rate", "shift_and_loss", "trust", "turned"]
 

@@ -21,8 +21,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.func import functional_call
 
-from lnlib.measurements.covariate_shift.twins import Arrays, Twins, batches_of, loss, losses
-from lnlib.training import torch_threads
+from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, loss, losses
+from lnbook.training import torch_threads
 
 __all__ = ["along_training", "compare", "matched", "over_none", "reach", "sharpness"]
 

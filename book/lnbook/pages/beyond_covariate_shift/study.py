@@ -1,6 +1,6 @@
 """Forward statistics or their gradients: what each is worth in training, by taking the gradients away.
 
-Networks of :mod:`lnlib.measurements.covariate_shift.twins` at several step sizes, each method judged at
+Networks of :mod:`lnbook.pages.beyond_covariate_shift.twins` at several step sizes, each method judged at
 its best one.
 """
 
@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from lnlib.intervals import interval
-from lnlib.measurements.covariate_shift.twins import Arrays, Twins, batches_of, loss, losses, train_run
-from lnlib.training import Row, fit, sweep
+from lnbook.ledger.intervals import interval
+from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, loss, losses, train_run
+from lnbook.training import Row, fit, sweep
 
 __all__ = ["Place", "Study", "study", "switched"]
 

@@ -16,11 +16,11 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, cross_entropy
 
-from lnlib.data import Images
-from lnlib.measurements.covariate_shift.detached import detached_layer_norm
-from lnlib.normalize import layer_norm
-from lnlib.standardize import standardize
-from lnlib.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators
+from lnbook.data import Images
+from lnbook.pages.beyond_covariate_shift.detached import detached_layer_norm
+from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators
+from lnlib.norms.normalize import layer_norm
+from lnlib.norms.standardize import standardize
 
 __all__ = ["NORMS", "Arrays", "Twins", "batches_of", "cosines", "loss", "losses", "pictures", "train_run"]
 

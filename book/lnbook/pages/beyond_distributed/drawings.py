@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["cuts", "messages", "parted"]
 

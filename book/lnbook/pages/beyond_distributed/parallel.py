@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import torch
 import torch.distributed as dist
 
-from lnlib.training.distributed import Group
+from lnbook.training.distributed import Group
 
 __all__ = ["ProcessFailed", "Processes"]
 

@@ -17,18 +17,19 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from lnlib.modules import BatchNorm
-from lnlib.standardize import affine, inner_mean, widen
+from lnlib.norms.modules import BatchNorm
+from lnlib.norms.standardize import affine, inner_mean, widen
 
 __all__ = ["SyncBatchNorm", "standardize_together"]
 
 
 class SyncBatchNorm(BatchNorm):
-    r"""Batch normalization by the cases of all processes: :class:`lnlib.modules.BatchNorm`, synchronized.
+    r"""Batch normalization by the cases of all processes: :class:`lnlib.norms.modules.BatchNorm`,
+    synchronized.
 
     $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$ with $\mu_i$, $\sigma_i$ over the
     batches of all processes. Running statistics are the same in all of them. In evaluation, in one process,
-    or without a process group it is :class:`lnlib.modules.BatchNorm`.
+    or without a process group it is :class:`lnlib.norms.modules.BatchNorm`.
 
     Gradients of `weight` and `bias` are those of this process's own cases, which
     `torch.nn.parallel.DistributedDataParallel` averages with all others.

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import lnlib
-from lnlib.experiments.permutation_mnist.experiment import network
+from lnbook.pages.beyond_distributed.sync_batch_norm import SyncBatchNorm, standardize_together
+from lnbook.shared.permutation_mnist import network
+from lnbook.training import Group, generators, noise_of
 from lnlib.linear import Linear
-from lnlib.sync_batch_norm import SyncBatchNorm, standardize_together
-from lnlib.training import Group, generators, noise_of
 
 __all__ = [
     "NORMS",

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["by_gain", "by_share", "by_size", "gradients", "lstms", "parting"]
 

@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.mean_field import slope
+from lnbook.shared.mean_field import slope
+from lnbook.training import torch_threads
 from lnlib.rnn import LSTM
 from lnlib.rnn.diagnostics import lyapunov
-from lnlib.training import torch_threads
 
 __all__ = [
     "Networks",

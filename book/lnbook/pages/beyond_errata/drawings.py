@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["MARKS", "sizes"]
 

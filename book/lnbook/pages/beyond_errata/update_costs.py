@@ -9,7 +9,7 @@ from jaxtyping import Float
 from scipy import stats
 from torch import Tensor, nn
 
-from lnlib.training import torch_threads
+from lnbook.training import torch_threads
 
 __all__ = ["cost_ratio", "updates"]
 

@@ -11,15 +11,13 @@ from matplotlib.patches import Ellipse
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
-from lnlib import plots
-from lnlib.training import Row
+from lnbook.figures import plots
+from lnbook.training import Row
 
 __all__ = ["blocks", "costs", "damping", "learning", "nullities", "sliding"]
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 Curve = Float[np.ndarray, " points"]
-
-ON_IMAGE = "#21262d"  # ink that stays dark in the dark theme, where an image stays light
 
 LOOKS = {
     "sgd": (NONE, ":", "SGD"),
@@ -82,7 +80,7 @@ def nullities(
     hidden = np.maximum(measured - known, 0) * (np.array(units) > 2)
     ax.imshow(hidden, cmap="Blues", vmin=0, vmax=1.6 * hidden.max(), aspect="auto", origin="lower")
     for row, column in np.ndindex(measured.shape):
-        ax.text(column, row, str(measured[row, column]), color=ON_IMAGE, ha="center", va="center")
+        ax.text(column, row, str(measured[row, column]), color=plots.ON_IMAGE, ha="center", va="center")
     for row, D in enumerate(inputs):
         first = D + D * (D + 1) // 2 + 1
         if first in units:

@@ -12,11 +12,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.functional import jacobian
 
-from lnlib import symmetry
+from lnbook.pages.beyond_exact_fisher import symmetry
+from lnbook.training import Row
 from lnlib.fisher import FisherOperator, fisher
 from lnlib.glm import GLM
-from lnlib.normalize import layer_norm
-from lnlib.training import Row
+from lnlib.norms.normalize import layer_norm
 
 __all__ = [
     "apart",

@@ -17,13 +17,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
-from lnlib import data
-from lnlib.experiments.curves import updates_to
+from lnbook import data
+from lnbook.ledger.intervals import interval
+from lnbook.shared.curves import updates_to
+from lnbook.training import Minibatches, Row, generators
 from lnlib.fisher import FisherOperator
 from lnlib.fisher.linearization import linearize
 from lnlib.glm import GLM
-from lnlib.intervals import interval
-from lnlib.training import Minibatches, Row, generators
 
 __all__ = [
     "DAMPINGS",

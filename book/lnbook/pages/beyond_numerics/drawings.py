@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from lnlib import plots
-from lnlib.measurements.numerics.epsilons import Program, short_below
-from lnlib.measurements.numerics.precision import Reading
+from lnbook.figures import plots
+from lnbook.pages.beyond_numerics.epsilons import Program, short_below
+from lnbook.pages.beyond_numerics.precision import Reading
 
 __all__ = ["atlas", "microscope", "precisions", "spans"]
 
@@ -102,7 +102,7 @@ def atlas(programs: Sequence[Program]) -> Figure:
 
 
 def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
-    """Verdicts by magnitude as bars: rows of :func:`lnlib.measurements.numerics.precision.verdicts`."""
+    """Verdicts by magnitude as bars: rows of :func:`lnbook.pages.beyond_numerics.precision.verdicts`."""
     fig, ax = plots.subplots(figsize=(5.8, 0.42 * len(rows) + 1.3))
     looks = {"right": (LAYER, ""), "wrong": (BATCH, "//"), "nan": (NONE, "xx")}
     step = powers[1] - powers[0]

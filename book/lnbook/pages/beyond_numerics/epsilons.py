@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.ledger.results import Table
 from lnlib.invariance import EPS_DEFAULTS, eps_factor
-from lnlib.results import Table
 
 __all__ = [
     "ATLAS",

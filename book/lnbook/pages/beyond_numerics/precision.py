@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.measurements.numerics.rounding import Moments, moments, output_error, variance_error
-from lnlib.measurements.numerics.variances import Way, layer_norm_by
+from lnbook.shared.rounding import Moments, moments, output_error, variance_error
+from lnbook.shared.variances import Way, layer_norm_by
 
 __all__ = [
     "DTYPES",
@@ -124,7 +124,7 @@ def readings(
 
     Args:
         views: the slides, of one precision.
-        way: one of :data:`lnlib.measurements.numerics.variances.WAYS`.
+        way: one of :data:`lnbook.shared.variances.WAYS`.
         norm: cases to normalized cases, in place of `way`; its variance is not seen and reads NaN.
         wide: compute in float32, as programs do for half precision; outputs are rounded at the end.
 
@@ -187,7 +187,7 @@ def verdicts(
         "right"; "nan", also for infinite outputs; "wrong" for finite ones, which nobody notices; and "" where
         the dtype cannot hold the case, since a value of it overflows or nothing but one number is left.
 
-    >>> from lnlib.measurements.numerics.variances import two_passes
+    >>> from lnbook.shared.variances import two_passes
     >>> case = torch.tensor([-1.0, 0.5, 0.5], dtype=torch.float64)
     >>> verdicts(lambda x: layer_norm_by(x, two_passes), case, [-9, 0, 3, 5], torch.float16)
     ['', 'right', 'wrong', '']

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from lnlib import plots
-from lnlib.intervals import interval
-from lnlib.measurements.transformers.placements import JOBS, Stacks
-from lnlib.training import Row
+from lnbook.figures import plots
+from lnbook.ledger.intervals import interval
+from lnbook.pages.beyond_transformers.placements import JOBS, Stacks
+from lnbook.training import Row
 
 __all__ = ["curves", "in_text", "placements", "rows", "said", "stacks"]
 

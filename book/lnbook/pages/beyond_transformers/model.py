@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from lnlib.modules import LayerNorm, RMSNorm
+from lnlib.norms.modules import LayerNorm, RMSNorm
 
 __all__ = ["NORMS", "PLACEMENTS", "Attention", "Block", "Transformer"]
 

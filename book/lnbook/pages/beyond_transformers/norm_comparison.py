@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnbook.ledger.results import Table
+from lnbook.pages.beyond_transformers import norm_costs
 from lnlib.invariance import table1
-from lnlib.measurements.transformers import norm_costs
-from lnlib.normalize import layer_norm, rms_norm
-from lnlib.results import Table
+from lnlib.norms.normalize import layer_norm, rms_norm
 
 __all__ = ["CHANGES", "SequenceBatchNorm", "comparison", "relatives", "sequence_changes", "times"]
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.training import torch_threads
+from lnbook.training import torch_threads
 
 __all__ = ["seconds"]
 

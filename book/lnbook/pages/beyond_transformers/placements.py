@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from lnlib.measurements.transformers import residual_gradients as residual
-from lnlib.measurements.transformers import training as transformer
-from lnlib.measurements.transformers.training import Text
-from lnlib.training import Row
+from lnbook.pages.beyond_transformers import residual_gradients as residual
+from lnbook.pages.beyond_transformers import training as transformer
+from lnbook.pages.beyond_transformers.training import Text
+from lnbook.training import Row
 
 __all__ = ["JOBS", "Stacks", "ends", "reading", "stacks"]
 

@@ -28,8 +28,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from lnlib.normalize import layer_norm
-from lnlib.training import torch_threads
+from lnbook.training import torch_threads
+from lnlib.norms.normalize import layer_norm
 
 __all__ = [
     "PLACEMENTS",

@@ -16,9 +16,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from lnlib.data.books import load_books
-from lnlib.measurements.transformers.model import NORMS, Transformer
-from lnlib.training import Row, fit, generators, sweep, torch_threads
+from lnbook.data.books import load_books
+from lnbook.pages.beyond_transformers.model import NORMS, Transformer
+from lnbook.training import Row, fit, generators, sweep, torch_threads
 
 __all__ = ["SCALES", "Scale", "Text", "bits_of_counts", "block_gradients", "loss", "read", "run", "runs"]
 

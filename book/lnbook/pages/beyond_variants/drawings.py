@@ -8,10 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
-from lnlib import plots
-from lnlib.drawings.exact_fisher import ON_IMAGE
-from lnlib.intervals import interval
-from lnlib.measurements.recurrence.variants import Memory
+from lnbook.figures import plots
+from lnbook.ledger.intervals import interval
+from lnbook.pages.beyond_variants.measure import Memory
 
 __all__ = ["apart", "blanks", "memories", "moves", "trained"]
 
@@ -102,7 +101,7 @@ def moves(errors: Float[np.ndarray, "R C"], rows: Sequence[str], columns: Sequen
     ax.imshow(errors, cmap="Oranges", vmin=0, vmax=1.3 * errors.max(), aspect="auto")
     for (row, column), value in np.ndenumerate(errors):
         weight = "bold" if rows[row] == columns[column] else "normal"
-        ax.text(column, row, f"{value:.0f}", color=ON_IMAGE, ha="center", va="center", weight=weight)
+        ax.text(column, row, f"{value:.0f}", color=plots.ON_IMAGE, ha="center", va="center", weight=weight)
     ax.set_xticks(range(len(columns)), columns, rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xlabel="run as", ylabel="trained as")

@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 from lnlib.rnn import LSTM
 from lnlib.rnn.cells import VARIANTS, Variant
-from lnlib.rnn.implementations import IMPLEMENTATIONS
 
 __all__ = [
     "SCHEMES",

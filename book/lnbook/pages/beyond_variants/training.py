@@ -18,10 +18,10 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, mse_loss
 
-from lnlib.data import Images
-from lnlib.measurements.recurrence.variants import as_variant, settings
+from lnbook.data import Images
+from lnbook.pages.beyond_variants.measure import as_variant, settings
+from lnbook.training import Minibatches, Row, fit, generators, sweep
 from lnlib.rnn import LSTM
-from lnlib.training import Minibatches, Row, fit, generators, sweep
 
 __all__ = [
     "BLIND",

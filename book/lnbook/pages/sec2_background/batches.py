@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 import lnlib
-from lnlib.measurements.background.shift import Network, Normalize
+from lnbook.shared.shift import Network, Normalize
 
 __all__ = [
     "SamplingErrors",

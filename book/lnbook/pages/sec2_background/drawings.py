@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
-from lnlib import plots
-from lnlib.measurements.background.batches import SamplingErrors, StepErrors
-from lnlib.measurements.background.shift import Group
+from lnbook.figures import plots
+from lnbook.pages.sec2_background.batches import SamplingErrors, StepErrors
+from lnbook.shared.shift import Group
 
 __all__ = ["by_step", "clouds", "company", "sampling", "shift_and_loss", "stored"]
 

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from lnlib import plots
+from lnbook.figures import plots
 
 if TYPE_CHECKING:
-    from lnlib.measurements.recurrence.recurrent import Run
+    from lnbook.pages.sec3_1_recurrent.measure import Run
     from lnlib.rnn.diagnostics import Diagnosis
 
 __all__ = ["NAMES", "diagnosis", "drift", "gradients", "long_streams", "trained"]

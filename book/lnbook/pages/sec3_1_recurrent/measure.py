@@ -18,12 +18,12 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from lnlib.data import Images
-from lnlib.data.images import Part
-from lnlib.normalize import layer_norm
+from lnbook.data import Images
+from lnbook.data.images import Part
+from lnbook.training import fit, generators, sweep
+from lnlib.norms.normalize import layer_norm
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov, trace
-from lnlib.training import fit, generators, sweep
 
 __all__ = [
     "EDGES",
@@ -64,7 +64,7 @@ def linear(factor: float, *, normalized: bool = False, steps: int = 100) -> Floa
 class Streams:
     """Streams of one part of a data set, pixels scaled to mean 0 and standard deviation 1 over all of them.
 
-    >>> from lnlib import data
+    >>> from lnbook import data
     >>> x, y = Streams(data.load("digits"), "test").draw(20, 3, torch.Generator().manual_seed(0))
     >>> x.shape, (y[:, 0] >= 0).nonzero().flatten().tolist()
     (torch.Size([20, 3, 8]), [7, 15])

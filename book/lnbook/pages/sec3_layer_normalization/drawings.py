@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["couplings", "curves", "directions_and_dots", "projection", "rounding"]
 

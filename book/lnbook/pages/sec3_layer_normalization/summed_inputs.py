@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from lnlib.training import torch_threads
+from lnbook.training import torch_threads
 
 __all__ = ["change_above", "online", "strongest", "unrecoverable", "unseen"]
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.ticker import NullLocator
 
-from lnlib import plots
-from lnlib.intervals import interval
+from lnbook.figures import plots
+from lnbook.ledger.intervals import interval
 
 __all__ = ["averages", "gains", "lengths", "rays", "side_by_side"]
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.normalize import weight_norm
+from lnlib.norms.normalize import weight_norm
 from lnlib.rnn import LSTM, RNN
 
 __all__ = ["affine_misfit", "plain_lstm", "plain_steps", "plain_weights"]

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnlib.normalize import batch_norm, layer_norm, weight_norm
-from lnlib.training import generators
+from lnbook.training import generators
+from lnlib.norms.normalize import batch_norm, layer_norm, weight_norm
 
 __all__ = ["METHODS", "Method", "Stack", "Statistics", "gradient_by_lag", "pool"]
 

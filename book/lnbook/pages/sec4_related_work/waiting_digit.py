@@ -16,9 +16,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnlib.data import Images
-from lnlib.measurements.recurrence.recurrent_norms import METHODS, Stack, Statistics, gradient_by_lag, pool
-from lnlib.training import generators, sweep
+from lnbook.data import Images
+from lnbook.pages.sec4_related_work.recurrent_norms import METHODS, Stack, Statistics, gradient_by_lag, pool
+from lnbook.training import generators, sweep
 
 __all__ = ["Run", "Runs", "compare", "first_gradients", "pixels", "train", "waiting"]
 

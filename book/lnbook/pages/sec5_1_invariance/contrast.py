@@ -14,8 +14,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from lnbook.training import torch_threads
 from lnlib.invariance.methods import Statistics, normalized, statistics, summed_inputs
-from lnlib.training import torch_threads
 
 __all__ = ["NETWORKS", "Network", "train"]
 

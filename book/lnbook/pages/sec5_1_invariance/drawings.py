@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from lnlib import plots
+from lnbook.figures import plots
 from lnlib.invariance import BEYOND, COLUMNS, Row, Transformation, columns
 
 __all__ = ["beyond", "conditions", "eps_error", "pictures", "table1"]

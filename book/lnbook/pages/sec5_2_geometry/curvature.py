@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.autograd.functional import hessian
 from torch.nn.functional import one_hot
 
-from lnlib.families import FAMILIES
 from lnlib.fisher import FisherOperator, fisher, kl, printed_eq13
 from lnlib.glm import GLM, NORMS
+from lnlib.glm.families import FAMILIES
 
 __all__ = [
     "OUTCOMES",
@@ -226,7 +226,7 @@ def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int =
 def planes(
     lengths: Sequence[float], seed: int = 0
 ) -> dict[str, tuple[str, list[tuple[float, Float[Tensor, "2 2"]]]]]:
-    """`plane_metric` by normalization and length, ready for `lnlib.drawings.geometry.balls`."""
+    """`plane_metric` by normalization and length, ready for `lnbook.pages.sec5_2_geometry.drawings.balls`."""
     rows: dict[str, tuple[str, int | slice]] = {n: (n, 0) for n in ("none", "batch", "weight")}
     rows |= {"layer:\none row": ("layer", 0), "layer:\nwhole $W$": ("layer", slice(None))}
     return {

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["balls", "fisher_images", "orders", "print_error", "rates", "settling"]
 

@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnlib.normalize import batch_norm, layer_norm, weight_norm
-from lnlib.training import generators, torch_threads
+from lnbook.training import generators, torch_threads
+from lnlib.norms.normalize import batch_norm, layer_norm, weight_norm
 
 __all__ = [
     "METHODS",

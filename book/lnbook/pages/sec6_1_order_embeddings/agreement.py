@@ -16,18 +16,18 @@ from jaxtyping import Bool, Float, Int64
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from lnlib.data.captions import Captioned
-from lnlib.data.scenes import Text, above
-from lnlib.experiments.order_embedding.experiment import EXPERIMENT, Embedding
-from lnlib.experiments.order_embedding.model import violations
-from lnlib.training import Job, Machine
-from lnlib.training.runs import label
+from lnbook.data.captions import Captioned
+from lnbook.data.scenes import Text, above
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
+from lnbook.pages.sec6_1_order_embeddings.model import violations
+from lnbook.training import Job, Machine
+from lnbook.training.runs import label
 
 __all__ = ["agreement", "covers", "direction", "examples", "order_of", "points_of", "searcher"]
 
 
 def searcher(job: Job, scale: str, folder: Path) -> Embedding:
-    """The task of a run that `lnlib.training.runs.run` has finished in `folder`, with the model it kept."""
+    """The task of a run that `lnbook.training.runs.run` has finished in `folder`, with the model it kept."""
     made = EXPERIMENT.task(job, scale, Machine())
     assert isinstance(made, Embedding)
     made.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lnlib import plots
-from lnlib.data.boxes import Boxes
-from lnlib.drawings.training import Curve, lines
-from lnlib.experiments.order_embedding.ranking import TOP
+from lnbook.data.boxes import Boxes
+from lnbook.figures import plots
+from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
+from lnbook.shared.learning_curves import Curve, lines
 
 __all__ = ["found", "hierarchy", "pictures", "recalls"]
 

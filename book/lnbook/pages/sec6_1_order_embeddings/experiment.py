@@ -20,12 +20,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.data.captions import Captions, load_captions, load_features
-from lnlib.experiments.order_embedding.model import OrderEmbedding, ranking_loss, violations
-from lnlib.experiments.order_embedding.ranking import TOP, mean_over_splits
-from lnlib.experiments.studies import NORMS, jobs_of
-from lnlib.text import Vocabulary, pad, tokenize
-from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
+from lnbook.data.captions import Captions, load_captions, load_features
+from lnbook.data.text import Vocabulary, pad, tokenize
+from lnbook.pages.sec6_1_order_embeddings.model import OrderEmbedding, ranking_loss, violations
+from lnbook.pages.sec6_1_order_embeddings.ranking import TOP, mean_over_splits
+from lnbook.shared.studies import NORMS, jobs_of
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
 __all__ = ["EXPERIMENT", "MARGIN", "NORMS", "STUDIES", "Embedding", "Study", "captions_of"]
 
@@ -38,7 +38,7 @@ class Study:
     """Runs that differ in norm and seed; the fields are columns of the rows.
 
     Args:
-        data: "scenes", "coco_captions", or "coco_vgg" (`lnlib.data.captions.load_features`).
+        data: "scenes", "coco_captions", or "coco_vgg" (`lnbook.data.captions.load_features`).
         units, word_size: of the model.
         vocabulary: the most frequent words that have a vector of their own.
         batch_size: pairs of an update.

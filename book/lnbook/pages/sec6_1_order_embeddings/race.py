@@ -1,7 +1,7 @@
 """Who is ahead in runs of order embeddings: updates or seconds to a recall, the best model, its test.
 
-Rows are those of `lnlib.experiments.order_embedding.experiment`, of one study. A quotient above 1 says that
-layer norm is quicker.
+Rows are those of `lnbook.pages.sec6_1_order_embeddings.experiment`, of one study. A quotient above 1 says
+that layer norm is quicker.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from math import isnan
 
 import numpy as np
 
-from lnlib.experiments.curves import Mean, band, mean_of, over, quotient, runs_of, updates_to
-from lnlib.experiments.order_embedding.experiment import NORMS
-from lnlib.experiments.order_embedding.ranking import TOP
-from lnlib.experiments.wording import between, told
-from lnlib.results import Table
-from lnlib.training import Row
+from lnbook.ledger.results import Table
+from lnbook.pages.sec6_1_order_embeddings.experiment import NORMS
+from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
+from lnbook.shared.curves import Mean, band, mean_of, over, quotient, runs_of, updates_to
+from lnbook.shared.wording import between, told
+from lnbook.training import Row
 
 __all__ = [
     "FIGURE_1",

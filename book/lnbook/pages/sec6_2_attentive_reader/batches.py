@@ -5,7 +5,7 @@ from math import isqrt
 import torch
 from torch import Tensor
 
-from lnlib.training import LengthBatches
+from lnbook.training import LengthBatches
 
 __all__ = ["PairBatches"]
 

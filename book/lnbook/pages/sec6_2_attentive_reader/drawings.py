@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["LABELS", "attention", "errors", "gains"]
 

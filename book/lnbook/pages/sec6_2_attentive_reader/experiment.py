@@ -21,11 +21,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.data.anonymize import permute
-from lnlib.data.readings import FIRST_MARKER, Readings, load_readings
-from lnlib.experiments.attentive_reader.batches import PairBatches
-from lnlib.experiments.attentive_reader.model import AttentiveReader
-from lnlib.training import Cases, Experiment, Job, Machine, Task, generators
+from lnbook.data.anonymize import permute
+from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
+from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
+from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
+from lnbook.training import Cases, Experiment, Job, Machine, Task, generators
 
 __all__ = ["EXPERIMENT", "KINDS", "STUDIES", "Kind", "Reading", "Study", "readings_of"]
 
@@ -46,7 +46,7 @@ class Study:
 
     Args:
         kinds: norm, gain and start of the runs.
-        data: as in `lnlib.data.readings.load_readings`.
+        data: as in `lnbook.data.readings.load_readings`.
         units: of the LSTMs, and entries of a word's vector.
         words: in the vocabulary.
         markers: entities of a question.

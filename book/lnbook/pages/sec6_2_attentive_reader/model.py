@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from lnlib.linear import Linear
-from lnlib.modules import BatchNorm
+from lnlib.norms.modules import BatchNorm
 from lnlib.rnn import LSTM
 
 __all__ = ["NORMS", "STARTS", "AttentiveReader", "attend"]

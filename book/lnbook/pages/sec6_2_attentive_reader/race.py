@@ -1,15 +1,15 @@
 """Who is ahead in runs of the attentive reader: late errors, and updates and seconds to a common one.
 
-Rows are those of `lnlib.experiments.attentive_reader.experiment`, of one study.
+Rows are those of `lnbook.pages.sec6_2_attentive_reader.experiment`, of one study.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.attentive_reader.experiment import Kind
-from lnlib.experiments.curves import band, quotient, runs_of, updates_to
-from lnlib.training import Row
+from lnbook.pages.sec6_2_attentive_reader.experiment import Kind
+from lnbook.shared.curves import band, quotient, runs_of, updates_to
+from lnbook.training import Row
 
 __all__ = ["curve", "differences", "late", "level", "speed_ups", "times"]
 

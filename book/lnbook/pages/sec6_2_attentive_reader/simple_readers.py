@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from lnlib.data.questions import Question
+from lnbook.data.questions import Question
 
 __all__ = ["SIMPLE", "error", "first", "last", "most_frequent"]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from lnlib import plots
-from lnlib.drawings.training import LABELS, Curve, lines
+from lnbook.figures import plots
+from lnbook.shared.learning_curves import LABELS, Curve, lines
 
 __all__ = ["LABELS", "TITLES", "losses", "scores", "scores_in_words"]
 

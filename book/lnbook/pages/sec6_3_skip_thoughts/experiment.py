@@ -22,12 +22,12 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from lnlib.experiments.skip_thoughts.model import SkipThoughts
-from lnlib.experiments.skip_thoughts.reading import Corpus, corpus, tasks
-from lnlib.experiments.skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
-from lnlib.experiments.skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
-from lnlib.experiments.studies import NORMS, jobs_of
-from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
+from lnbook.pages.sec6_3_skip_thoughts.model import SkipThoughts
+from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus, corpus, tasks
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
+from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
+from lnbook.shared.studies import NORMS, jobs_of
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
 __all__ = ["BASELINES", "EXPERIMENT", "NORMS", "STUDIES", "Skipping", "Study", "corpus_of"]
 
@@ -52,7 +52,7 @@ class Study:
         rows: of a run after its first.
         quick: cases of each set that judge, and triples of the validation books; 0: all.
         choices: strengths of the penalty to choose from.
-        initial: weights, as in `lnlib.experiments.skip_thoughts.model.initialize`.
+        initial: weights, as in `lnbook.pages.sec6_3_skip_thoughts.model.initialize`.
         judged: 1, or 0 for runs that are measured on the books alone.
         seeds: runs of each norm.
     """

@@ -21,9 +21,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
+from lnbook.data.text import PAD
 from lnlib.linear import Linear
 from lnlib.rnn.layers import GRU
-from lnlib.text import PAD
 
 __all__ = ["SkipThoughts", "initialize"]
 

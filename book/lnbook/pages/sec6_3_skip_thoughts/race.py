@@ -1,6 +1,6 @@
 """Who is ahead in runs of skip-thoughts: updates and seconds to a loss, and what is read in the end.
 
-Rows are those of `lnlib.experiments.skip_thoughts.experiment`; runs that differ in their initial
+Rows are those of `lnbook.pages.sec6_3_skip_thoughts.experiment`; runs that differ in their initial
 weights do not mix.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.curves import band, quotient, runs_of, updates_to
-from lnlib.experiments.skip_thoughts.experiment import BASELINES, NORMS
-from lnlib.training import Row
+from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, NORMS
+from lnbook.shared.curves import band, quotient, runs_of, updates_to
+from lnbook.training import Row
 
 __all__ = [
     "COLUMNS",

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from lnlib.data.books import load_books, sentences
-from lnlib.data.dataset import DataError
-from lnlib.data.sentences import CLASSIFICATIONS, Labelled, Pairs, load_labelled, load_pairs
-from lnlib.experiments.skip_thoughts.word_vectors import word_vectors
-from lnlib.text import EOS, Vocabulary, pad, tokenize
-from lnlib.training import Cases
+from lnbook.data.books import load_books, sentences
+from lnbook.data.dataset import DataError
+from lnbook.data.sentences import CLASSIFICATIONS, Labelled, Pairs, load_labelled, load_pairs
+from lnbook.data.text import EOS, Vocabulary, pad, tokenize
+from lnbook.pages.sec6_3_skip_thoughts.word_vectors import word_vectors
+from lnbook.training import Cases
 
 __all__ = ["TASKS", "Corpus", "corpus", "encoded", "judges", "tasks"]
 
@@ -49,7 +49,7 @@ def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Cor
     """The first of the books, the last twelfth of them for validation.
 
     Args:
-        name: "gutenberg" or "python_topics", as for `lnlib.data.books.load_books`.
+        name: "gutenberg" or "python_topics", as for `lnbook.data.books.load_books`.
         books: how many novels to read; 0 for all. Of Python's help, whose topics are short, all are read.
         words: in the vocabulary; all others are unknown.
         vectors: dimensions of the word vectors.

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from lnlib.experiments.skip_thoughts.model import SkipThoughts
-from lnlib.experiments.skip_thoughts.word_vectors import expansion
+from lnbook.pages.sec6_3_skip_thoughts.model import SkipThoughts
+from lnbook.pages.sec6_3_skip_thoughts.word_vectors import expansion
 from lnlib.rnn.layers import GRU
 
 __all__ = ["bag_of_words", "expanded", "random_states", "thoughts"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from lnlib.experiments.draw.experiment import NORMS, Study
-from lnlib.experiments.draw.model import Draw, filterbanks
+from lnbook.pages.sec6_4_draw.experiment import NORMS, Study
+from lnbook.pages.sec6_4_draw.model import Draw, filterbanks
 from lnlib.matmul import product
 
 __all__ = ["seconds"]

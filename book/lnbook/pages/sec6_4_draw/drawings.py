@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lnlib import plots
-from lnlib.drawings.training import Curve, lines
+from lnbook.figures import plots
+from lnbook.shared.learning_curves import Curve, lines
 
 __all__ = ["bounds", "published", "strip", "windows"]
 

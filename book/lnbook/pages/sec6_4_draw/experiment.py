@@ -4,7 +4,7 @@ r"""DRAW on binarized MNIST, without a norm and with layer norm on the LSTMs' ce
 glimpses, 256 units, Adam with its defaults, batch size 128, 200 epochs, the 50,000 training pictures of
 Larochelle and Murray's binarization, the bound on 10,000 test pictures. From Gregor and others (2015): 100
 codes at each glimpse, windows of 2 x 2 points to read and 5 x 5 to write. What neither says, ours: initial
-weights (see `lnlib.experiments.draw.model`), and the gradient's 2-norm clipped at 10, as in the best known
+weights (see `lnbook.pages.sec6_4_draw.model`), and the gradient's 2-norm clipped at 10, as in the best known
 open implementation (Bornschein, 2015).
 
 "paper" holds another study, too, which a CPU can do: 16 glimpses through windows that read as many points
@@ -18,10 +18,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.data import Images, load
-from lnlib.experiments.draw.model import Draw
-from lnlib.experiments.studies import NORMS, jobs_of
-from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
+from lnbook.data import Images, load
+from lnbook.pages.sec6_4_draw.model import Draw
+from lnbook.shared.studies import NORMS, jobs_of
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 
 __all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Drawing", "Study"]
 

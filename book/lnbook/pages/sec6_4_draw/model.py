@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.experiments.studies import begin
+from lnbook.shared.studies import begin
 from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell, variant_of
 

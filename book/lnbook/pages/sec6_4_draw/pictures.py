@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.experiments.draw.experiment import EXPERIMENT, Drawing
-from lnlib.experiments.draw.model import Draw
-from lnlib.training import Job, Machine
-from lnlib.training.runs import label
+from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT, Drawing
+from lnbook.pages.sec6_4_draw.model import Draw
+from lnbook.training import Job, Machine
+from lnbook.training.runs import label
 
 __all__ = ["Strokes", "box", "strokes", "tightness", "trained"]
 
@@ -31,7 +31,7 @@ class Strokes(NamedTuple):
 
 
 def trained(job: Job, scale: str, folder: Path) -> Drawing:
-    """The task of a run that `lnlib.training.runs.run` has finished in `folder`, with the model it kept."""
+    """The task of a run that `lnbook.training.runs.run` has finished in `folder`, with the model it kept."""
     task = EXPERIMENT.task(job, scale, Machine())
     assert isinstance(task, Drawing)
     task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))

@@ -1,15 +1,15 @@
 """Who is ahead in runs of DRAW: last bounds, and the updates to a common one.
 
-Rows are those of `lnlib.experiments.draw.experiment`, of one study.
+Rows are those of `lnbook.pages.sec6_4_draw.experiment`, of one study.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.curves import quotient, reached, runs_of
-from lnlib.experiments.draw.experiment import NORMS
-from lnlib.training import Row
+from lnbook.pages.sec6_4_draw.experiment import NORMS
+from lnbook.shared.curves import quotient, reached, runs_of
+from lnbook.training import Row
 
 __all__ = ["alike", "ends", "gains", "lines", "speed_ups"]
 

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lnlib import plots
-from lnlib.drawings.training import LABELS, Curve, lines
+from lnbook.figures import plots
+from lnbook.shared.learning_curves import LABELS, Curve, lines
 
 __all__ = ["LABELS", "known", "losses", "reading", "written"]
 

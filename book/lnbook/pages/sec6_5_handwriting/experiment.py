@@ -3,7 +3,7 @@ r"""Handwriting from text: Graves' synthesis network, without a norm and with la
 *Source* Section 6.5, Figure 5, and Eqs. (20)-(22). What the paper says, and is done at scale "paper": three
 layers of 400 units, 20 Gaussians for the pen, 10 for the window, 57 characters, batches of 8 lines, sequences
 of 500 points, Adam. What it does not say, ours: Adam's step size (0.001, its default), the gradient's 2-norm
-clipped at 1, how long (20 epochs), initial weights (`lnlib.experiments.handwriting.model`).
+clipped at 1, how long (20 epochs), initial weights (`lnbook.pages.sec6_5_handwriting.model`).
 
 Its data, IAM-OnDB, need a registration. "paper" holds another study, too, which a CPU can do: lines composed
 of Omniglot's letters, half the units. "book" has fewer; and a second task, generated strokes whose exact
@@ -18,10 +18,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.data.strokes import Lines, Part, Wanted, load_lines
-from lnlib.experiments.handwriting.model import Handwriting
-from lnlib.experiments.studies import NORMS, jobs_of
-from lnlib.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
+from lnbook.data.strokes import Lines, Part, Wanted, load_lines
+from lnbook.pages.sec6_5_handwriting.model import Handwriting
+from lnbook.shared.studies import NORMS, jobs_of
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
 
 __all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "shown", "wanted"]
 
@@ -157,7 +157,7 @@ class Writing(Task):
 def shown(scale: str, seed: int) -> list[Job]:
     """The runs that a page makes and shows: lines of handwriting first, strokes of known likelihood last.
 
-    At scale "paper" those of lines that anybody may have; IAM-OnDB's are for `python -m lnlib run`.
+    At scale "paper" those of lines that anybody may have; IAM-OnDB's are for `python -m lnbook run`.
 
     >>> sorted({job["data"] for job in shown("paper", 0)})
     ['generated_strokes', 'omniglot_strokes']

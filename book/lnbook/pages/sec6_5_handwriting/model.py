@@ -20,9 +20,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from lnlib.experiments.handwriting.mixture import mixture, nll
-from lnlib.experiments.handwriting.reader import ReadingLSTM, ReadingState
-from lnlib.experiments.studies import begin
+from lnbook.pages.sec6_5_handwriting.mixture import mixture, nll
+from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM, ReadingState
+from lnbook.shared.studies import begin
 from lnlib.linear import Linear
 from lnlib.rnn import LSTM
 

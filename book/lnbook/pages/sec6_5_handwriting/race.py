@@ -1,7 +1,7 @@
 """Who is ahead in runs of handwriting: the loss on people never seen, the time to nine tenths of its fall.
 
-Rows are those of `lnlib.experiments.handwriting.experiment`, of one study. The validation and the test people
-are both unseen: the loss is the mean of theirs.
+Rows are those of `lnbook.pages.sec6_5_handwriting.experiment`, of one study. The validation and the test
+people are both unseen: the loss is the mean of theirs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lnlib.experiments import curves
-from lnlib.experiments.curves import runs_of
-from lnlib.experiments.handwriting.experiment import NORMS
-from lnlib.training import Row
+from lnbook.pages.sec6_5_handwriting.experiment import NORMS
+from lnbook.shared import curves
+from lnbook.shared.curves import runs_of
+from lnbook.training import Row
 
 __all__ = ["SHARE", "first_at", "flat", "fresh", "gaps", "lines", "speed_ups", "spoken", "study_of", "unseen"]
 

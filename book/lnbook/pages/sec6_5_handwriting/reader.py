@@ -164,7 +164,7 @@ class ReadingLSTM(nn.Module):
 
 
 class _Compiled(torch.autograd.Function):
-    """The loop of :mod:`lnlib.experiments.handwriting.kernels` under autograd."""
+    """The loop of :mod:`lnbook.pages.sec6_5_handwriting.kernels` under autograd."""
 
     @staticmethod
     def forward(
@@ -175,7 +175,7 @@ class _Compiled(torch.autograd.Function):
         lengths: Tensor,
         *tensors: Tensor,
     ) -> tuple[Tensor, ...]:
-        from lnlib.experiments.handwriting import kernels
+        from lnbook.pages.sec6_5_handwriting import kernels
         from lnlib.rnn.kernels.matmul import pack, padded
 
         state, (to_window, bias, *own) = tensors[:4], tensors[4:]
@@ -218,7 +218,7 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d_h: Tensor, d_w: Tensor, *others: Tensor) -> tuple[Tensor | None, ...]:
-        from lnlib.experiments.handwriting import kernels
+        from lnbook.pages.sec6_5_handwriting import kernels
         from lnlib.rnn.kernels.matmul import pack, padded
 
         x, h, phi, to_window, *own = ctx.saved_tensors

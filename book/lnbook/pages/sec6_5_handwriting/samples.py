@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Float, Float32, Int64
 from torch import Tensor
 
-from lnlib.data.strokes import encode
-from lnlib.experiments.handwriting.experiment import EXPERIMENT, Writing
-from lnlib.experiments.handwriting.mixture import draw, mixture
-from lnlib.experiments.handwriting.model import Handwriting
+from lnbook.data.strokes import encode
+from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, Writing
+from lnbook.pages.sec6_5_handwriting.mixture import draw, mixture
+from lnbook.pages.sec6_5_handwriting.model import Handwriting
+from lnbook.training import Job, Machine, torch_threads
+from lnbook.training.runs import label
 from lnlib.rnn import plain
-from lnlib.training import Job, Machine, torch_threads
-from lnlib.training.runs import label
 
 __all__ = ["Script", "load_weights", "nats_of", "read_along", "save_weights", "trained", "write"]
 
@@ -38,7 +38,7 @@ class Script(NamedTuple):
 
 
 def trained(job: Job, scale: str, folder: Path) -> Writing:
-    """The task of a run that `lnlib.training.runs.run` has finished in `folder`, with the model it kept."""
+    """The task of a run that `lnbook.training.runs.run` has finished in `folder`, with the model it kept."""
     task = EXPERIMENT.task(job, scale, Machine())
     assert isinstance(task, Writing)
     task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))

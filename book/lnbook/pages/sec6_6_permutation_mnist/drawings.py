@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from lnlib import plots
-from lnlib.experiments.curves import Mean
+from lnbook.figures import plots
+from lnbook.shared.curves import Mean
 
 __all__ = ["LABELS", "by_setting", "confidence", "first_epoch", "learning", "listed", "settings", "speed"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from lnlib.experiments import curves
-from lnlib.experiments.curves import Mean
-from lnlib.results import Table
-from lnlib.training import Row
+from lnbook.ledger.results import Table
+from lnbook.shared import curves
+from lnbook.shared.curves import Mean
+from lnbook.training import Row
 
 __all__ = ["CASES", "RATE", "SELECTED", "Runs", "calibration_gap", "cell", "fewest_mistakes"]
 

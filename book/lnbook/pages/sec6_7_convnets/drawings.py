@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from lnlib import plots
+from lnbook.figures import plots
 
 __all__ = ["LABELS", "by_layer", "curves", "dots", "flat", "layer_maps", "parts", "spoken"]
 

@@ -17,11 +17,11 @@ import torch.nn.functional as F
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
-from lnlib.data import Images, find, load
-from lnlib.experiments.classifiers import calibration_error, measures
-from lnlib.experiments.convnet.model import ConvNet, Norm, Padding
-from lnlib.experiments.convnet.statistics import columns
-from lnlib.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
+from lnbook.data import Images, find, load
+from lnbook.pages.sec6_7_convnets.model import ConvNet, Norm, Padding
+from lnbook.pages.sec6_7_convnets.statistics import columns
+from lnbook.shared.classifiers import calibration_error, measures
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Task, generators
 
 __all__ = [
     "EXPERIMENT",

@@ -19,10 +19,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from lnlib import modules
-from lnlib.experiments.classifiers import initialize
-from lnlib.experiments.convnet.statistics import reaches_over
+from lnbook.pages.sec6_7_convnets.statistics import reaches_over
+from lnbook.shared.classifiers import initialize
 from lnlib.linear import Linear
+from lnlib.norms import modules
 
 __all__ = ["BorderApart", "ConvNet", "Norm", "Padding", "PositionNorm"]
 

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lnlib.experiments.convnet.model import Padding
-from lnlib.experiments.curves import quotient, reached
-from lnlib.intervals import interval
-from lnlib.training import Row
+from lnbook.ledger.intervals import interval
+from lnbook.pages.sec6_7_convnets.model import Padding
+from lnbook.shared.curves import quotient, reached
+from lnbook.training import Row
 
 __all__ = ["Runs"]
 
 
 class Runs:
-    """The rows of `lnlib.experiments.convnet.experiment`, by kind: a norm, the padding, and the pictures.
+    """The rows of `lnbook.pages.sec6_7_convnets.experiment`, by kind: a norm, the padding, and the pictures.
 
     Args:
         rows: of many runs, those of one run in order.

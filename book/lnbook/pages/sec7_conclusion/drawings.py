@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from lnlib import plots
-from lnlib.results import VERDICTS, Evidence
+from lnbook.figures import plots
+from lnbook.ledger.results import VERDICTS, Evidence
 
 __all__ = ["gains", "verdicts"]
 

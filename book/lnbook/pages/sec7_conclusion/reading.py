@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from scipy import stats
 
-from lnlib.results import Claim, Evidence, criterion, judge
+from lnbook.ledger.results import Claim, Evidence, criterion, judge
 
 __all__ = ["EXPERIMENTS", "SECTIONS", "margin", "run_here", "section_of", "with_confidence"]
 

@@ -9,8 +9,8 @@ from math import exp, log, nan
 
 from scipy import stats
 
-from lnlib.experiments.curves import Mean
-from lnlib.results import Evidence
+from lnbook.ledger.results import Evidence
+from lnbook.shared.curves import Mean
 
 __all__ = ["FEED_FORWARD", "RECURRENT", "advantage", "speed_ups"]
 

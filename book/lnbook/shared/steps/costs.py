@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnlib.experiments.steps.memory import megabytes
-from lnlib.experiments.steps.profile import PARTS, shares
-from lnlib.experiments.steps.turns import seconds
-from lnlib.results import Table
-from lnlib.training import Experiment, Job, LengthBatches, Machine, Row
-from lnlib.training.runs import jobs_of, label
+from lnbook.ledger.results import Table
+from lnbook.shared.steps.memory import megabytes
+from lnbook.shared.steps.profile import PARTS, shares
+from lnbook.shared.steps.turns import seconds
+from lnbook.training import Experiment, Job, LengthBatches, Machine, Row
+from lnbook.training.runs import jobs_of, label
 
 __all__ = ["one_of_each_norm", "step_costs", "table"]
 
@@ -26,7 +26,7 @@ NAMES = {
 def one_of_each_norm(experiment: Experiment, scale: str, **settings: object) -> list[Job]:
     """The experiment's first job with each norm, of those that have these settings.
 
-    >>> from lnlib.experiments.registry import find
+    >>> from lnbook.cli.experiments import find
     >>> [job["norm"] for job in one_of_each_norm(find("6.4"), "paper", glimpses=16)]
     ['none', 'layer']
     """
@@ -60,8 +60,8 @@ def step_costs(
         For each job a row: its settings; `ms`, processor time of an update in milliseconds, the median of the
         rounds; `ratio` to the first job's, the median of the quotients within a round; `ratio_low` and
         `ratio_high`, their least and largest; the share of each part of an update, `PARTS` of
-        `lnlib.experiments.steps.profile`; `padding`, the share of padding in an epoch's batches, 0 where
-        nothing is padded; and, if asked for, `step_mb` of `lnlib.experiments.steps.memory`.
+        `lnbook.shared.steps.profile`; `padding`, the share of padding in an epoch's batches, 0 where
+        nothing is padded; and, if asked for, `step_mb` of `lnbook.shared.steps.memory`.
     """
     chosen = one_of_each_norm(experiment, scale) if jobs is None else list(jobs)
     tasks = {label(job): experiment.task(job, scale, Machine()) for job in chosen}

@@ -5,8 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from lnlib import plots
-from lnlib.experiments.steps.costs import NAMES
+from lnbook.figures import plots
+from lnbook.shared.steps.costs import NAMES
 
 __all__ = ["bars"]
 
@@ -20,7 +20,7 @@ COLORS = {  # and hatches, for those who do not see the colors
 
 
 def bars(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
-    """Milliseconds of an update, a bar a row of `lnlib.experiments.steps.costs.step_costs`, stacked by part.
+    """Milliseconds of an update, a bar a row of `lnbook.shared.steps.costs.step_costs`, stacked by part.
 
     Args:
         rows: their `ratio` stands behind each bar but the first.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
-from lnlib.experiments.steps.turns import update
-from lnlib.training import Experiment, Job, Machine
+from lnbook.shared.steps.turns import update
+from lnbook.training import Experiment, Job, Machine
 
 __all__ = ["megabytes"]
 

@@ -16,8 +16,8 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from lnlib.experiments.steps.turns import CLIPPING, update
-from lnlib.training import Task, torch_threads
+from lnbook.shared.steps.turns import CLIPPING, update
+from lnbook.training import Task, torch_threads
 
 __all__ = ["PARTS", "recurrent", "shares"]
 

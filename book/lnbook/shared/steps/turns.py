@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import nn
 from torch.profiler import record_function
 
-from lnlib.results import Table
-from lnlib.training import Cases, Task, torch_threads
+from lnbook.ledger.results import Table
+from lnbook.training import Cases, Task, torch_threads
 
 __all__ = ["CLIPPING", "seconds", "table", "update"]
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lnlib.measurements.recurrence import cell_scales
+from lnbook.pages.appendix_cells import cell_scales
 
 
 @pytest.mark.parametrize("seed", range(3))

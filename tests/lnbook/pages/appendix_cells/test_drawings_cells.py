@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lnlib import plots
-from lnlib.drawings import cells as drawings
+from lnbook.figures import plots
+from lnbook.pages.appendix_cells import drawings
 from lnlib.rnn.cells import PLAIN, VARIANTS, Variant
 
 

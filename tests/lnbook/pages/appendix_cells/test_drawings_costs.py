@@ -3,8 +3,8 @@
 import pytest
 from legible import READABLE, smallest
 
-from lnlib.drawings import costs as drawings
-from lnlib.measurements.recurrence import costs
+from lnbook.pages.appendix_cells import cost_drawings as drawings
+from lnbook.pages.appendix_cells import costs
 
 
 def rows() -> list[dict[str, str]]:

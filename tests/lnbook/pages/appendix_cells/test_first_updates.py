@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import data, rnn
-from lnlib.measurements.recurrence import first_updates as first
+from lnbook import data
+from lnbook.pages.appendix_cells import first_updates as first
+from lnlib import rnn
 
 PRINTED = {"gain": 0.0, "bias": 1.0}
 Cases = tuple[torch.Tensor, torch.Tensor]

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import lnlib.equations as eq
+from lnbook.pages.appendix_cells import printed_cells as cells
 from lnlib import rnn
-from lnlib.measurements.recurrence import printed_cells as cells
 
 H, D, T = 4, 3, 6
 GRU = cells.gru(eq.eq26, eq.eq27, eq.eq28)

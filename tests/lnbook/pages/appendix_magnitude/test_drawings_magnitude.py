@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from lnlib import plots
-from lnlib.drawings import magnitude as drawings
+from lnbook.figures import plots
+from lnbook.pages.appendix_magnitude import drawings
 
 
 def test_the_lost_factor_has_a_named_line_a_family_and_bars_from_lowest_to_highest_unit() -> None:

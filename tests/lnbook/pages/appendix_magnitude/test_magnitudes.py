@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from lnbook.pages.appendix_magnitude import measure as magnitudes
 from lnlib.glm import GLM
-from lnlib.measurements.geometry import magnitudes
 
 EXACT = 1e-12  # relative: sums of some hundred products of numbers near 1
 

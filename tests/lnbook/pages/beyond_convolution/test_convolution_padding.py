@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn.functional import conv2d
 
-from lnlib.measurements.convolutions.padding import border_change, sequence_change
-from lnlib.measurements.convolutions.reductions import FIVE
+from lnbook.pages.beyond_convolution.padding import border_change, sequence_change
+from lnbook.pages.beyond_convolution.reductions import FIVE
 
 GENERATOR = torch.Generator().manual_seed(0)
 STEPS = torch.randn(3, 12, 4, generator=GENERATOR, dtype=torch.float64)

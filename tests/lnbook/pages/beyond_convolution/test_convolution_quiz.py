@@ -2,8 +2,8 @@
 
 import pytest
 
-from lnlib.measurements.convolutions.quiz import KINDS, NAMES, Question, ask, check, is_right
-from lnlib.measurements.convolutions.reductions import FIVE, axes, means
+from lnbook.pages.beyond_convolution.quiz import KINDS, NAMES, Question, ask, check, is_right
+from lnbook.pages.beyond_convolution.reductions import FIVE, axes, means
 
 MANY = ask(400, seed=3)
 

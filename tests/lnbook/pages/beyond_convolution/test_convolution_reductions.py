@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from lnlib.measurements.convolutions.reductions import FIVE, against_torch, axes, means, normalize
+from lnbook.pages.beyond_convolution.reductions import FIVE, against_torch, axes, means, normalize
 
 LAYOUTS = ("NCHW", "NHWC", "NTC", "NCT", "HWNC")
 SIZES = {"N": 3, "C": 4, "H": 2, "W": 5, "T": 6}

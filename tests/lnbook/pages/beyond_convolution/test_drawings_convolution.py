@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from legible import READABLE, smallest
 
-from lnlib import plots
-from lnlib.drawings import convolution as drawings
-from lnlib.measurements.convolutions.reductions import FIVE
+from lnbook.figures import plots
+from lnbook.pages.beyond_convolution import drawings
+from lnbook.pages.beyond_convolution.reductions import FIVE
 
 TITLES = {norm: title for norm, (title, _) in FIVE.items()}
 

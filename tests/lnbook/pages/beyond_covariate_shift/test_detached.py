@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lnbook.pages.beyond_covariate_shift.detached import STATISTICS, detached_layer_norm
 from lnlib import layer_norm
-from lnlib.measurements.covariate_shift.detached import STATISTICS, detached_layer_norm
 
 CHOICES = [(), ("mean",), ("std",), STATISTICS]
 

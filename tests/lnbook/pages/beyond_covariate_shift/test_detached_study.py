@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lnlib import data
-from lnlib.measurements.covariate_shift import twins
-from lnlib.measurements.covariate_shift.study import Study, study, switched
+from lnbook import data
+from lnbook.pages.beyond_covariate_shift import twins
+from lnbook.pages.beyond_covariate_shift.study import Study, study, switched
 
 PLACE = (2, 1.0)
 

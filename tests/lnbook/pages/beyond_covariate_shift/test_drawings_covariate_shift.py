@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lnlib import plots
-from lnlib.drawings import covariate_shift as drawings
-from lnlib.measurements.background.shift import Group, Network, Run
+from lnbook.figures import plots
+from lnbook.pages.beyond_covariate_shift import drawings
+from lnbook.shared.shift import Group, Network, Run
 
 
 def drawn(fig) -> bool:

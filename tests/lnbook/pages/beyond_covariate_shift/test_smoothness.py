@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import data
-from lnlib.measurements.covariate_shift import smoothness, twins
-from lnlib.measurements.covariate_shift.twins import Twins
+from lnbook import data
+from lnbook.pages.beyond_covariate_shift import smoothness, twins
+from lnbook.pages.beyond_covariate_shift.twins import Twins
 
 SEEDS = (0, 1, 2)
 

@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from lnlib import batch_norm, data
-from lnlib.measurements.covariate_shift import twins
-from lnlib.measurements.covariate_shift.twins import NORMS, Twins
+from lnbook import data
+from lnbook.pages.beyond_covariate_shift import twins
+from lnbook.pages.beyond_covariate_shift.twins import NORMS, Twins
+from lnlib import batch_norm
 
 SEEDS = (3, 4)
 

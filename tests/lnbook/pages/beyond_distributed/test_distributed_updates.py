@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import lnlib
-from lnlib.measurements.distributed import updates as distributed
-from lnlib.measurements.distributed.parallel import Processes
-from lnlib.training import ALONE
+from lnbook.pages.beyond_distributed import updates as distributed
+from lnbook.pages.beyond_distributed.parallel import Processes
+from lnbook.training import ALONE
 
 UNITS = (12, 16, 16, 4)
 

@@ -3,8 +3,8 @@
 import numpy as np
 from legible import READABLE, smallest
 
-from lnlib import plots
-from lnlib.drawings import distributed as drawings
+from lnbook.figures import plots
+from lnbook.pages.beyond_distributed import drawings
 
 
 def test_each_cut_has_one_message_on_it_in_the_color_of_the_norm_it_goes_through() -> None:

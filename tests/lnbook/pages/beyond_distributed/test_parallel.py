@@ -8,8 +8,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from lnlib.measurements.distributed.parallel import Processes, ProcessFailed
-from lnlib.training import Group
+from lnbook.pages.beyond_distributed.parallel import Processes, ProcessFailed
+from lnbook.training import Group
 
 
 def facts(group: Group, offset: int, *, step: int = 1) -> tuple[int, int, int]:

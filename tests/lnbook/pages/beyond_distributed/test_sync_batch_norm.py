@@ -11,11 +11,12 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-import lnlib.sync_batch_norm
+import lnbook.pages.beyond_distributed.sync_batch_norm
+import lnlib
+from lnbook.pages.beyond_distributed.parallel import Processes
+from lnbook.pages.beyond_distributed.sync_batch_norm import SyncBatchNorm, standardize_together
+from lnbook.training import Group
 from lnlib import BatchNorm
-from lnlib.measurements.distributed.parallel import Processes
-from lnlib.sync_batch_norm import SyncBatchNorm, standardize_together
-from lnlib.training import Group
 
 # Sums over all cases in another order: a few roundings of float64, in numbers of size 1 to 100.
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -208,4 +209,4 @@ def test_without_the_backward_exchange_the_gradient_would_be_another(three: Proc
 
 
 def test_the_examples_run() -> None:
-    assert doctest.testmod(lnlib.sync_batch_norm).failed == 0
+    assert doctest.testmod(lnbook.pages.beyond_distributed.sync_batch_norm).failed == 0

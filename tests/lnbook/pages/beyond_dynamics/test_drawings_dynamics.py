@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lnlib import plots
-from lnlib.drawings import dynamics as drawings
+from lnbook.figures import plots
+from lnbook.pages.beyond_dynamics import drawings
 
 BARS = [(0.0, -0.1, 0.1), (0.5, 0.4, 0.7)]
 

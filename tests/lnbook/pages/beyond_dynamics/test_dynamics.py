@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import mean_field
-from lnlib.measurements.recurrence import dynamics
-from lnlib.measurements.recurrence.dynamics import Networks
+from lnbook.pages.beyond_dynamics import measure as dynamics
+from lnbook.pages.beyond_dynamics.measure import Networks
+from lnbook.shared import mean_field
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov
 

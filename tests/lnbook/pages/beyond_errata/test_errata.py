@@ -7,10 +7,10 @@ import time
 import pytest
 import torch
 
-import lnlib.errata
-from lnlib import plots
-from lnlib.drawings import errata as drawings
-from lnlib.errata import cost_ratio, updates
+import lnbook.pages.beyond_errata.update_costs
+from lnbook.figures import plots
+from lnbook.pages.beyond_errata import drawings
+from lnbook.pages.beyond_errata.update_costs import cost_ratio, updates
 
 
 def lstm_step(x, h, c, W_x, W_h, norm):
@@ -26,7 +26,9 @@ def test_without_a_norm_the_loop_is_torchs_lstm_and_has_its_gradients(monkeypatc
     with torch.no_grad():
         lstm.bias_ih_l0.zero_()
         lstm.bias_hh_l0.zero_()
-    monkeypatch.setattr("lnlib.errata.nn.LSTM", lambda *sizes: made.append(sizes) or lstm)
+    monkeypatch.setattr(
+        "lnbook.pages.beyond_errata.update_costs.nn.LSTM", lambda *sizes: made.append(sizes) or lstm
+    )
     ours, native = updates(lstm_step, units=5, inputs=3, batch=2, steps=4)
     assert made == [(3, 5)]
     ours(lambda z: z)
@@ -87,6 +89,6 @@ def test_every_entry_has_its_row_and_nan_says_so() -> None:
 
 
 def test_the_examples_in_the_docstrings_run() -> None:
-    outcome = doctest.testmod(lnlib.errata)
+    outcome = doctest.testmod(lnbook.pages.beyond_errata.update_costs)
     assert outcome.attempted > 0
     assert outcome.failed == 0

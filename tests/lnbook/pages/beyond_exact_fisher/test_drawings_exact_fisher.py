@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import plots
-from lnlib.drawings import exact_fisher as drawings
+from lnbook.figures import plots
+from lnbook.pages.beyond_exact_fisher import drawings
 
 
 def drawn(fig, name: str) -> str:

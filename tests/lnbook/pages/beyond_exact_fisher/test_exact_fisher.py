@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import symmetry
+from lnbook.pages.beyond_exact_fisher import measure, symmetry
 from lnlib.fisher import fisher, printed_eq13
-from lnlib.measurements.geometry import exact_fisher as measure
-from lnlib.normalize import layer_norm, rms_norm
+from lnlib.norms.normalize import layer_norm, rms_norm
 
 
 @pytest.fixture

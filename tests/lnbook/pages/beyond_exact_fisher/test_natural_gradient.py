@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from lnbook.pages.beyond_exact_fisher import natural_gradient as learn
 from lnlib.fisher import fisher, printed_eq13
-from lnlib.measurements.geometry import natural_gradient as learn
 
 
 @pytest.fixture(scope="module")

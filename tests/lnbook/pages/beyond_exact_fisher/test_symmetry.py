@@ -7,10 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib import symmetry
+from lnbook.pages.beyond_exact_fisher import symmetry
 from lnlib.fisher import FisherOperator
 from lnlib.glm import GLM
-from lnlib.normalize import layer_norm
+from lnlib.norms.normalize import layer_norm
 
 seeds = st.integers(0, 2**31)
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from legible import READABLE, smallest
 
-from lnlib import plots
-from lnlib.drawings import numerics as drawings
-from lnlib.measurements.numerics.epsilons import Program, short_below
-from lnlib.measurements.numerics.precision import Reading
+from lnbook.figures import plots
+from lnbook.pages.beyond_numerics import drawings
+from lnbook.pages.beyond_numerics.epsilons import Program, short_below
+from lnbook.pages.beyond_numerics.precision import Reading
 
 
 def drawn(fig) -> bool:

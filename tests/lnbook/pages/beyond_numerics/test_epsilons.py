@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lnbook.pages.beyond_numerics import epsilons
+from lnbook.pages.beyond_numerics.epsilons import ATLAS, factor, gain_at_zero, loudness, short_below, stored
 from lnlib.invariance import EPS_DEFAULTS
-from lnlib.measurements.numerics import epsilons
-from lnlib.measurements.numerics.epsilons import ATLAS, factor, gain_at_zero, loudness, short_below, stored
 
 sizes = st.floats(-12, 0).map(lambda p: 10.0**p)
 places = st.sampled_from(["inside", "outside"])

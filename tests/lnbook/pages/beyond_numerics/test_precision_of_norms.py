@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lnlib
-from lnlib.measurements.numerics import precision
-from lnlib.measurements.numerics.precision import DTYPES, readings, roundoff, slide, slides, slope
-from lnlib.measurements.numerics.rounding import moments, output_error, variance_error
-from lnlib.measurements.numerics.variances import WAYS, layer_norm_by
+from lnbook.pages.beyond_numerics import precision
+from lnbook.pages.beyond_numerics.precision import DTYPES, readings, roundoff, slide, slides, slope
+from lnbook.shared.rounding import moments, output_error, variance_error
+from lnbook.shared.variances import WAYS, layer_norm_by
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lnlib import plots
-from lnlib.drawings import transformers as drawings
-from lnlib.measurements.transformers.placements import JOBS, Stacks
+from lnbook.figures import plots
+from lnbook.pages.beyond_transformers import drawings
+from lnbook.pages.beyond_transformers.placements import JOBS, Stacks
 
 RUNS = np.array([[1.0, 2.0], [2.0, 4.0]])
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlib.measurements.transformers.explained_grid import ORIGINAL, SHOWN, misfit
+from lnbook.pages.beyond_transformers.explained_grid import ORIGINAL, SHOWN, misfit
 
 
 @settings(max_examples=10, deadline=None)

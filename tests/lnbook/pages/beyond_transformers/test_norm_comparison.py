@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from lnlib.measurements.transformers import norm_comparison
-from lnlib.measurements.transformers.norm_comparison import CHANGES, SequenceBatchNorm
+from lnbook.pages.beyond_transformers import norm_comparison
+from lnbook.pages.beyond_transformers.norm_comparison import CHANGES, SequenceBatchNorm
 
 
 @pytest.fixture

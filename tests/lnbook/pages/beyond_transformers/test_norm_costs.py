@@ -5,7 +5,7 @@ from itertools import count
 import numpy as np
 from torch import nn
 
-from lnlib.measurements.transformers import norm_costs
+from lnbook.pages.beyond_transformers import norm_costs
 
 
 def test_every_norm_has_its_turn_and_the_first_two_rounds_are_not_counted():

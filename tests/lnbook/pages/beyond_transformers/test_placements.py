@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lnlib.measurements.transformers import placements
-from lnlib.measurements.transformers import residual_gradients as residual
-from lnlib.measurements.transformers import training as transformer
+from lnbook.pages.beyond_transformers import placements
+from lnbook.pages.beyond_transformers import residual_gradients as residual
+from lnbook.pages.beyond_transformers import training as transformer
 
 
 @pytest.fixture(scope="module")

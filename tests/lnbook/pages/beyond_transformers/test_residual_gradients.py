@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lnlib.measurements.transformers import residual_gradients as residual
-from lnlib.measurements.transformers.residual_gradients import PLACEMENTS
+from lnbook.pages.beyond_transformers import residual_gradients as residual
+from lnbook.pages.beyond_transformers.residual_gradients import PLACEMENTS
 
 DEPTHS = (1, 2, 4, 8, 16)
 

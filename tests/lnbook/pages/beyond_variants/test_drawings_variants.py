@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from lnlib import plots
-from lnlib.drawings import variants as drawings
-from lnlib.measurements.recurrence.variants import Memory
+from lnbook.figures import plots
+from lnbook.pages.beyond_variants import drawings
+from lnbook.pages.beyond_variants.measure import Memory
 
 
 def test_distances_are_sorted_into_boxes_by_group() -> None:

@@ -11,9 +11,9 @@ from theirs import THEIRS, P
 from torch import Tensor
 from torch.testing import assert_close
 
+import lnbook.pages.beyond_variants.implementations
 import lnlib
-import lnlib.rnn.implementations
-from lnlib.rnn.implementations import IMPLEMENTATIONS
+from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 
 EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 6, 6, 4
@@ -63,7 +63,7 @@ def test_every_implementation_has_a_loop_and_settings() -> None:
 
 
 def test_the_examples_run() -> None:
-    result = doctest.testmod(lnlib.rnn.implementations)
+    result = doctest.testmod(lnbook.pages.beyond_variants.implementations)
     assert result.attempted > 0
     assert result.failed == 0
 

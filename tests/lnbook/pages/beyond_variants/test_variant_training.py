@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import data
-from lnlib.measurements.recurrence import variant_training as learn
-from lnlib.measurements.recurrence.variants import settings
+from lnbook import data
+from lnbook.pages.beyond_variants import training as learn
+from lnbook.pages.beyond_variants.measure import settings
 from lnlib.rnn.cells import VARIANTS
 
 TINY = learn.Scale(2, 8, 8, 5, 4, 4, processes=1)

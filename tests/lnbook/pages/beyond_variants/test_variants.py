@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnlib.measurements.recurrence import variants as measure
+from lnbook.pages.beyond_variants import measure
+from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 from lnlib.rnn import LSTM
 from lnlib.rnn.cells import VARIANTS, Variant
-from lnlib.rnn.implementations import IMPLEMENTATIONS
 
 D, H = 5, 8
 

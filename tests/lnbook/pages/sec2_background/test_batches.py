@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import lnlib
-from lnlib.measurements.background import batches
-from lnlib.measurements.background.shift import Network
+from lnbook.pages.sec2_background import batches
+from lnbook.shared.shift import Network
 
 
 @pytest.fixture

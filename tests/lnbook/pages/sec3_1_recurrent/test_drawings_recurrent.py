@@ -5,9 +5,9 @@ import torch
 from legible import READABLE, smallest
 from matplotlib.figure import Figure
 
-from lnlib import plots
-from lnlib.drawings import recurrent as drawings
-from lnlib.measurements.recurrence.recurrent import EDGES, Run
+from lnbook.figures import plots
+from lnbook.pages.sec3_1_recurrent import drawings
+from lnbook.pages.sec3_1_recurrent.measure import EDGES, Run
 from lnlib.rnn import LSTM
 from lnlib.rnn.diagnostics import diagnose
 

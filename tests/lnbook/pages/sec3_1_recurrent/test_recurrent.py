@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from lnlib import data
-from lnlib.measurements.recurrence import recurrent
-from lnlib.measurements.recurrence.recurrent import NO_ANSWER, Streams, drift, growth, measure, reader, train
-from lnlib.training import generators
+from lnbook import data
+from lnbook.pages.sec3_1_recurrent import measure as recurrent
+from lnbook.pages.sec3_1_recurrent.measure import NO_ANSWER, Streams, drift, growth, measure, reader, train
+from lnbook.training import generators
 
 
 @pytest.fixture(scope="module")

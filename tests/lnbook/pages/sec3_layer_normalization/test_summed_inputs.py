@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import lnlib
-from lnlib.measurements.background import summed_inputs
+from lnbook.pages.sec3_layer_normalization import summed_inputs
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from legible import READABLE, smallest
 from matplotlib.colors import to_rgba
 
-from lnlib import plots
-from lnlib.drawings import related
+from lnbook.figures import plots
+from lnbook.pages.sec4_related_work import drawings as related
 
 METHODS = ("none", "weight", "layer", "batch", "input, by step", "input, by sequence")
 

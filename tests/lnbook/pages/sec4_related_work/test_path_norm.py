@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.path_norm import Layer, forward, path_curvature, path_norm, rescale, step
+from lnbook.pages.sec4_related_work.path_norm import Layer, forward, path_curvature, path_norm, rescale, step
 
 
 def network(seed: int, sizes: tuple[int, ...] = (3, 4, 2, 2)) -> list[Layer]:

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import lnlib
-from lnlib.measurements.recurrence import plain_weights as plain
-from lnlib.normalize import batch_norm_by, layer_norm, weight_norm
+from lnbook.pages.sec4_related_work import plain_weights as plain
+from lnlib.norms.normalize import batch_norm_by, layer_norm, weight_norm
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import lnlib
-from lnlib.measurements.recurrence import recurrent_norms as norms
-from lnlib.measurements.recurrence.recurrent_norms import METHODS, Stack
+from lnbook.pages.sec4_related_work import recurrent_norms as norms
+from lnbook.pages.sec4_related_work.recurrent_norms import METHODS, Stack
 
 T, N, D, H, C = 6, 7, 3, 4, 5
 

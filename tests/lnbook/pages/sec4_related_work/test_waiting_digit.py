@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import data
-from lnlib.measurements.recurrence import waiting_digit as task
-from lnlib.measurements.recurrence.recurrent_norms import METHODS
+from lnbook import data
+from lnbook.pages.sec4_related_work import waiting_digit as task
+from lnbook.pages.sec4_related_work.recurrent_norms import METHODS
 
 
 def test_each_image_passes_once_and_whole_at_a_random_step() -> None:

@@ -5,9 +5,9 @@ import doctest
 import pytest
 import torch
 
-from lnlib import data
+from lnbook import data
+from lnbook.pages.sec5_1_invariance import contrast
 from lnlib.invariance import statistics
-from lnlib.measurements.background import contrast
 
 
 @pytest.fixture(scope="module")

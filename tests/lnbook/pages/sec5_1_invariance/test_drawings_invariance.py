@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from legible import READABLE, smallest
 
-from lnlib import plots
-from lnlib.drawings import invariance as drawings
+from lnbook.figures import plots
+from lnbook.pages.sec5_1_invariance import drawings
 from lnlib.invariance import BEYOND, COLUMNS, METHODS, table1
 
 ROWS = table1(layers=1)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from lnbook.pages.sec5_2_geometry import curvature
 from lnlib.fisher import fisher, printed_eq13
-from lnlib.measurements.geometry import curvature
 
 FAMILIES = ("gaussian", "bernoulli", "binomial", "categorical", "poisson", "gamma")
 NORMS = (None, "batch", "weight", "layer", "rms")

@@ -5,9 +5,8 @@ import pytest
 import torch
 from legible import READABLE, smallest
 
-from lnlib import plots
-from lnlib.drawings import geometry as drawings
-from lnlib.measurements.geometry import curvature
+from lnbook.figures import plots
+from lnbook.pages.sec5_2_geometry import curvature, drawings
 
 
 def drawn(fig, name: str) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib.measurements.geometry import norm_growth as growth
+from lnbook.pages.sec5_2_geometry import norm_growth as growth
 
 NORMALIZED = [m for m in growth.METHODS if m != "none"]
 

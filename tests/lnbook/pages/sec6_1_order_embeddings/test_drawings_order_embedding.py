@@ -3,9 +3,9 @@
 import numpy as np
 from matplotlib.colors import to_hex
 
-from lnlib import plots
-from lnlib.data.boxes import Boxes
-from lnlib.drawings import order_embedding as drawings
+from lnbook.data.boxes import Boxes
+from lnbook.figures import plots
+from lnbook.pages.sec6_1_order_embeddings import drawings
 
 CORNERS = np.array([[0.0, 0.0, 4.0, 2.0], [1.0, 1.0, 2.0, 2.0], [5.0, 0.0, 7.0, 2.0]])
 PICTURE = Boxes(8, 4, CORNERS, np.array([1, 0, 1]))

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from lnlib.data.boxes import Boxes
-from lnlib.data.captions import Captioned, load_captions
-from lnlib.data.scenes import words
-from lnlib.experiments.order_embedding.agreement import (
+from lnbook.data.boxes import Boxes
+from lnbook.data.captions import Captioned, load_captions
+from lnbook.data.scenes import words
+from lnbook.pages.sec6_1_order_embeddings.agreement import (
     agreement,
     covers,
     direction,
@@ -17,10 +17,10 @@ from lnlib.experiments.order_embedding.agreement import (
     points_of,
     searcher,
 )
-from lnlib.experiments.order_embedding.experiment import EXPERIMENT, NORMS, Embedding
-from lnlib.experiments.order_embedding.model import violations
-from lnlib.training import Machine, train
-from lnlib.training.runs import run
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, NORMS, Embedding
+from lnbook.pages.sec6_1_order_embeddings.model import violations
+from lnbook.training import Machine, train
+from lnbook.training.runs import run
 
 
 def made(norm: str) -> Embedding:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib.data.captions import load_captions
-from lnlib.experiments.order_embedding import experiment as order_embedding
-from lnlib.experiments.order_embedding.experiment import EXPERIMENT, STUDIES, Embedding
-from lnlib.experiments.order_embedding.ranking import TOP
-from lnlib.training import Machine, noise_of, train
+from lnbook.data.captions import load_captions
+from lnbook.pages.sec6_1_order_embeddings import experiment as order_embedding
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, STUDIES, Embedding
+from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
+from lnbook.training import Machine, noise_of, train
 
 SMALL = {"units": 8, "word_size": 6, "vocabulary": 50, "batch_size": 16, "updates": 4, "every": 2}
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.experiments.order_embedding.model import OrderEmbedding, ranking_loss, violations
+from lnbook.pages.sec6_1_order_embeddings.model import OrderEmbedding, ranking_loss, violations
 
 
 def model(norm: str = "layer", seed: int = 0) -> OrderEmbedding:

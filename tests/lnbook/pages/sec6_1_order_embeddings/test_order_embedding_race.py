@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlib.experiments.order_embedding.race import (
+from lnbook.pages.sec6_1_order_embeddings.race import (
     FIGURE_1,
     METRICS,
     figure_1,
@@ -17,7 +17,7 @@ from lnlib.experiments.order_embedding.race import (
     table,
     to_the_best,
 )
-from lnlib.training import Row
+from lnbook.training import Row
 
 UPDATES = (0, 10, 20, 30)
 RECALLS = {"none": (0.0, 20.0, 40.0, 60.0), "layer": (0.0, 40.0, 80.0, 70.0)}

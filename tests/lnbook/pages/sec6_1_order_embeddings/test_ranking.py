@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.experiments.order_embedding.ranking import mean_over_splits, ranks, retrieval
+from lnbook.pages.sec6_1_order_embeddings.ranking import mean_over_splits, ranks, retrieval
 
 
 def by_sorting(table: np.ndarray, owner: np.ndarray) -> tuple[list[int], list[int]]:

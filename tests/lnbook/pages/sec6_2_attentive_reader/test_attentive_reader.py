@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import torch
 
-from lnlib.data.readings import FIRST_MARKER, load_readings
-from lnlib.data.stories import floor
-from lnlib.experiments.attentive_reader import experiment as attentive_reader
-from lnlib.experiments.attentive_reader.batches import PairBatches
-from lnlib.experiments.attentive_reader.experiment import EXPERIMENT, KINDS, STUDIES, Reading
-from lnlib.experiments.attentive_reader.model import NORMS
-from lnlib.training import Machine, noise_of, train
+from lnbook.data.readings import FIRST_MARKER, load_readings
+from lnbook.data.stories import floor
+from lnbook.pages.sec6_2_attentive_reader import experiment as attentive_reader
+from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
+from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, KINDS, STUDIES, Reading
+from lnbook.pages.sec6_2_attentive_reader.model import NORMS
+from lnbook.training import Machine, noise_of, train
 
 SMALL = {"units": 8, "rate": 1e-2, "batch_size": 16, "updates": 4, "rows": 2}
 

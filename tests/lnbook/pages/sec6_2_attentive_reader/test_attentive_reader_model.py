@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnlib.experiments.attentive_reader.model import NORMS, STARTS, AttentiveReader, attend
+from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader, attend
 
 WORDS, ENTITIES, H = 12, 4, 6
 

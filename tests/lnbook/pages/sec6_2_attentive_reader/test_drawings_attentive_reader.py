@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lnlib import plots
-from lnlib.drawings import attentive_reader as drawings
+from lnbook.figures import plots
+from lnbook.pages.sec6_2_attentive_reader import drawings
 
 
 def curve(level: float) -> dict[str, np.ndarray]:

@@ -2,8 +2,8 @@
 
 import torch
 
-from lnlib.experiments.attentive_reader.batches import PairBatches
-from lnlib.training import LengthBatches
+from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
+from lnbook.training import LengthBatches
 
 N, SIZE = 1000, 32
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlib.experiments.attentive_reader import race
+from lnbook.pages.sec6_2_attentive_reader import race
 
 NONE, LAYER, SMALL_GAIN = ("none", 1.0, "small"), ("layer", 1.0, "small"), ("layer", 0.1, "small")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lnlib.data.questions import Question
-from lnlib.data.stories import stories
-from lnlib.experiments.attentive_reader.simple_readers import SIMPLE, error, first, last, most_frequent
+from lnbook.data.questions import Question
+from lnbook.data.stories import stories
+from lnbook.pages.sec6_2_attentive_reader.simple_readers import SIMPLE, error, first, last, most_frequent
 
 
 def question(passage: str, query: str, answer: str) -> Question:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lnlib.drawings import skip_thoughts
+from lnbook.pages.sec6_3_skip_thoughts import drawings as skip_thoughts
 
 CURVE = {"update": np.array([10.0, 20.0]), "mean": np.array([0.5, 0.6])}
 CURVE |= {"low": CURVE["mean"] - 0.1, "high": CURVE["mean"] + 0.1}

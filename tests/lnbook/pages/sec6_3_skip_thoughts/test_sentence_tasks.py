@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.experiments.skip_thoughts import sentence_tasks
-from lnlib.experiments.skip_thoughts.sentence_tasks import (
+from lnbook.pages.sec6_3_skip_thoughts import sentence_tasks
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import (
     accuracy,
     folds_of,
     pair_features,

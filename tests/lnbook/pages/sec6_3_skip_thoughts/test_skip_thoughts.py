@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnlib.data import DataError
-from lnlib.data.books import Books
-from lnlib.data.sentences import Pairs
-from lnlib.experiments.skip_thoughts import reading
-from lnlib.experiments.skip_thoughts.experiment import (
+from lnbook.data import DataError
+from lnbook.data.books import Books
+from lnbook.data.sentences import Pairs
+from lnbook.data.text import EOS
+from lnbook.pages.sec6_3_skip_thoughts import reading
+from lnbook.pages.sec6_3_skip_thoughts.experiment import (
     BASELINES,
     EXPERIMENT,
     NORMS,
@@ -19,10 +20,9 @@ from lnlib.experiments.skip_thoughts.experiment import (
     Skipping,
     corpus_of,
 )
-from lnlib.experiments.skip_thoughts.reading import TASKS, corpus, encoded, judges, tasks
-from lnlib.experiments.skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
-from lnlib.text import EOS
-from lnlib.training import Machine, noise_of, train
+from lnbook.pages.sec6_3_skip_thoughts.reading import TASKS, corpus, encoded, judges, tasks
+from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
+from lnbook.training import Machine, noise_of, train
 
 
 def job(norm: str = "layer", **changes: object) -> dict[str, object]:

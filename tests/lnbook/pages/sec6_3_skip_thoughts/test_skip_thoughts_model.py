@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnlib.experiments.skip_thoughts.model import SkipThoughts, initialize
-from lnlib.normalize import layer_norm
+from lnbook.pages.sec6_3_skip_thoughts.model import SkipThoughts, initialize
+from lnlib.norms.normalize import layer_norm
 
 NORMS = ("none", "layer")
 
@@ -154,7 +154,7 @@ def test_initial_weights_are_the_papers_at_its_sizes_and_as_wide_at_others(
     assert 0.99 < float(m.decoders[0].weight_ih_l0[:, 62:].abs().max()) / (0.1 * 100**0.5) <= 1
     gate = m.encoder.weight_hh_l0[:24]
     torch.testing.assert_close(gate @ gate.T, torch.eye(24), rtol=0, atol=1e-5)  # float32
-    monkeypatch.setattr("lnlib.experiments.skip_thoughts.model.PAPER", (62, 24))
+    monkeypatch.setattr("lnbook.pages.sec6_3_skip_thoughts.model.PAPER", (62, 24))
     made = [
         SkipThoughts(5, 62, 24, norm="none", generator=torch.Generator().manual_seed(0), initial=initial)
         for initial in ("scaled", "printed")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlib.experiments.skip_thoughts import race
+from lnbook.pages.sec6_3_skip_thoughts import race
 
 Curves = dict[tuple[str, int], list[float]]
 

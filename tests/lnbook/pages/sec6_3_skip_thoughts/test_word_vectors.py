@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlib.experiments.skip_thoughts.word_vectors import expansion, neighbor_counts, word_vectors
+from lnbook.pages.sec6_3_skip_thoughts.word_vectors import expansion, neighbor_counts, word_vectors
 
 
 def test_neighbors_are_counted_within_a_sentence_and_a_window() -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import data
-from lnlib.experiments.draw import experiment as draw
-from lnlib.experiments.draw.experiment import EXPERIMENT, STUDIES, Drawing
-from lnlib.training import Machine, noise_of, train
+from lnbook import data
+from lnbook.pages.sec6_4_draw import experiment as draw
+from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT, STUDIES, Drawing
+from lnbook.training import Machine, noise_of, train
 
 SMALL = {
     "glimpses": 2,

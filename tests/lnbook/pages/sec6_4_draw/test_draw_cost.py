@@ -2,8 +2,8 @@
 
 import torch
 
-from lnlib.experiments.draw.cost import seconds
-from lnlib.experiments.draw.experiment import STUDIES
+from lnbook.pages.sec6_4_draw.cost import seconds
+from lnbook.pages.sec6_4_draw.experiment import STUDIES
 
 
 def test_every_part_takes_time_and_no_part_more_than_ten_updates() -> None:

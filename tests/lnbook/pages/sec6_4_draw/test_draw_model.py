@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
-from lnlib.experiments.draw.model import Draw, Glimpse, filterbanks
+from lnbook.pages.sec6_4_draw.model import Draw, Glimpse, filterbanks
 
 T, N, A, Z, H = 3, 2, 6, 2, 5
 

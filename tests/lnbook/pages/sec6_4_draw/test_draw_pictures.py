@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib import data
-from lnlib.experiments.draw.experiment import EXPERIMENT, Drawing
-from lnlib.experiments.draw.model import Draw, filterbanks
-from lnlib.experiments.draw.pictures import box, strokes, tightness, trained
-from lnlib.training import Machine
-from lnlib.training.runs import run
+from lnbook import data
+from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT, Drawing
+from lnbook.pages.sec6_4_draw.model import Draw, filterbanks
+from lnbook.pages.sec6_4_draw.pictures import box, strokes, tightness, trained
+from lnbook.training import Machine
+from lnbook.training.runs import run
 
 
 def model(seed: int = 0) -> Draw:

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from lnlib.experiments.draw import race
-from lnlib.experiments.wording import lead
+from lnbook.pages.sec6_4_draw import race
+from lnbook.shared.wording import lead
 
 
 def rows(curves: dict[tuple[str, int], list[float]]) -> list[dict]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lnlib.drawings import draw
+from lnbook.pages.sec6_4_draw import drawings as draw
 
 CURVE = {"update": np.array([1, 2, 3]), "mean": np.array([9.0, 5.0, 4.0])}
 

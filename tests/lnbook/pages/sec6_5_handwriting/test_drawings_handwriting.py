@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lnlib import plots
-from lnlib.drawings import handwriting as drawings
+from lnbook.figures import plots
+from lnbook.pages.sec6_5_handwriting import drawings
 
 CURVE = {"update": np.array([1.0, 2.0]), "mean": np.array([5.0, 3.0])}
 BAND = CURVE | {"low": np.array([4.0, 2.0]), "high": np.array([6.0, 4.0])}

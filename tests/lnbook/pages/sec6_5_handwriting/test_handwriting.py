@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from lnlib.data.strokes import Lines, load_lines
-from lnlib.experiments.handwriting import experiment as handwriting
-from lnlib.experiments.handwriting import samples
-from lnlib.experiments.handwriting.experiment import EXPERIMENT, STUDIES, Writing, wanted
-from lnlib.experiments.handwriting.model import Handwriting
-from lnlib.training import Machine, noise_of, train
-from lnlib.training.runs import label, run
+from lnbook.data.strokes import Lines, load_lines
+from lnbook.pages.sec6_5_handwriting import experiment as handwriting
+from lnbook.pages.sec6_5_handwriting import samples
+from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, STUDIES, Writing, wanted
+from lnbook.pages.sec6_5_handwriting.model import Handwriting
+from lnbook.training import Machine, noise_of, train
+from lnbook.training.runs import label, run
 
 
 def small(**changes: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.distributions import Bernoulli, Categorical, MixtureSameFamily, MultivariateNormal
 
-from lnlib.experiments.handwriting.mixture import CLOSEST, Mixture, draw, mixture, nll
+from lnbook.pages.sec6_5_handwriting.mixture import CLOSEST, Mixture, draw, mixture, nll
 
 
 def outputs(seed: int, components: int = 4, rows: int = 3) -> Tensor:

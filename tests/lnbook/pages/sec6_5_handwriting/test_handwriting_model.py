@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnlib.experiments.handwriting.mixture import mixture, nll
-from lnlib.experiments.handwriting.model import Handwriting, State
+from lnbook.pages.sec6_5_handwriting.mixture import mixture, nll
+from lnbook.pages.sec6_5_handwriting.model import Handwriting, State
 from lnlib.rnn import plain
 
 N, T, U, A = 3, 8, 4, 5

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from lnlib.experiments.handwriting import race
+from lnbook.pages.sec6_5_handwriting import race
 
 
 def rows(norm: str, losses: list[float], seed: int = 0, rate: float = 0.1) -> list[dict[str, object]]:

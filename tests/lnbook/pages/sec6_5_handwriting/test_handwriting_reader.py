@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnlib.experiments.handwriting.reader import ReadingLSTM, ReadingState, window
+from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM, ReadingState, window
 from lnlib.rnn import LSTM, plain
 
 T, N, D, H, A, K, U = 9, 3, 3, 5, 4, 2, 6

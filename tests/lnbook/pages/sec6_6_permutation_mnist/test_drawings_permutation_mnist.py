@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from lnlib import plots
-from lnlib.drawings import permutation_mnist as drawings
-from lnlib.experiments.curves import Mean
+from lnbook.figures import plots
+from lnbook.pages.sec6_6_permutation_mnist import drawings
+from lnbook.shared.curves import Mean
 
 CURVE: dict[str, Sequence[float]] = {
     "update": [1, 2, 3],

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lnlib.experiments import curves
-from lnlib.experiments.curves import Mean
-from lnlib.experiments.permutation_mnist import figure6
-from lnlib.experiments.permutation_mnist.figure6 import Runs, cell
-from lnlib.rows import write_csv
+from lnbook.ledger.rows import write_csv
+from lnbook.pages.sec6_6_permutation_mnist import figure6
+from lnbook.pages.sec6_6_permutation_mnist.figure6 import Runs, cell
+from lnbook.shared import curves
+from lnbook.shared.curves import Mean
 
 
 def rows_of(norm: str, seed: int, errors: list[float], **also: Any) -> list[dict[str, Any]]:

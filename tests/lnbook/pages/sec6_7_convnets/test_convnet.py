@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from lnlib.data import Images, load
-from lnlib.experiments.convnet import experiment as convnet
-from lnlib.experiments.convnet.experiment import STUDIES, Classification, rolled
-from lnlib.experiments.convnet.model import BorderApart, ConvNet, Norm, Padding
-from lnlib.experiments.convnet.statistics import reaches_over
-from lnlib.modules import BatchNorm, GroupNorm
-from lnlib.training import Machine, generators, train
-from lnlib.training.runs import run
+from lnbook.data import Images, load
+from lnbook.pages.sec6_7_convnets import experiment as convnet
+from lnbook.pages.sec6_7_convnets.experiment import STUDIES, Classification, rolled
+from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Norm, Padding
+from lnbook.pages.sec6_7_convnets.statistics import reaches_over
+from lnbook.training import Machine, generators, train
+from lnbook.training.runs import run
+from lnlib.norms.modules import BatchNorm, GroupNorm
 
 CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
 ALL: tuple[Norm, ...] = (*convnet.NORMS, *convnet.APART)

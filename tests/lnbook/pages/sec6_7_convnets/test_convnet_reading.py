@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lnlib.experiments.convnet.reading import Runs
-from lnlib.intervals import interval
+from lnbook.ledger.intervals import interval
+from lnbook.pages.sec6_7_convnets.reading import Runs
 
 
 def row(norm: str, seed: int, update: int, loss: float | None, on: float = 0.5) -> dict[str, object]:

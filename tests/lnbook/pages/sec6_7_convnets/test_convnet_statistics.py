@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnlib.experiments.convnet.statistics import columns, maps, ratio, reaches_over, shares
+from lnbook.pages.sec6_7_convnets.statistics import columns, maps, ratio, reaches_over, shares
 
 
 def asked(size: int, strides: list[int]) -> list[Tensor]:

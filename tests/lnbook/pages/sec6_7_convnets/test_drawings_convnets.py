@@ -8,8 +8,8 @@ import torch
 from legible import READABLE, smallest
 from matplotlib.colors import to_rgba
 
-from lnlib import plots
-from lnlib.drawings import convnets
+from lnbook.figures import plots
+from lnbook.pages.sec6_7_convnets import drawings as convnets
 
 NORMS = ("none", "batch", "layer", "position", "group", "instance")
 MEAN = (1.0, 0.8, 1.3)

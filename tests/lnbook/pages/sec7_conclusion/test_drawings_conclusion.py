@@ -3,10 +3,10 @@
 import matplotlib.colors as colors
 from legible import READABLE, smallest
 
-from lnlib import plots
-from lnlib.drawings.conclusion import ACROSS, MARKS, gains, verdicts
-from lnlib.reading import SECTIONS
-from lnlib.results import VERDICTS, Evidence
+from lnbook.figures import plots
+from lnbook.ledger.results import VERDICTS, Evidence
+from lnbook.pages.sec7_conclusion.drawings import ACROSS, MARKS, gains, verdicts
+from lnbook.pages.sec7_conclusion.reading import SECTIONS
 
 
 def test_every_claim_is_a_mark_in_the_row_of_its_section_in_the_order_of_verdicts() -> None:

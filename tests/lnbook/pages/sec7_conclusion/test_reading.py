@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnlib.intervals import interval
-from lnlib.reading import EXPERIMENTS, SECTIONS, margin, run_here, section_of, with_confidence
-from lnlib.results import Claim, Evidence, judge, load_claims
+from lnbook.ledger.intervals import interval
+from lnbook.ledger.results import Claim, Evidence, judge, load_claims
+from lnbook.pages.sec7_conclusion.reading import (
+    EXPERIMENTS,
+    SECTIONS,
+    margin,
+    run_here,
+    section_of,
+    with_confidence,
+)
 
 
 def claim(expect: str = "> 0", **changes: object) -> Claim:

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lnlib.experiments.curves import mean_of
-from lnlib.reading import EXPERIMENTS
-from lnlib.results import Evidence, load_claims
-from lnlib.speed_ups import FEED_FORWARD, RECURRENT, advantage, speed_ups
+from lnbook.ledger.results import Evidence, load_claims
+from lnbook.pages.sec7_conclusion.reading import EXPERIMENTS
+from lnbook.pages.sec7_conclusion.speed_ups import FEED_FORWARD, RECURRENT, advantage, speed_ups
+from lnbook.shared.curves import mean_of
 
 
 def made(seeds: list[float], claim: str = "a") -> Evidence:

@@ -5,9 +5,9 @@ import pytest
 from legible import READABLE, smallest
 from matplotlib.patches import Rectangle
 
-from lnlib.drawings import step_costs as drawings
-from lnlib.experiments.steps.costs import table
-from lnlib.experiments.steps.profile import PARTS
+from lnbook.shared.steps import drawings
+from lnbook.shared.steps.costs import table
+from lnbook.shared.steps.profile import PARTS
 
 NAMES = {"none": "no norm", "layer": "layer norm"}
 

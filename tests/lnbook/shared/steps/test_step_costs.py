@@ -5,8 +5,8 @@ import sys
 import pytest
 from stepping import EXPERIMENT
 
-from lnlib.experiments.steps.costs import one_of_each_norm, step_costs
-from lnlib.experiments.steps.profile import PARTS
+from lnbook.shared.steps.costs import one_of_each_norm, step_costs
+from lnbook.shared.steps.profile import PARTS
 
 
 def test_the_first_run_of_each_norm_is_chosen_among_those_with_the_settings() -> None:

@@ -6,7 +6,7 @@ from stepping import Loop, Made, lstm_and_product
 from torch import nn
 
 import lnlib
-from lnlib.experiments.steps.profile import PARTS, recurrent, shares
+from lnbook.shared.steps.profile import PARTS, recurrent, shares
 
 
 def test_shares_are_of_one_whole() -> None:

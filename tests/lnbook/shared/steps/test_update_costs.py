@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lnlib.experiments.steps import turns as update_costs
-from lnlib.training import Cases, Minibatches, Task
+from lnbook.shared.steps import turns as update_costs
+from lnbook.training import Cases, Minibatches, Task
 
 
 class Slow(Task):

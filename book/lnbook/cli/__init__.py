@@ -1,0 +1,1 @@
+"""The commands of `python -m lnbook`, a module each, and the experiments that `run` knows."""

@@ -1,0 +1,1 @@
+"""How every figure of the book looks, and how it gets its name, caption and data."""

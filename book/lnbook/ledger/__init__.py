@@ -1,0 +1,1 @@
+"""The paper's statements, what was measured for them, how it came about, and the verdicts."""

@@ -1,0 +1,1 @@
+"""The supplement's cells: as printed, their scales, first updates and costs."""

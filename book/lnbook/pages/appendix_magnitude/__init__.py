@@ -1,0 +1,1 @@
+"""The appendix on the magnitude of weights: its measurements and pictures."""

@@ -1,0 +1,1 @@
+"""Beyond the paper: which numbers of a tensor share a mean, and padding."""

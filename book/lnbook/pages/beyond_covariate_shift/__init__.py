@@ -1,0 +1,1 @@
+"""Beyond the paper: shift, smoothness, and gradients through the statistics."""

@@ -1,0 +1,1 @@
+"""Beyond the paper: several processes that train one model."""

@@ -1,0 +1,1 @@
+"""Beyond the paper: what its misprints change."""

@@ -1,0 +1,1 @@
+"""Beyond the paper: precision, epsilons, and which magnitudes come out right."""

@@ -1,0 +1,1 @@
+"""Beyond the paper: what implementations of its LSTM do differently."""

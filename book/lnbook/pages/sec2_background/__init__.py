@@ -1,0 +1,1 @@
+"""Section 2: mini-batches and their statistics."""

@@ -1,0 +1,1 @@
+"""Section 3: the summed inputs of a layer."""

@@ -1,0 +1,1 @@
+"""Section 7: how readers read the sentences, and what was gained."""

@@ -1,0 +1,12 @@
+"""Generalized linear models whose summed inputs may be normalized: Eqs. (10) and (11).
+
+:mod:`lnlib.glm.model`       the model: its natural parameters, means, covariances, likelihoods
+:mod:`lnlib.glm.families`    the exponential families of its outputs
+:mod:`lnlib.glm.covariance`  covariances of the outputs, as structured as the family leaves them
+:mod:`lnlib.glm.checks`      what a model refuses, and how it says so
+"""
+
+from lnlib.glm.checks import NORMS
+from lnlib.glm.model import GLM
+
+__all__ = ["GLM", "NORMS"]

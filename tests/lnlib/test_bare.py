@@ -1,0 +1,49 @@
+"""The library with numpy, torch and jaxtyping alone: it imports, and what needs more says how to get it."""
+
+import subprocess
+import sys
+
+import pytest
+
+# What an environment has not that has only the library's own dependencies.
+MISSING = ("matplotlib", "numba", "pooch", "scipy", "sklearn", "sympy", "tqdm", "lnbook")
+WITHOUT = f"import torch, sys\nfor name in {MISSING}: sys.modules[name] = None\n"
+
+
+def without_extras(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", WITHOUT + code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_everything_that_is_exported_is_there():
+    code = "import lnlib\nprint(len([getattr(lnlib, name) for name in lnlib.__all__]))"
+    assert int(without_extras(code)) >= 19
+
+
+def test_a_normalization_a_recurrent_network_a_fisher_matrix_and_table_1_work():
+    code = (
+        "import torch, lnlib\n"
+        "x = torch.randn(4, 3)\n"
+        "glm = lnlib.GLM('bernoulli', torch.ones(2, 3), torch.zeros(2))\n"
+        "print(lnlib.layer_norm(x).shape[1], lnlib.LSTM(3, 5)(x[:, None])[0].shape[2], "
+        "len(lnlib.fisher.fisher(glm, x)), len(lnlib.invariance.table1()) > 10)"
+    )
+    assert without_extras(code) == "3 5 8 True"
+
+
+@pytest.mark.parametrize(
+    ("call", "extra"),
+    [
+        ("lnlib.invariance.prove('layer', 'weight matrix re-scaling')", "lnlib[proofs]"),
+        ("operator.to_scipy()", "lnlib[scipy]"),
+    ],
+)
+def test_what_needs_more_names_the_extra(call, extra):
+    code = (
+        "import torch, lnlib\n"
+        "glm = lnlib.GLM('bernoulli', torch.ones(1, 1), torch.zeros(1))\n"
+        "operator = lnlib.fisher.FisherOperator(glm, torch.ones(1, 1))\n"
+        f"try:\n    {call}\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
+    assert f"pip install '{extra}'" in without_extras(code)
