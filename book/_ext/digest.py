@@ -7,6 +7,7 @@ import ast
 import hashlib
 import json
 import platform
+import tomllib
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -38,13 +39,16 @@ def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
     `rows` is the folder of what this build's other pages measured, for a page that reads it.
     """
     notebook = nbformat.read(path, as_version=4)
+    claims = load_claims(BOOK / "claims.toml")
+    printed = tomllib.loads((BOOK / "claims.toml").read_text("utf-8")).get("table", [])
     cells = [(c.cell_type, c.source, c.metadata) for c in notebook.cells]
     parts = {
         "notebook": hashlib.sha256(json.dumps([cells, notebook.metadata]).encode()).hexdigest(),
         "scale": scale,
         "versions": {"python": platform.python_version()} | {n: metadata.version(n) for n in VERSIONS},
         "files": {str(f.relative_to(ROOT)): _sha256(f) for f in sorted(files_reached(notebook))},
-        "claims": [repr(c) for c in load_claims(BOOK / "claims.toml") if c.page == path.stem],
+        "claims": [repr(c) for c in claims if c.page == path.stem],
+        "printed": [[(c.id, c.paper) for c in claims if c.paper is not None], printed],
         "stored": {str(f.relative_to(BOOK)): _sha256(f) for f in stored(notebook, path.stem)},
         "rows": {f.stem: _sha256(f) for f in sorted(rows.glob(f"{scale}/*.csv"))} if rows else None,
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
@@ -69,7 +73,7 @@ def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
         if file not in reached:
             reached.add(file)
             todo |= _imports_of_file(file)
-    beside = {f for file in reached for f in file.parent.iterdir() if f.suffix in {".js", ".css"}}
+    beside = {f for file in reached for f in file.parent.iterdir() if f.suffix in {".js", ".css", ".csv"}}
     return reached | beside | {Path(__file__).with_name("execute.py")}
 
 

@@ -1,5 +1,6 @@
 """A page depends on the files of both packages that it reaches, so that it is never stale."""
 
+import ast
 import sys
 from pathlib import Path
 
@@ -45,3 +46,52 @@ def test_a_changed_file_runs_the_page_anew_exactly_if_the_page_reaches_it(monkey
 def test_a_room_holds_only_what_its_page_reaches(room):
     unused = set(room.rglob("*.py")) - reached(room.name)
     assert not {f.relative_to(ROOT).as_posix() for f in unused}
+
+
+def rows_read(page: Path) -> set[str]:
+    """The stored rows that a notebook, or a module of the room it has, names in a call: `<scale>/<name>`."""
+    python = digest.TransformerManager().transform_cell
+    cells = [c.source for c in nbformat.read(page, as_version=4).cells if c.cell_type == "code"]
+    sources = [python(source) for source in cells]
+    sources += [f.read_text(encoding="utf-8") for f in (PAGES / page.stem).rglob("*.py")]
+    found = set()
+    for node in (n for source in sources for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if (
+            called not in ("stored", "read_rows")
+            or not node.args
+            or not isinstance(node.args[0], ast.Constant)
+        ):
+            continue
+        scale = next((k.value for k in node.keywords if k.arg == "scale"), ast.Constant("paper"))
+        assert isinstance(scale, ast.Constant), f"{page.stem} reads rows of a scale that only a run knows"
+        found.add(f"{scale.value}/{node.args[0].value}")
+    return found
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda f: f.stem)
+def test_a_page_declares_the_stored_rows_that_it_reads_and_none_that_are_not_there(page):
+    notebook = nbformat.read(page, as_version=4)
+    for pattern in notebook.metadata.get("lnlib", {}).get("stored", []):
+        assert list((ROOT / "book").glob(pattern)), f"{page.stem} declares {pattern}, which matches nothing"
+    declared = set(digest.stored(notebook, page.stem))
+    for rows in rows_read(page):
+        assert ROOT / "book" / "results" / f"{rows}.csv" in declared, f"{page.stem} reads {rows} undeclared"
+
+
+def test_pages_that_read_stored_rows_are_found():
+    pages = {f.stem for f in (ROOT / "book").glob("*.ipynb") if rows_read(f)}
+    assert {"sec6_1_order_embeddings", "sec6_4_draw", "sec6_6_permutation_mnist", "sec7_conclusion"} <= pages
+    assert "appendix_cells" in pages
+
+
+def test_a_number_of_the_paper_that_changes_runs_the_pages_anew(monkeypatch, tmp_path):
+    notebook = ROOT / "book" / "sec6_4_draw.ipynb"
+    before = digest.notebook_key(notebook, "smoke")
+    (tmp_path / "claims.toml").write_text((ROOT / "book" / "claims.toml").read_text().replace("79.4", "79.5"))
+    monkeypatch.setattr(digest, "BOOK", tmp_path)
+    monkeypatch.setattr(digest, "stored", lambda *_: [])
+    monkeypatch.setattr(digest, "files_reached", lambda _: set())
+    changed = digest.notebook_key(notebook, "smoke")
+    (tmp_path / "claims.toml").write_text((ROOT / "book" / "claims.toml").read_text())
+    assert changed != digest.notebook_key(notebook, "smoke") != before
