@@ -94,7 +94,7 @@ def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
     words = (
         "````{admonition} This page failed in this build\n:class: error\n"
         "What follows ends at the cell that failed. Numbers and figures after it are missing.\n\n"
-        f"```text\n{failure}\n```\n````"
+        f"```{{raw}} html\n<p><code>{escape(failure)}</code></p>\n```\n````"
     )
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="failed-run"))
 
@@ -209,7 +209,7 @@ class ExecutionsDirective(_DependentDirective):
         rows, machine = [], {}
         for page, run in sorted(self.env.app.lnlib_runs.items()):
             if run.failure:
-                rows.append([f"{page}.html", page, self.config.lnlib_scale, "failed", "", run.failure])
+                rows.append([f"{page}.html", page, self.config.lnlib_scale, f"failed: {run.failure}", "", ""])
                 continue
             facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
             machine = facts
