@@ -91,6 +91,13 @@ def test_the_readme_shows_the_committed_verdicts():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     fresh = replace_between_marks(text, "claims", readme_table(ROOT / "book" / "results"))
     assert text == fresh, "run `python -m lnbook claims --readme` and commit README.md"
+    counts = re.findall(r"^\| [a-z ]+ \| (\d+) \|$", text, flags=re.MULTILINE)
+    assert sum(map(int, counts)) == len(load_claims(ROOT / "book" / "claims.toml"))
+
+
+def test_the_readme_fits_two_screens():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120, "what a newcomer does not need first belongs in CONTRIBUTING.md or the book"
 
 
 def test_every_claim_has_committed_evidence():
@@ -103,7 +110,7 @@ def test_every_claim_has_committed_evidence():
 def test_the_readme_examples_print_what_the_readme_says():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == text.count("```python") >= 2
+    assert len(examples) == text.count("```python") >= 3  # norms, Fisher, recurrent networks
     for example, shown in examples:
         assert len(example.splitlines()) <= 12
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""`python -m lnbook claims`: print the ledger, keep a run's rows, refresh the README's table."""
+"""`python -m lnbook claims`: print the ledger, keep a run's rows, refresh the README's counts."""
 
 import argparse
 import shutil
@@ -41,21 +41,20 @@ def replace_between_marks(text: str, mark: str, content: str) -> str:
 
 
 def readme_table(folder: Path) -> str:
-    """The README's results, by the committed rows at book scale: the count of each verdict, and what does
-    not simply hold."""
+    """The README's results, by the committed rows at book scale: how many statements have each verdict."""
     claims = load_claims()
-    evidence = load_evidence(claims, scale="book", folder=folder)
-    others = [c for c in claims if c.id not in evidence or evidence[c.id].verdict != "holds"]
-    counts, rows = tally(claims, evidence).to_markdown(), table(others, evidence).to_markdown()
-    return f"\n{counts}\n\nThose that do not simply hold:\n\n{rows}\n"
+    counts = tally(claims, load_evidence(claims, scale="book", folder=folder))
+    return f"\n{counts.to_markdown()}\n"
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m lnbook claims`: print the ledger; keep measured rows; refresh the README's table."""
+    """`python -m lnbook claims`: print the ledger; keep measured rows; refresh the README's counts."""
     parser = argparse.ArgumentParser(prog="python -m lnbook claims", description="the paper's claims, judged")
     parser.add_argument("--scale", choices=SCALES, default="book")
     parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
-    parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    parser.add_argument(
+        "--readme", action="store_true", help="write the counts of the verdicts into README.md"
+    )
     options = parser.parse_args(argv)
     book = book_dir()
     if (options.record or options.readme) and book is None:
