@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,12 +102,11 @@ def _run(path: Path, scale: str, folder: Path, rows: Path | None) -> None:
     partial = folder.with_name(f"{folder.name}.{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "results").mkdir(parents=True)
-    os.environ["LNLIB_RESULTS"] = str(partial / "results")
-    if rows is not None:
-        os.environ["LNLIB_ROWS"] = str(rows)
     copy, started = partial / path.name, time.perf_counter()
+    places = {"LNLIB_RESULTS": str(partial / "results")} | ({"LNLIB_ROWS": str(rows)} if rows else {})
     try:
-        _papermill(path, scale, copy)
+        with _environment(places):
+            _papermill(path, scale, copy)
         place, failure = folder, None
     except NotebookFailed as error:
         place, failure = failed_copy(path, scale).parent, error
@@ -118,6 +118,19 @@ def _run(path: Path, scale: str, folder: Path, rows: Path | None) -> None:
     partial.rename(place)
     if failure:
         raise failure
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables, which the kernel inherits, and put back what was there."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({name: value} if value is not None else {})
 
 
 def _papermill(path: Path, scale: str, copy: Path) -> None:

@@ -1,5 +1,6 @@
 """Every notebook runs through papermill in a fresh kernel at smoke scale, and is written as agreed."""
 
+import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -69,6 +70,17 @@ def test_a_notebook_that_raises_or_writes_to_stderr_fails(tmp_path, monkeypatch,
     with pytest.raises(NotebookFailed, match=message):
         executed(toy(tmp_path, source), "smoke")
     assert not list((tmp_path / "cache").rglob("*.ipynb")), "a failed run must leave no copy behind"
+
+
+def test_a_run_leaves_the_environment_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr("execute.CACHE", tmp_path / "cache")
+    monkeypatch.setenv("LNLIB_ROWS", "before")
+    monkeypatch.delenv("LNLIB_RESULTS", raising=False)
+    source = 'import os; sorted(os.environ[f"LNLIB_{name}"][-4:] for name in ("RESULTS", "ROWS"))'
+    run = executed(toy(tmp_path, source), "smoke", rows=tmp_path / "rows")
+    assert read(run.notebook).cells[1].outputs[0].data["text/plain"] == "['rows', 'ults']"
+    assert os.environ["LNLIB_ROWS"] == "before"
+    assert "LNLIB_RESULTS" not in os.environ
 
 
 def test_a_parameter_that_the_notebook_does_not_have_is_an_error(tmp_path, monkeypatch):
