@@ -70,7 +70,7 @@ pdf: book
 
 test: ready-to-build $(READY)
 	$(call timed,testing the library and the notebooks at smoke scale and their pages,$(BIN)/python -m pytest -n auto \
-		--dist worksteal --durations 30)
+		--dist worksteal --durations 30 $(if $(CI),--slow))
 
 lint: $(READY)
 	$(call timed,linting,$(BIN)/ruff check .)

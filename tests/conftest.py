@@ -25,12 +25,27 @@ collect_ignore = (
     else ["benchmarks/test_fisher_peers.py", "benchmarks/test_recurrent_peers.py"]
 )
 
-settings.register_profile("book", derandomize=True, deadline=None, database=None)
-settings.load_profile("book")
+# What a change needs to know, and, with --slow, all of it.
+for profile, examples in (("quick", 25), ("slow", 100)):
+    settings.register_profile(profile, derandomize=True, deadline=None, database=None, max_examples=examples)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--slow`, which `make test` gives where CI is set."""
+    parser.addoption(
+        "--slow", action="store_true", help="also what is marked slow, and four times the examples"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("slow" if config.getoption("--slow") else "quick")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The notebooks first, then the pages that are made of them: whatever waits for them, waits least."""
+    if not config.getoption("--slow"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
     kinds = ("notebook", "pages", "browser")
     items.sort(
         key=lambda item: next((n for n, k in enumerate(kinds) if item.get_closest_marker(k)), len(kinds))

@@ -97,6 +97,7 @@ def words(text: str) -> str:
     return re.sub(r"\W+", "", text)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_the_pdf_has_every_page_of_the_book_where_its_contents_and_its_bookmarks_say(book):
     starts = {
@@ -121,6 +122,7 @@ def test_the_pdf_has_every_page_of_the_book_where_its_contents_and_its_bookmarks
     assert len(book.pages) > 10 * len(sheets) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_no_word_of_the_pdf_lies_outside_its_sheet(book):
     sheet = book.pages[0].mediabox
@@ -136,6 +138,7 @@ def test_no_word_of_the_pdf_lies_outside_its_sheet(book):
     assert not outside
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_the_pdf_can_be_read_aloud_and_its_links_lead_somewhere(book):
     assert book.root_object["/MarkInfo"]["/Marked"]

@@ -17,6 +17,8 @@ from lnbook.training import Machine
 from lnbook.training.gather import gather
 from lnbook.training.runs import run
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).resolve().parent
 SMALL = ["--scale", "smoke", "--dtype", "float64", "--only", "dropout=0.0"]
 # Float64 rounds at 1e-16; sums in another order differ by that, and forty steps of Adam multiply it, most

@@ -55,6 +55,7 @@ def test_a_network_survives_copy_and_file(kind: str, options: dict, tmp_path: Pa
     assert torch.equal(fresh(x)[0], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -72,6 +73,7 @@ def test_a_network_is_compiled_in_one_graph(kind: str, options: dict) -> None:
     assert run.stdout == "equal\n", run.stderr
 
 
+@pytest.mark.slow
 @as_users_call
 # torch's exporter copies a tree by a class that torch deprecates
 @pytest.mark.filterwarnings("ignore:.*isinstance.treespec, LeafSpec.* is deprecated:FutureWarning")

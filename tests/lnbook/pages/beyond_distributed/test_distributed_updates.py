@@ -11,6 +11,8 @@ from lnbook.pages.beyond_distributed import updates as distributed
 from lnbook.pages.beyond_distributed.parallel import Processes
 from lnbook.training import ALONE
 
+pytestmark = pytest.mark.slow
+
 UNITS = (12, 16, 16, 4)
 
 

@@ -11,6 +11,8 @@ import torch.distributed as dist
 from lnbook.pages.beyond_distributed.parallel import Processes, ProcessFailed
 from lnbook.training import Group
 
+pytestmark = pytest.mark.slow
+
 
 def facts(group: Group, offset: int, *, step: int = 1) -> tuple[int, int, int]:
     total = torch.tensor([offset + step * group.rank])
