@@ -66,7 +66,8 @@ def plain() -> Iterator[None]:
 def backend(module: _Normalized) -> Backend:
     """What a call of this network would run on now, for an input like its parameters.
 
-    >>> backend(lnlib.LSTM(2, 3, dtype=torch.float64))
+    >>> from lnlib import LSTM
+    >>> backend(LSTM(2, 3, dtype=torch.float64))
     Backend(name='plain', reason='the weights are torch.float64; the kernels are float32')
     """
     if module.norm == "none":

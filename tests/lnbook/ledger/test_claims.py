@@ -1,12 +1,10 @@
 """The command that prints the ledger, records rows and refreshes the README."""
 
-import doctest
 from pathlib import Path
 
 import pytest
 from test_results import FIELDS, write
 
-import lnbook.cli.claims
 from lnbook.__main__ import main
 from lnbook.cli.claims import readme_table, replace_between_marks
 from lnbook.ledger.results import Ledger, load_claims
@@ -88,9 +86,3 @@ def test_without_a_checkout_nothing_of_it_can_be_changed(
     monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: None)
     assert main(["claims", "--readme"]) == 1
     assert "no checkout here" in capsys.readouterr().err
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    outcome = doctest.testmod(lnbook.cli.claims)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0

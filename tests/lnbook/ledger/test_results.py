@@ -1,6 +1,5 @@
 """The ledger: which claims it accepts, how it judges them, and how it shows them."""
 
-import doctest
 import math
 import re
 from pathlib import Path
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lnbook.ledger.results
 from lnbook.ledger.results import Claim, Evidence, Ledger, Table, judge, load_claims, load_evidence, table
 
 FIELDS = {
@@ -215,9 +213,3 @@ def test_cells_break_neither_markdown_nor_html() -> None:
     shown = Table(["a"], [["|x| < 1 & <b>"]])
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    outcome = doctest.testmod(lnbook.ledger.results)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0

@@ -1,6 +1,5 @@
 """Averages over a Gaussian variable, and what follows from them for recurrences of infinite width."""
 
-import doctest
 import math
 
 import numpy as np
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from lnbook.shared import mean_field
 from lnbook.shared.mean_field import (
     critical_share,
     degrees,
@@ -170,9 +168,3 @@ def test_the_slope_leaves_its_argument_alone_and_works_without_gradients() -> No
     with torch.no_grad():
         torch.testing.assert_close(slope(torch.tanh, u), 1 - torch.tanh(u) ** 2)
     assert not u.requires_grad
-
-
-def test_the_examples_run() -> None:
-    outcome = doctest.testmod(mean_field)
-    assert outcome.attempted > 8
-    assert not outcome.failed

@@ -1,6 +1,5 @@
 """The yardstick of rounding errors, held against another one, and what it says of layer norms."""
 
-import doctest
 from fractions import Fraction
 
 import numpy as np
@@ -76,9 +75,3 @@ def test_what_is_not_finite_is_an_infinite_error(bad) -> None:
 def test_at_mean_zero_layer_norm_is_accurate_and_at_a_large_one_still() -> None:
     for mean in (0.0, 1e4):
         assert rounding.largest_error(lnlib.layer_norm, draws(mean)) < 1e-6  # 10 roundings of values below 3
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(rounding)
-    assert results.attempted > 0
-    assert results.failed == 0

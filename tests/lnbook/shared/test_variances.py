@@ -1,6 +1,5 @@
 """Five ways to a variance: each against rational arithmetic, by its own bound, and where each one fails."""
 
-import doctest
 import math
 
 import pytest
@@ -130,9 +129,3 @@ def test_float64_loses_everything_at_a_tilt_of_1e8_in_one_pass() -> None:
     assert (variance == 0).any()
     assert (variance < 0).any()
     assert math.isclose(float(WAYS["two passes"](x).variance.median()), 1.0, rel_tol=0.1)
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(variances)
-    assert results.attempted > 0
-    assert results.failed == 0

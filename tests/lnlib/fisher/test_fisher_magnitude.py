@@ -1,6 +1,5 @@
 """The metric along magnitudes: literal equations, the dense Fisher matrix and the divergence itself."""
 
-import doctest
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.polynomial.hermite_e import hermegauss
 from torch import Tensor
 
 import lnlib.equations as eq
-import lnlib.fisher.magnitude
 from lnlib.fisher import fisher, gain_metric, kl, standard_magnitude_metric
 from lnlib.glm import GLM
 
@@ -322,9 +320,3 @@ def test_a_normalized_model_and_a_row_without_direction_are_refused() -> None:
     resting[1] = 0
     assert bool(torch.isfinite(standard_magnitude_metric(flat, X, resting)))
     assert bool(torch.isfinite(standard_magnitude_metric(flat, X, growth(4), 0, 2)))
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.fisher.magnitude)
-    assert results.attempted > 0
-    assert results.failed == 0

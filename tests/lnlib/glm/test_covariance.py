@@ -1,6 +1,5 @@
 """The structured covariances against the matrices they stand for, in exact arithmetic where it matters."""
 
-import doctest
 from decimal import Decimal, localcontext
 
 import pytest
@@ -9,7 +8,6 @@ from glms import draw
 from torch import Tensor
 from torch.testing import assert_close
 
-import lnlib.glm.covariance
 from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.families import Categorical
 
@@ -159,9 +157,3 @@ def test_a_class_alone_has_no_variance():
 def test_a_singular_matrix_has_a_factor_too():
     C = OutputCovariance(matrix=torch.ones(3, 3, dtype=torch.float64), cases=2)
     assert_close(C.factor() @ C.factor().mT, C.dense())
-
-
-def test_the_example_runs():
-    results = doctest.testmod(lnlib.glm.covariance)
-    assert results.attempted > 0
-    assert results.failed == 0

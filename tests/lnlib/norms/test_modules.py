@@ -1,7 +1,6 @@
 """The layers against torch.nn's own: values, gradients, state dicts and running statistics."""
 
 import copy
-import doctest
 import io
 import math
 import re
@@ -12,7 +11,6 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import weight_norm as torch_weight_norm
 from torch.testing import assert_close
 
-import lnlib.norms.modules
 from lnlib import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
 
 # A dozen roundings of float64, in numbers of size 1 to 10.
@@ -254,9 +252,3 @@ def test_a_refused_batch_leaves_no_trace(training: bool) -> None:
         with pytest.raises((TypeError, ValueError), match=r"BatchNorm|batch_norm"):
             norm(wrong)
     assert_close(norm.state_dict(), before, rtol=0, atol=0)
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.norms.modules)
-    assert results.attempted > 0
-    assert results.failed == 0

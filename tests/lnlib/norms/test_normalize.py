@@ -1,9 +1,7 @@
 """The normalizations against the equations, torch's functions and exact arithmetic; and at the edges."""
 
-import doctest
 import math
 from collections.abc import Callable
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -15,8 +13,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.testing import assert_close
 
-import lnlib.norms.channel_norms
-import lnlib.norms.normalize
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
 from lnlib.norms.normalize import batch_norm_by
 
@@ -576,13 +572,6 @@ def test_a_given_variance_beyond_the_range_gives_nan_in_its_unit_and_no_silent_z
 def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
     bias = draw(8)
     assert (batch_norm(draw(1, 8, seed=1), draw(8, seed=2), bias) == bias).all()
-
-
-@pytest.mark.parametrize("module", [lnlib.norms.normalize, lnlib.norms.channel_norms])
-def test_the_examples_in_the_docstrings_run(module: ModuleType) -> None:
-    results = doctest.testmod(module)
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 @given(rows)

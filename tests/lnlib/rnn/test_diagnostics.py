@@ -1,6 +1,5 @@
 """The diagnostics against finite differences, linear systems and exponents known in closed form."""
 
-import doctest
 import math
 
 import pytest
@@ -8,7 +7,6 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-import lnlib.rnn.diagnostics
 from lnlib.rnn import GRU, LSTM, RNN
 from lnlib.rnn.diagnostics import diagnose, gradient_by_lag, jacobians, lyapunov, singular_values, trace
 from lnlib.rnn.steps import advance, recurrence, walk
@@ -262,7 +260,3 @@ def test_nothing_of_the_module_or_the_input_is_touched():
 def test_what_cannot_be_measured_is_refused_by_name(call, names):
     with pytest.raises(ValueError, match=names):
         call(network(RNN, 3, 4), drawn(6, 2, 3))
-
-
-def test_the_examples_run():
-    assert doctest.testmod(lnlib.rnn.diagnostics).failed == 0

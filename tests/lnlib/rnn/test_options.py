@@ -1,7 +1,6 @@
 """The options of the recurrent networks: what each does to one step, to a sequence, and to gradients."""
 
 import copy
-import doctest
 import math
 import re
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
 from torch.testing import assert_close
 
-import lnlib.rnn.layers
 from lnlib.rnn import GRU, LSTM, RNN
 
 F64 = {"dtype": torch.float64}
@@ -372,12 +370,6 @@ def test_evaluation_streams_with_all_options(kind: str) -> None:
     whole, last = module(x, reset=marks)
     assert_close(torch.cat(outputs), whole, **EXACT)
     assert_close(state, last, **EXACT)
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.rnn.layers)
-    assert results.attempted > 0
-    assert results.failed == 0
 
 
 # --- refusals -------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """The loop over time: turning sequences around, and keeping less for the backward pass."""
 
-import doctest
 from typing import Any
 
 import pytest
@@ -118,9 +117,3 @@ def test_recomputed_networks_can_be_differentiated_twice() -> None:
         (first,) = torch.autograd.grad(m(x)[0].square().sum(), x, create_graph=True)
         second.append(torch.autograd.grad(first.square().sum(), x)[0])
     assert_close(*second, **EXACT)
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(lnlib.rnn.recurrence)
-    assert results.attempted > 0
-    assert results.failed == 0

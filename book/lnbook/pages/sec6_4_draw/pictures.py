@@ -58,8 +58,8 @@ def strokes(model: Draw, noise: Float[Tensor, "T N Z"], x: Float[Tensor, "N A A"
 def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarray, "N 3"]:
     """Left edge, top edge and width of square windows: each point has a square as wide as the stride.
 
-    >>> box(torch.zeros(1, 5), 2, side=28).round(1)  # points on the corners' pixels, each 27 wide
-    array([[-13.,  -13.,   54.]], dtype=float32)
+    >>> box(torch.zeros(1, 5), 2, side=28).round(1).tolist()  # points on the corners' pixels, each 27 wide
+    [[-13.0, -13.0, 54.0]]
     """
     center = (side + 1) / 2 * (windows[:, :2] + 1) - 0.5
     width = points * (side - 1) / max(points - 1, 1) * windows[:, 3:4].exp()

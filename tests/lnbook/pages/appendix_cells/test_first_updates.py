@@ -1,7 +1,5 @@
 """The first updates of recurrent networks: starts, the trap, blank steps."""
 
-import doctest
-
 import numpy as np
 import pytest
 import torch
@@ -93,7 +91,3 @@ def test_each_blank_step_multiplies_the_gradient_by_a_quarter_over_epsilon() -> 
     with torch.no_grad():
         lively.get_parameter("bias_ih_l0").normal_(generator=torch.Generator().manual_seed(0))
     assert first.bias_gradient(lively, x, 5) < 10
-
-
-def test_the_examples_run() -> None:
-    assert doctest.testmod(first).failed == 0

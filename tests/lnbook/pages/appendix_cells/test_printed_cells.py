@@ -115,9 +115,3 @@ def test_rank_counts_sums_once(rng) -> None:
     assert cells.rank(GRU, p, X, ["beta_1"]) == 2 * H
     assert cells.rank(GRU, p, X, ["beta_1", "beta_2"]) == 2 * H
     assert cells.rank(GRU, p, X, ["beta_3", "beta_4"]) == 2 * H
-
-
-def test_the_examples_run() -> None:
-    import doctest
-
-    assert doctest.testmod(cells).failed == 0

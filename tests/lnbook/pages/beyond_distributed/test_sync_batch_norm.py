@@ -1,7 +1,6 @@
 """Synchronized batch norm in two and three real processes, against batch norm in one with all cases."""
 
 import copy
-import doctest
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,6 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-import lnbook.pages.beyond_distributed.sync_batch_norm
 import lnlib
 from lnbook.pages.beyond_distributed.parallel import Processes
 from lnbook.pages.beyond_distributed.sync_batch_norm import SyncBatchNorm, standardize_together
@@ -206,7 +204,3 @@ def test_without_the_backward_exchange_the_gradient_would_be_another(three: Proc
     x = cases(12, 5)
     own = learn(Group(), x[:4], [4], {})[1]
     assert np.abs(three.call(learn, x, [4, 4, 4], {})[0][1] - own).max() > 0.1
-
-
-def test_the_examples_run() -> None:
-    assert doctest.testmod(lnbook.pages.beyond_distributed.sync_batch_norm).failed == 0

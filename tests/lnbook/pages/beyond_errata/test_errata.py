@@ -1,13 +1,11 @@
 """The errata's library: what an update costs, and the picture of all entries."""
 
-import doctest
 import math
 import time
 
 import pytest
 import torch
 
-import lnbook.pages.beyond_errata.update_costs
 from lnbook.figures import plots
 from lnbook.pages.beyond_errata import drawings
 from lnbook.pages.beyond_errata.update_costs import cost_ratio, updates
@@ -86,9 +84,3 @@ def test_every_entry_has_its_row_and_nan_says_so() -> None:
     assert [text.get_text() for text in ax.texts] == ["NaN"]
     assert {line.get_marker() for line in ax.lines} == {marker for _, marker in drawings.MARKS}
     assert plots._svg(fig, "errata")
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    outcome = doctest.testmod(lnbook.pages.beyond_errata.update_costs)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0

@@ -1,6 +1,5 @@
 """The microscope: slides hold what they say, readings repeat the errors, slopes are powers."""
 
-import doctest
 import math
 
 import pytest
@@ -113,9 +112,3 @@ def test_reported_inputs_break_one_pass_and_nothing_else(values) -> None:
         error = variance_error(moments(x), float(way(x).variance))
         assert error > 0.5 if name == "one pass" else error < 1e-3
     assert output_error(moments(x), lnlib.layer_norm(x), 1e-5) < 1e-6  # some roundings of values below 3
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    results = doctest.testmod(precision)
-    assert results.attempted > 0
-    assert results.failed == 0

@@ -1,6 +1,5 @@
 """Section 3.1's networks: the streams they read, how they start, and what is measured on them."""
 
-import doctest
 import math
 
 import numpy as np
@@ -141,7 +140,3 @@ def test_a_comparison_has_every_norm_at_factor_1_and_batch_norm_twice(images, mo
 
 def test_the_order_of_the_data_is_not_that_of_the_weights():
     assert generators(0)[0].initial_seed() != generators(0)[1].initial_seed()
-
-
-def test_the_example_runs():
-    assert doctest.testmod(recurrent).failed == 0

@@ -1,7 +1,5 @@
 """Classifiers that meet digits at another contrast: what the invariances say beforehand."""
 
-import doctest
-
 import pytest
 import torch
 
@@ -60,7 +58,3 @@ def test_networks_share_their_start_and_their_data(digits):
 def test_an_unknown_network_is_an_error(digits):
     with pytest.raises(ValueError, match="no network is called 'rms'"):
         contrast.train("rms", *digits)
-
-
-def test_the_example_runs():
-    assert doctest.testmod(contrast) == (0, 2)

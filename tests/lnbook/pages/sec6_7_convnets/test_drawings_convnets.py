@@ -1,8 +1,5 @@
 """Section 6.7's pictures show the numbers they are given."""
 
-import doctest
-
-import numpy as np
 import pytest
 import torch
 from legible import READABLE, smallest
@@ -76,8 +73,3 @@ def test_pictures_can_be_read_on_a_phone() -> None:
     ]
     for fig in figures:
         assert smallest(fig) >= READABLE
-
-
-def test_the_examples_in_the_docstrings_run() -> None:
-    assert doctest.testmod(convnets).failed == 0
-    assert np.isfinite(convnets.flat({"a": MEAN}, "x")[0]["mean"])
