@@ -6,7 +6,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lnbook.figures.plots import GRID, GRID_DARK, INK, INK_DARK
+from lnbook.figures.palette import GRID, GRID_DARK, INK, INK_DARK
 
 
 def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:

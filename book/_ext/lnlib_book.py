@@ -25,6 +25,7 @@ from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
+from lnbook.figures.palette import css_variables
 from lnbook.ledger import results
 from lnbook.ledger.results import Claim, Evidence, load_claims, load_evidence, table, tally
 from lookup import LookupDirective
@@ -135,6 +136,7 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
     )
     (out / "_static" / "mathjax").mkdir(parents=True, exist_ok=True)
     shutil.copy2(str(mathjax), out / "_static" / "mathjax")
+    (out / "_static" / "palette.css").write_text(f":root{{{css_variables()}}}\n", encoding="utf-8")
     # The theme's fonts hold the icons; this script would draw the same ones again, from 1.5 MB.
     (out / "_static" / "scripts" / "fontawesome.js").write_text("/* The icons are in the fonts. */\n")
     for folder in ("notebooks", "data"):
@@ -255,6 +257,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("lookup", LookupDirective)
     app.add_directive("reading-time", ReadingTimeDirective)
     app.add_role("from", FromRole())
+    app.add_css_file("palette.css")
     app.add_css_file("lnlib.css")
     app.add_js_file("lnlib.js", loading_method="defer")
     # Another version of this folder or of the ledger's table makes Sphinx read and write every page again.

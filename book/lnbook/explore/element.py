@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from lnbook.figures.palette import css_variables
+
 __all__ = ["Element"]
 
 PAGE = """<!doctype html>
@@ -58,7 +60,8 @@ class Element:
     def _repr_html_(self) -> str:
         state = html.escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
         parts = ["figure", *(["plot"] if self.plots else []), self.name]
-        style = json.dumps("".join(source(f"{part}.css") for part in parts), ensure_ascii=False)
+        colors = f":host{{{css_variables()}}}"
+        style = json.dumps(colors + "".join(source(f"{part}.css") for part in parts), ensure_ascii=False)
         script = "".join(source(f"{part}.js") for part in parts)
         return (
             f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'

@@ -16,7 +16,7 @@ function paint(canvas, pixels, side, [left, top, width]) {
     context.fillStyle = `rgb(${255 - value},${255 - value},${255 - value})`;
     context.fillRect((k % side) * zoom, Math.floor(k / side) * zoom, zoom, zoom);
   });
-  context.strokeStyle = "#d9730d";
+  context.strokeStyle = getComputedStyle(canvas).getPropertyValue("--accent");
   context.lineWidth = 4;
   context.strokeRect(left * zoom, top * zoom, width * zoom, width * zoom);
 }

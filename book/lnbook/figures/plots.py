@@ -1,4 +1,4 @@
-"""The book's look: one palette, one style, and one function through which every figure reaches a page."""
+"""One style, and one function through which every figure reaches a page."""
 
 from __future__ import annotations
 
@@ -11,24 +11,21 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
+from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, ON_IMAGE
 from lnbook.ledger.rows import results_dir, write_csv
 
-__all__ = ["COLORS", "INK", "INK_DARK", "LINES", "figure", "style", "subplots"]
-
-# Contrast >= 3:1 on white and on the dark theme's background; the line style tells them apart too.
-COLORS = {
-    "none": "#7d7f85",
-    "batch": "#d9730d",
-    "layer": "#2f7fd6",
-    "weight": "#2c9a53",
-    "rms": "#9b59d0",
-}
-LINES = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5, 1, 1, 1))}
-
-# Text, axes and ticks are drawn in INK; the build replaces it by INK_DARK in the twin for the dark theme.
-INK, INK_DARK = "#21262c", "#dfe3e8"
-ON_IMAGE = "#21262d"  # ink that stays dark in the dark theme, where an image stays light
-GRID, GRID_DARK = "#d3d7dc", "#454a50"
+__all__ = [
+    "COLORS",
+    "GRID",
+    "GRID_DARK",
+    "INK",
+    "INK_DARK",
+    "LINES",
+    "ON_IMAGE",
+    "figure",
+    "style",
+    "subplots",
+]
 
 MAX_SVG_BYTES = 400_000
 

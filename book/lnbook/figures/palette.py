@@ -1,0 +1,29 @@
+"""The one table of colors: of Matplotlib's figures, of the interactive ones, and of the pages."""
+
+from typing import Any
+
+__all__ = ["COLORS", "GRID", "GRID_DARK", "INK", "INK_DARK", "LINES", "ON_IMAGE", "css_variables"]
+
+# Contrast >= 3:1 on white and on the dark theme's background; the line style tells them apart too.
+COLORS = {
+    "none": "#7d7f85",
+    "batch": "#d9730d",
+    "layer": "#2f7fd6",
+    "weight": "#2c9a53",
+    "rms": "#9b59d0",
+}
+LINES: dict[str, Any] = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5, 1, 1, 1))}
+
+# Text, axes and ticks are drawn in INK; the build replaces it by INK_DARK in the twin for the dark theme.
+INK, INK_DARK = "#21262c", "#dfe3e8"
+ON_IMAGE = "#21262d"  # ink that stays dark in the dark theme, where an image stays light
+GRID, GRID_DARK = "#d3d7dc", "#454a50"
+
+
+def css_variables() -> str:
+    """The colors of the norms as declarations for a style sheet.
+
+    >>> css_variables().split(";")[2]
+    '--lnlib-layer:#2f7fd6'
+    """
+    return "".join(f"--lnlib-{name}:{color};" for name, color in COLORS.items())
