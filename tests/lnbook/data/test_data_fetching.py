@@ -442,8 +442,9 @@ def another_process(entry: DataSet) -> subprocess.Popen[str]:
     """A Python that fetches a data set into the same cache and prints what `fetch` returns."""
     files = [(file.name, file.sha256, file.size) for file in entry.files]
     program = f"""
-import json
+import json, signal
 from lnbook import data
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 files = tuple(data.PublishedFile(*row) for row in json.loads({json.dumps(files)!r}))
 data.DATA_SETS["small"] = data.DataSet("small", "", files, {entry.mirrors!r}, "", "")
 print(json.dumps(data.fetch(["small"], lambda line: None)))
