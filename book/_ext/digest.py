@@ -7,6 +7,7 @@ import ast
 import hashlib
 import json
 import platform
+import threading
 import tomllib
 from functools import cache
 from importlib import metadata
@@ -31,6 +32,8 @@ VERSIONS = (
     "papermill",
     "ipykernel",
 )
+# Python 3.11 counts how deep a syntax tree is once for all threads: two at a time end in a SystemError.
+_PARSER = threading.Lock()
 
 
 def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
@@ -87,7 +90,9 @@ def _imports_of_file(file: Path) -> frozenset[Path]:
 def _imports(code: str, package: str) -> set[Path]:
     """Files of our packages that this code names in an import statement, wherever it stands."""
     found: set[Path] = set()
-    for node in ast.walk(ast.parse(code)):
+    with _PARSER:
+        tree = ast.parse(code)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -2,6 +2,8 @@
 
 import ast
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -95,3 +97,21 @@ def test_a_number_of_the_paper_that_changes_runs_the_pages_anew(monkeypatch, tmp
     changed = digest.notebook_key(notebook, "smoke")
     (tmp_path / "claims.toml").write_text((ROOT / "book" / "claims.toml").read_text())
     assert changed != digest.notebook_key(notebook, "smoke") != before
+
+
+def test_pages_that_start_together_are_read_one_after_the_other(monkeypatch):
+    """Two syntax trees in the making at a time end in "AST constructor recursion depth mismatch"."""
+    parse, inside, most = ast.parse, [], []
+
+    def watched(code):
+        inside.append(code)
+        most.append(len(inside))
+        time.sleep(0.001)  # lets the other threads in, if nothing holds them back
+        tree = parse(code)
+        inside.remove(code)
+        return tree
+
+    monkeypatch.setattr(digest.ast, "parse", watched)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda k: digest._imports(f"import lnlib  # {k}", ""), range(32)))
+    assert max(most) == 1
