@@ -6,15 +6,14 @@ import platform
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy
-import torch
 
 from lnbook import data
 from lnbook.ledger.rows import book_dir
-from lnlib import __version__
 
 __all__ = ["provenance"]
 
@@ -25,18 +24,20 @@ def provenance(**facts: Any) -> dict[str, Any]:
     """The facts of this process that a stored number needs beside it, and what the caller adds.
 
     `data` lists the data sets loaded so far, `seconds` counts from the import of this module, `device` is a
-    GPU only if the process has used it, and `peak_memory_mb` is the process's own peak.
+    GPU only if the process has used it, `threads` are torch's, 1 in a process without torch, and
+    `peak_memory_mb` is the process's own peak.
     """
+    torch = sys.modules.get("torch")  # its import takes seconds, which who only runs a notebook need not wait
     return {
         "commit": _commit(),
-        "lnlib": __version__,
+        "lnlib": version("lnlib"),
         "python": platform.python_version(),
-        "torch": torch.__version__,
+        "torch": version("torch"),
         "numpy": numpy.__version__,
         "cpu": _cpu(),
         "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "device": torch.cuda.get_device_name() if torch.cuda.is_initialized() else "cpu",
+        "threads": torch.get_num_threads() if torch else 1,
+        "device": torch.cuda.get_device_name() if torch and torch.cuda.is_initialized() else "cpu",
         "date": datetime.date.today().isoformat(),
         "data": data.loaded(),
         "peak_memory_mb": _peak_memory_mb(),
