@@ -22,7 +22,12 @@ _KEEP = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**
 
 
 def cores() -> int:
-    """How many CPU cores this process may use."""
+    """How many CPU cores this process may use: as many as `LNLIB_CORES` says, if it is set, else all.
+
+    A build that runs several pages at a time gives each its share.
+    """
+    if share := os.environ.get("LNLIB_CORES"):
+        return int(share)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -82,6 +82,12 @@ def test_a_sweep_of_nothing_is_nothing() -> None:
     assert cores() >= 1
 
 
+def test_a_page_of_a_build_uses_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LNLIB_CORES", "1")
+    found = sweep(rows, [{"seed": seed, "updates": 1} for seed in range(2)], common=("note",))
+    assert [run["process"] for run in found] == [os.getpid()] * 2
+
+
 def wait_for(condition: Callable[[], bool], seconds: float = 1500) -> None:
     end = time.monotonic() + seconds
     while not condition():
