@@ -77,11 +77,27 @@ def batch_norm(
     tensor([[-1., -1.],
             [ 1.,  1.]])
     """
+    return batch_norm_moments(a, gain, bias, eps, unbiased, wanted=False)[0]
+
+
+def batch_norm_moments(
+    a: Float[Tensor, "N H *space"],
+    gain: Float[Tensor, " H"] | None = None,
+    bias: Float[Tensor, " H"] | None = None,
+    eps: float = 1e-5,
+    unbiased: bool = False,
+    wanted: bool = True,
+) -> tuple[Float[Tensor, "N H *space"], Float[Tensor, " H"], Float[Tensor, " H"]]:
+    """:func:`batch_norm`, and each unit's mean and unbiased variance, without gradient: for running averages.
+
+    `wanted`: compute them; otherwise, and for no cases, both are 0.
+    """
     check_channels("batch_norm", a, eps)
     x = widen(a)
     gain, bias = parameters_for("batch_norm", x, gain, bias, x.shape[1])
+    mean_of, var_of = torch.zeros(2, x.shape[1], dtype=x.dtype, device=x.device)
     if x.shape[0] == 0:
-        return affine(x, gain, bias, 1).to(a.dtype)
+        return affine(x, gain, bias, 1).to(a.dtype), mean_of, var_of
     cases = x.numel() // x.shape[1]
     if unbiased:
         if cases < 2:
@@ -98,13 +114,15 @@ def batch_norm(
         # units lie side by side: past some thousand cases those are made space, in a copy.
         apart = cases > 2**13 and not (x[0, 0].numel() > 1 and x.is_contiguous())
         rows = x.transpose(0, 1).reshape(1, x.shape[1], cases) if apart else x
-        out, mean, rstd = torch.native_batch_norm(rows, gain, bias, None, None, True, 0.0, eps)
+        running = (mean_of, var_of) if wanted else (None, None)  # moved all the way: momentum 1
+        out, mean, rstd = torch.native_batch_norm(rows, gain, bias, *running, True, 1.0, eps)
         if is_accurate(rstd, eps, mean):
-            return (
-                out.reshape(x.transpose(0, 1).shape).transpose(0, 1).to(a.dtype) if apart else out.to(a.dtype)
-            )
+            out = out.reshape(x.transpose(0, 1).shape).transpose(0, 1) if apart else out
+            return out.to(a.dtype), mean_of, var_of
     others = [axis for axis in range(x.ndim) if axis != 1]
-    return affine(standardize(x, others, eps), gain, bias, 1).to(a.dtype)
+    if wanted and not may_branch(x):  # else the kernel has told them
+        var_of, mean_of = torch.var_mean(x.detach(), others)
+    return affine(standardize(x, others, eps), gain, bias, 1).to(a.dtype), mean_of, var_of
 
 
 def batch_norm_by(

@@ -122,6 +122,17 @@ class Cell(ABC):
         """The input's side of the gates: of all steps at once, but of step t alone with batch norm."""
         return self._side("ih", "bias_inner", x, t)
 
+    def inputs_by_step(self, x: Float[Tensor, "M D"], sizes: Sequence[int], first: int) -> Sequence[Tensor]:
+        """The same of the steps `first`, `first` + 1, ..., at which so many sequences run: (n, G) each."""
+        if self.statistics is None or self.variant.gates != "separate":
+            return self.inputs(x).split(sizes)
+        a, bias = self._projected("ih", "bias_inner", x), self.bias("bias_ih")
+        if min(sizes) == max(sizes):
+            steps = range(first, first + len(sizes))
+            return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.together, steps).unbind()
+        parts = enumerate(a.split(sizes), first)
+        return [self.normalize("ih", part, bias, self.together, t) for t, part in parts]
+
     def recurrent(self, h: Float[Tensor, "N R"], t: int = 0) -> Float[Tensor, "N G"]:
         """The state's side of the gates."""
         if self.keep is not None:
@@ -163,12 +174,12 @@ class Cell(ABC):
     def normalize(
         self,
         side: str,
-        a: Float[Tensor, "N G"],
+        a: Float[Tensor, "*T N G"],
         bias: Tensor | None,
         gates: Sequence[int],
-        t: int,
+        t: int | range,
         rows: slice = slice(None),
-    ) -> Float[Tensor, "N G"]:
+    ) -> Float[Tensor, "*T N G"]:
         """Normalize so many gates at a time, or each by itself if that is the variant.
 
         The gain is that of a `side`, "ih", "hh" or "cell"; of it and of the bias these `rows` belong to `a`.
@@ -201,13 +212,15 @@ class Cell(ABC):
 
     def _side(self, side: str, inner: str, x: Tensor, t: int) -> Tensor:
         """One projection, with what the variant does to it before the two are added."""
-        a = nn.functional.linear(x, self.p[f"weight_{side}"])
-        if inner in self.p:
-            a = a + self.p[inner]
+        a = self._projected(side, inner, x)
         bias = self.bias(f"bias_{side}")
         if self.variant.gates == "separate":
             return self.normalize(side, a, bias, self.together, t)
         return a + bias if self.variant.gates == "none" and bias is not None else a
+
+    def _projected(self, side: str, inner: str, x: Tensor) -> Tensor:
+        a = nn.functional.linear(x, self.p[f"weight_{side}"])
+        return a + self.p[inner] if inner in self.p else a
 
     def _zone_out(self, rate: float, new: Tensor, old: Tensor) -> Tensor:
         """The old values where a coin says so, or their expected share."""

@@ -104,10 +104,7 @@ def _steps(
     cell: Cell, x: Tensor, sizes: list[int], state: State, first: int, reset: Tensor | None, cells: bool
 ) -> tuple[State, State]:
     """The steps `first`, `first` + 1, ...: outputs, and the state after the last."""
-    if cell.statistics is None:
-        projected: Sequence[Tensor] = cell.inputs(x).split(sizes)
-    else:
-        projected = [cell.inputs(part, first + k) for k, part in enumerate(x.split(sizes))]
+    projected = cell.inputs_by_step(x, sizes, first)
     passed: list[State] = []
     for k, n in enumerate(sizes):
         everyone = n == state[0].shape[0]

@@ -21,8 +21,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lnlib.norms.normalize import batch_norm, batch_norm_by
-from lnlib.norms.standardize import widen
+from lnlib.norms.normalize import batch_norm_by, batch_norm_moments
 
 if TYPE_CHECKING:
     from lnlib.rnn.layers import _Normalized
@@ -80,24 +79,44 @@ class StepStatistics:
     def normalize(
         self,
         side: str,
-        t: int,
-        a: Float[Tensor, "N G"],
+        t: int | range,
+        a: Float[Tensor, "*T N G"],
         gain: Float[Tensor, " G"],
         bias: Float[Tensor, " G"] | None,
         eps: float,
         unbiased: bool = False,
         first: int = 0,
-    ) -> Float[Tensor, "N G"]:
-        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0."""
+    ) -> Float[Tensor, "*T N G"]:
+        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0, or at each step of a range."""
+        if isinstance(t, range):  # the steps' units side by side are units of one step
+            bias = None if bias is None else bias.repeat(len(t))
+            together = self._normalize(
+                side, t, a.transpose(0, 1).flatten(1), gain.repeat(len(t)), bias, eps, unbiased, first
+            )
+            return together.unflatten(1, (len(t), -1)).transpose(0, 1)
+        return self._normalize(side, range(t, t + 1), a, gain, bias, eps, unbiased, first)
+
+    def _normalize(
+        self,
+        side: str,
+        steps: range,
+        a: Float[Tensor, "N TG"],
+        gain: Float[Tensor, " TG"],
+        bias: Float[Tensor, " TG"] | None,
+        eps: float,
+        unbiased: bool,
+        first: int,
+    ) -> Float[Tensor, "N TG"]:
+        units = a.shape[1] // len(steps)
         if self.training:
+            out, mean, var = batch_norm_moments(a, gain, bias, eps, unbiased)
             if a.shape[0]:
-                with torch.no_grad():
-                    var, mean = torch.var_mean(widen(a), 0)
-                self._seen[side, t, first] = mean, var
-            return batch_norm(a, gain, bias, eps, unbiased)
-        mean, var = self.running[side]
-        row, units = min(t, len(mean) - 1), slice(first, first + a.shape[1])
-        return batch_norm_by(a, mean[row, units], var[row, units], gain, bias, eps)
+                pairs = zip(steps, mean.split(units), var.split(units), strict=True)
+                self._seen |= {(side, t, first): (m, v) for t, m, v in pairs}
+            return out
+        rows = [min(t, len(self.running[side][0]) - 1) for t in steps]
+        mean, var = (running[rows, first : first + units].flatten() for running in self.running[side])
+        return batch_norm_by(a, mean, var, gain, bias, eps)
 
     def move(self, counts: Int[Tensor, " max_steps"], used: int, momentum: float) -> None:
         """Move the running statistics towards the batch's, which has the first `used` of their steps."""
