@@ -22,11 +22,12 @@ values it belongs to.
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from lnlib.norms.checks import check_channels, check_entries, check_units, parameters_for
 from lnlib.norms.standardize import (
+    accurate_sets,
     affine,
     is_accurate,
     may_branch,
@@ -119,10 +120,30 @@ def batch_norm_moments(
         if is_accurate(rstd, eps, mean):
             out = out.reshape(x.transpose(0, 1).shape).transpose(0, 1) if apart else out
             return out.to(a.dtype), mean_of, var_of
+        fine = accurate_sets(rstd, eps, mean)
+        if eps and not apart and x.ndim == 2 and fine.any():
+            out = _robust_where(~fine, x, gain, bias, eps)
+            return out.to(a.dtype), mean_of, var_of
     others = [axis for axis in range(x.ndim) if axis != 1]
     if wanted and not may_branch(x):  # else the kernel has told them
         var_of, mean_of = torch.var_mean(x.detach(), others)
     return affine(standardize(x, others, eps), gain, bias, 1).to(a.dtype), mean_of, var_of
+
+
+def _robust_where(
+    units: Bool[Tensor, " H"],
+    x: Float[Tensor, "N H"],
+    gain: Float[Tensor, " H"] | None,
+    bias: Float[Tensor, " H"] | None,
+    eps: float,
+) -> Float[Tensor, "N H"]:
+    """:func:`batch_norm`, the robust way for these units only, and the kernel's for the others."""
+    which = units.nonzero().flatten()
+    some_gain, some_bias = (None if p is None else p.index_select(0, which) for p in (gain, bias))
+    robust = affine(standardize(x.index_select(1, which), [0], eps), some_gain, some_bias, 1)
+    others = x.index_fill(1, which, 0.0)
+    out, *_ = torch.native_batch_norm(others, gain, bias, None, None, True, 0.0, eps)
+    return out.index_copy(1, which, robust)
 
 
 def batch_norm_by(

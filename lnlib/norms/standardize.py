@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 __all__ = [
+    "accurate_sets",
     "affine",
     "is_accurate",
     "may_branch",
@@ -137,7 +138,15 @@ def is_accurate(rstd: Tensor, eps: float, mean: Tensor | None = None) -> bool:
     own, tilt = 1 - 8 * torch.finfo(rstd.dtype).eps, (mean.detach() * rstd).abs()
     if float(tilt.max()) <= 8 * math.sqrt(max(own - eps * high * high, 0.0)):
         return True
-    return bool((tilt <= 8 * (own - eps * rstd.square()).clamp(min=0.0).sqrt()).all())
+    return bool(accurate_sets(rstd, eps, mean).all())
+
+
+def accurate_sets(rstd: Tensor, eps: float, mean: Tensor) -> Tensor:
+    """`is_accurate` of each set of values by itself: True where the kernel's result can be kept."""
+    rstd, reach = rstd.detach(), 2.0 ** _reach(rstd.dtype)
+    own, tilt = 1 - 8 * torch.finfo(rstd.dtype).eps, (mean.detach() * rstd).abs()
+    within = (rstd >= 1 / reach) & (rstd <= reach)
+    return within & (tilt <= 8 * (own - eps * rstd.square()).clamp(min=0.0).sqrt())
 
 
 def _kernel_operands(a: Tensor, gain: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor | None]:

@@ -581,3 +581,21 @@ def test_a_row_alone_is_a_row_of_a_batch(values: list[float]) -> None:
     batch = torch.stack([a, a.flip(0), a + 1e6, torch.zeros_like(a)])
     # one hard row sends the whole batch the other way
     assert_close(layer_norm(batch)[0], layer_norm(a), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("parameters", [False, True])
+def test_batch_norm_is_accurate_where_only_some_units_need_the_robust_way(parameters: bool) -> None:
+    a = torch.randn(32, 40, generator=torch.Generator().manual_seed(0))
+    a[:, 3], a[:, 7] = 5.0, 0.0
+    a[:, 9] += 1e4
+    a[:, 11] *= 1e30
+    given = [torch.rand(40) + 0.5, torch.rand(40)] if parameters else []
+    leaves = [t.clone().requires_grad_() for t in (a, *given)]
+    wide = [t.double().requires_grad_() for t in (a, *given)]
+    slope = torch.randn(32, 40)
+    out, expected = batch_norm(*leaves), batch_norm(*wide)
+    assert_close(out.double(), expected, rtol=0, atol=1e-5)  # 5 roundings of float32
+    found = torch.autograd.grad((out * slope).sum(), leaves)
+    for gradient, exact in zip(found, torch.autograd.grad((expected * slope).sum(), wide), strict=True):
+        unit = exact.abs().amax(0)  # units differ by 1e30
+        assert ((gradient - exact).abs().amax(0) <= 1e-4 * unit + 1e-3).all()
