@@ -1,7 +1,7 @@
 """Run all notebooks of a build: several at a time, saying how far it is; a page that fails stops no other.
 
-First the pages that do with their share of the cores, longest first; then, one by one, those whose metadata say
-`"cores": "all"`; last those that say `"after": "pages"`, because they read what the others measured.
+First the pages that do with their share of the cores, longest first; then, one by one, those whose metadata
+say `"cores": "all"`; last those that say `"after": "pages"`, because they read what the others measured.
 """
 
 import json
@@ -165,7 +165,7 @@ def _in_own_process(path: Path, scale: str, threads: int, progress: Progress, ro
         _command(arguments),
         capture_output=True,
         text=True,
-        # its share of the cores: of torch's threads, and of the processes that it starts (`lnbook.training.sweep`)
+        # its share of the cores, for torch's threads and for the processes of `lnbook.training.sweep`
         env=os.environ | {"OMP_NUM_THREADS": str(threads), "LNLIB_CORES": str(threads)},
         check=False,
     )

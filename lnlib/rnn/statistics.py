@@ -87,7 +87,7 @@ class StepStatistics:
         unbiased: bool = False,
         first: int = 0,
     ) -> Float[Tensor, "*T N G"]:
-        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0, or at all steps of a range."""
+        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0, or at each of several."""
         if isinstance(t, range):  # the steps' units side by side are units of one step
             bias = None if bias is None else bias.repeat(len(t))
             together = self._normalize(

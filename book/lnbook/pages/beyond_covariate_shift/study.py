@@ -60,8 +60,9 @@ def study(
     rates: Sequence[float],
     seeds: Sequence[int],
     updates: int,
+    processes: int | None = 1,
 ) -> Study:
-    """Train the methods of each place at each step size, in this process, from the same starts."""
+    """Train the methods of each place at each step size from the same starts; `processes` as in `sweep`."""
     jobs = [
         {"norm": norm, "hidden": (units,) * depth, "scale": scale, "rate": rate}
         for (depth, scale), norms in methods.items()
@@ -69,7 +70,7 @@ def study(
         for rate in rates
     ]
     common = {"seeds": seeds, "updates": updates}
-    rows = sweep(train_run, [job | common for job in jobs], common=(arrays,), processes=1)
+    rows = sweep(train_run, [job | common for job in jobs], common=(arrays,), processes=processes)
     return Study(rates, {(row["hidden"], row["scale"], row["norm"], row["rate"]): row for row in rows})
 
 
