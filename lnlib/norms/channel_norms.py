@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.norms.checks import check_channels, parameters_for
-from lnlib.norms.standardize import affine, standardize_rows, widen
+from lnlib.norms.standardize import EPS, affine, standardize_rows, widen
 
 __all__ = ["group_norm", "instance_norm"]
 
@@ -26,7 +26,7 @@ def group_norm(
     groups: int,
     gain: Float[Tensor, " C"] | None = None,
     bias: Float[Tensor, " C"] | None = None,
-    eps: float = 1e-5,
+    eps: float = EPS,
 ) -> Float[Tensor, "N C *space"]:
     r"""Normalize each case over groups of neighbouring channels and all of space.
 
@@ -68,7 +68,7 @@ def instance_norm(
     a: Float[Tensor, "N C *space"],
     gain: Float[Tensor, " C"] | None = None,
     bias: Float[Tensor, " C"] | None = None,
-    eps: float = 1e-5,
+    eps: float = EPS,
 ) -> Float[Tensor, "N C *space"]:
     r"""Normalize each channel of each case over space: group norm with one channel a group.
 

@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from lnlib.norms.standardize import EPS
+
 __all__ = ["check_channels", "check_entries", "check_input", "check_units", "parameters_for"]
 
 
@@ -18,7 +20,7 @@ def check_input(name: str, a: Tensor, eps: float) -> None:
     if not 0 <= eps < math.inf:
         raise ValueError(
             f"{name}: eps is added to a variance, so it is finite and not negative, and it is {eps}; "
-            f"1e-5 is usual, 0 is the paper's"
+            f"{EPS:g} is usual, 0 is the paper's"
         )
 
 

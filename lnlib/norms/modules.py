@@ -1,11 +1,12 @@
 r"""The normalizations as layers with parameters: `torch.nn`'s own, computed by
 :mod:`lnlib.norms.normalize` and :mod:`lnlib.norms.channel_norms`.
 
-Constructor (but :class:`InstanceNorm`'s), parameters, `state_dict` and `repr` are inherited from `torch.nn`,
-so that one replaces the other in both directions; only the arithmetic differs, which holds for any mean and
+Constructor (but :class:`InstanceNorm`'s), parameters, `state_dict` and `repr` are those of `torch.nn`, so
+that one replaces the other in both directions; only the arithmetic differs, which holds for any mean and
 magnitude. The gain of Eq. (5) is called `weight`, as `torch` does.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from lnlib.linear import linear
 from lnlib.norms.channel_norms import group_norm, instance_norm
 from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
-from lnlib.norms.standardize import widen
+from lnlib.norms.standardize import EPS, widen
 
 __all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
 
@@ -48,7 +49,7 @@ class BatchNorm(nn.BatchNorm1d):
     def __init__(
         self,
         num_features: int,
-        eps: float = 1e-5,
+        eps: float = EPS,
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
@@ -120,6 +121,17 @@ class LayerNorm(nn.LayerNorm):
     >>> LayerNorm(3, eps=0.0)(torch.tensor([1.0, 2.0, 3.0])).detach()
     tensor([-1.2247,  0.0000,  1.2247])
     """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = EPS,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(normalized_shape, eps, elementwise_affine, bias, device, dtype)
 
     def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         rows = _flatten_units(a, self.normalized_shape)
@@ -217,10 +229,23 @@ class GroupNorm(nn.GroupNorm):
         eps: added to the variance.
         affine: learn a gain and a bias.
         device, dtype: of the parameters.
+        **kwargs: what else this `torch` takes.
 
     >>> GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
     tensor([[-1.,  1., -1.,  1.]])
     """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = EPS,
+        affine: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_groups, num_channels, eps, affine, device, dtype, **kwargs)
 
     def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
         _check_channels(self, a, self.num_channels)
@@ -248,7 +273,7 @@ class InstanceNorm(nn.InstanceNorm1d):
     def __init__(
         self,
         num_features: int,
-        eps: float = 1e-5,
+        eps: float = EPS,
         *,
         affine: bool = False,
         device: torch.device | str | None = None,

@@ -27,6 +27,7 @@ from torch import Tensor
 
 from lnlib.norms.checks import check_channels, check_entries, check_units, parameters_for
 from lnlib.norms.standardize import (
+    EPS,
     accurate_sets,
     affine,
     is_accurate,
@@ -51,7 +52,7 @@ def batch_norm(
     a: Float[Tensor, "N H *space"],
     gain: Float[Tensor, " H"] | None = None,
     bias: Float[Tensor, " H"] | None = None,
-    eps: float = 1e-5,
+    eps: float = EPS,
     unbiased: bool = False,
 ) -> Float[Tensor, "N H *space"]:
     r"""Normalize each unit over the cases of the batch.
@@ -152,7 +153,7 @@ def batch_norm_by(
     var: Float[Tensor, " H"],
     gain: Float[Tensor, " H"] | None = None,
     bias: Float[Tensor, " H"] | None = None,
-    eps: float = 1e-5,
+    eps: float = EPS,
 ) -> Float[Tensor, "N H *space"]:
     r"""Batch normalization by given statistics, which no case of the batch influences.
 
@@ -191,7 +192,7 @@ def layer_norm(
     a: Float[Tensor, "..."],
     gain: Float[Tensor, " H"] | None = None,
     bias: Float[Tensor, " H"] | None = None,
-    eps: float = 1e-5,
+    eps: float = EPS,
     dim: int = -1,
 ) -> Float[Tensor, "..."]:
     r"""Normalize each case over the units of its layer.
@@ -256,7 +257,7 @@ def weight_norm(
 
 
 def rms_norm(
-    a: Float[Tensor, "..."], gain: Float[Tensor, " H"] | None = None, eps: float = 1e-5, dim: int = -1
+    a: Float[Tensor, "..."], gain: Float[Tensor, " H"] | None = None, eps: float = EPS, dim: int = -1
 ) -> Float[Tensor, "..."]:
     r"""Divide each case by the root mean square of its units: layer norm without the mean.
 

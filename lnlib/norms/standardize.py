@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 __all__ = [
+    "EPS",
     "accurate_sets",
     "affine",
     "is_accurate",
@@ -29,6 +30,8 @@ __all__ = [
     "standardize_rows",
     "widen",
 ]
+
+EPS = 1e-5  # what the norms add to a variance unless told otherwise: torch.nn's number; the paper prints none
 
 
 def standardize_rows(a: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:

@@ -30,6 +30,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from lnlib.norms.normalize import weight_norm
+from lnlib.norms.standardize import EPS
 from lnlib.rnn import options, statistics
 from lnlib.rnn.backends import why_not_torch
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of
@@ -54,7 +55,7 @@ class _Normalized(nn.RNNBase):
         *args: Any,
         norm: str = "layer",
         variant: str | Variant = "paper",
-        eps: float = 1e-5,
+        eps: float = EPS,
         forget_bias: float = 0.0,
         zoneout: float | tuple[float, float] = 0.0,
         recurrent_dropout: float = 0.0,

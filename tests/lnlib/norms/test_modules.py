@@ -1,6 +1,7 @@
 """The layers against torch.nn's own: values, gradients, state dicts and running statistics."""
 
 import copy
+import inspect
 import io
 import math
 import re
@@ -120,6 +121,38 @@ def test_a_layer_survives_copying_and_a_file_of_its_weights(pair: Pair) -> None:
 def test_a_layer_is_shown_as_torchs_is(name: str) -> None:
     ours, theirs, _ = PAIRS[name]
     assert repr(ours).split("(", 1)[1] == repr(theirs).split("(", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (BatchNorm, nn.BatchNorm1d),
+        (LayerNorm, nn.LayerNorm),
+        (GroupNorm, nn.GroupNorm),
+        (RMSNorm, nn.RMSNorm),
+    ],
+)
+def test_arguments_and_defaults_are_torchs(ours: type[nn.Module], theirs: type[nn.Module]) -> None:
+    mine, its = (
+        [
+            (p.name, p.default)
+            for p in inspect.signature(kind).parameters.values()
+            if p.kind == p.POSITIONAL_OR_KEYWORD
+        ]
+        for kind in (ours, theirs)
+    )
+    assert mine == its
+
+
+def test_a_group_norm_without_a_bias_is_torchs_where_torch_has_one() -> None:
+    if "bias" not in inspect.signature(nn.GroupNorm).parameters:
+        pytest.skip("this torch has no such option")
+    ours, theirs, a = (
+        GroupNorm(2, 4, bias=False, **F64),
+        nn.GroupNorm(2, 4, bias=False, **F64),
+        draw((6, 4, 5)),
+    )
+    assert_close(ours(a), theirs(a), **EXACT)
 
 
 @pytest.mark.parametrize("momentum", [0.1, 0.75, 1.0, None])
