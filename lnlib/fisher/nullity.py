@@ -46,7 +46,7 @@ def nullity_in_theory(glm: GLM, X: Float[Tensor, "N D"]) -> int:
     >>> nullity_in_theory(GLM("bernoulli", W, torch.zeros(5), norm="layer"), X)
     4
     """
-    check_features(glm, X)
+    check_features(X, glm.W)
     H, D = glm.W.shape
     if glm.gain is not None and bool((glm.gain == 0).any()):
         raise ValueError(

@@ -2,57 +2,101 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from lnlib.glm import GLM
-
-__all__ = ["NORMS", "check_case_weights", "check_features", "check_model", "check_standard_deviations"]
+__all__ = [
+    "NORMS",
+    "check_case_weights",
+    "check_dispersion",
+    "check_eps",
+    "check_features",
+    "check_parameters",
+    "check_standard_deviations",
+    "check_statistics",
+]
 
 NORMS = (None, "batch", "weight", "layer", "rms")
 
 
-def check_model(glm: GLM) -> None:
-    """Refuse parameters and options that do not make a model."""
-    if glm.norm not in NORMS:
-        raise ValueError(f"norm is {glm.norm!r}; use None, 'batch', 'weight', 'layer' or 'rms'")
-    _check_floating("W", glm.W)
-    if glm.W.ndim != 2 or 0 in glm.W.shape:
-        raise ValueError(f"W has shape {tuple(glm.W.shape)}; give it as (H, D) with H, D >= 1")
-    if glm.norm is None and glm.gain is not None:
+def check_parameters(W: Any, b: Any, gain: Any, norm: str | None) -> None:
+    """Refuse weights, biases and gains that do not fit each other or the norm."""
+    if norm not in NORMS:
+        raise ValueError(f"norm is {norm!r}; use None, 'batch', 'weight', 'layer' or 'rms'")
+    _check_floating("W", W)
+    if W.ndim != 2 or 0 in W.shape:
+        raise ValueError(f"W has shape {tuple(W.shape)}; give it as (H, D) with H, D >= 1")
+    if norm is None and gain is not None:
         raise ValueError(
             "a gain was given without a norm; choose a norm, or multiply the rows of W by the gain"
         )
-    _check_unit_numbers(glm, "b", glm.b)
-    if glm.gain is not None:
-        _check_unit_numbers(glm, "gain", glm.gain)
-    _check_finite("W", glm.W)
-    if glm.norm == "weight" and bool((glm.W == 0).all(1).any()):
-        rows = (glm.W == 0).all(1).nonzero().flatten().tolist()
+    _check_unit_numbers("b", b, W)
+    if gain is not None:
+        _check_unit_numbers("gain", gain, W)
+    _check_finite("W", W)
+    if norm == "weight" and bool((W == 0).all(1).any()):
+        rows = (W == 0).all(1).nonzero().flatten().tolist()
         raise ValueError(
             f"rows {rows} of W are zero; weight norm divides by their length: start them elsewhere"
         )
-    _check_dispersion_type(glm)
-    _check_eps(glm)
-    _check_statistics(glm)
 
 
-def check_features(glm: GLM, X: Tensor) -> None:
-    """Refuse features that the model cannot take."""
-    D = glm.W.shape[1]
+def check_features(X: Any, W: Tensor) -> None:
+    """Refuse features that a model of these weights cannot take."""
+    D = W.shape[1]
     if not isinstance(X, Tensor):
         raise TypeError(f"X is of type {type(X).__name__}; give a tensor, torch.as_tensor(X) for instance")
     if X.ndim != 2 or X.shape[1] != D or len(X) == 0:
         raise ValueError(
             f"X has shape {tuple(X.shape)}; give one row a case, at least one, of D = {D} features"
         )
-    _check_like(glm, "X", X)
+    _check_like("X", X, W)
     if not bool(torch.isfinite(torch.stack(torch.aminmax(X))).all()):  # no copy of X, unlike isfinite(X)
         bad = int((~torch.isfinite(X)).any(1).sum())
         raise ValueError(f"X contains NaN or infinity in {bad} of {len(X)} cases; remove or repair them")
+
+
+def check_dispersion(dispersion: Any, W: Tensor) -> None:
+    """Refuse what is neither a number nor an (H, H) matrix; which of the two, the family says itself."""
+    H = len(W)
+    if isinstance(dispersion, Tensor):
+        if dispersion.shape != (H, H):
+            raise ValueError(
+                f"dispersion is a tensor of shape {tuple(dispersion.shape)}; a number is a float, a "
+                f"covariance of the outputs a tensor of shape {H, H}"
+            )
+        _check_like("dispersion", dispersion, W)
+    elif isinstance(dispersion, bool) or not isinstance(dispersion, (int, float)):
+        raise TypeError(
+            f"dispersion is of type {type(dispersion).__name__}; give a float or an (H, H) tensor"
+        )
+
+
+def check_eps(eps: float, norm: str | None) -> None:
+    """Refuse numbers that cannot be added to a variance, and any where the norm has none."""
+    if not 0 <= eps < float("inf"):
+        raise ValueError(f"eps is {eps}; it is added to a variance, give a number >= 0")
+    if eps and norm in (None, "weight"):
+        raise ValueError(f"eps is {eps} with norm {norm!r}, which has no variance to add it to; leave it 0")
+
+
+def check_statistics(statistics: Any, frozen: bool, W: Tensor, norm: str | None, eps: float) -> None:
+    """Refuse frozen statistics of another norm, or that are not a mean and a variance of every unit."""
+    if (frozen or statistics is not None) and norm != "batch":
+        raise ValueError(f"frozen statistics were given with norm {norm!r}; only batch norm has them")
+    if statistics is None:
+        return
+    if not frozen:
+        raise ValueError("statistics were given and frozen is False; set frozen=True, or leave them out")
+    if len(statistics) != 2:
+        raise ValueError(
+            f"statistics have {len(statistics)} parts; give the mean and the variance, (H,) each"
+        )
+    for name, value in zip(("the mean of statistics", "the variance of statistics"), statistics, strict=True):
+        _check_unit_numbers(name, value, W)
+    check_standard_deviations(statistics[1], eps)
 
 
 def check_case_weights(X: Tensor, weights: Tensor) -> None:
@@ -88,12 +132,12 @@ def _check_floating(name: str, value: Tensor) -> None:
         )
 
 
-def _check_like(glm: GLM, name: str, value: Tensor) -> None:
+def _check_like(name: str, value: Tensor, W: Tensor) -> None:
     """One type and one device for everything."""
-    if value.dtype != glm.W.dtype:
-        raise TypeError(f"{name} is {value.dtype} and W {glm.W.dtype}; convert one of them")
-    if value.device != glm.W.device:
-        raise ValueError(f"{name} is on {value.device} and W on {glm.W.device}; move one of them")
+    if value.dtype != W.dtype:
+        raise TypeError(f"{name} is {value.dtype} and W {W.dtype}; convert one of them")
+    if value.device != W.device:
+        raise ValueError(f"{name} is on {value.device} and W on {W.device}; move one of them")
 
 
 def _check_finite(name: str, value: Tensor) -> None:
@@ -101,53 +145,13 @@ def _check_finite(name: str, value: Tensor) -> None:
         raise ValueError(f"{name} contains NaN or infinity; the model needs finite parameters")
 
 
-def _check_unit_numbers(glm: GLM, name: str, value: Tensor) -> None:
+def _check_unit_numbers(name: str, value: Any, W: Tensor) -> None:
     """One finite number a unit, like W in type and device."""
     _check_floating(name, value)
-    if value.shape != glm.W.shape[:1]:
+    if value.shape != W.shape[:1]:
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)} and W {tuple(glm.W.shape)}; "
-            f"give one number a unit: {tuple(glm.W.shape[:1])}"
+            f"{name} has shape {tuple(value.shape)} and W {tuple(W.shape)}; "
+            f"give one number a unit: {tuple(W.shape[:1])}"
         )
-    _check_like(glm, name, value)
+    _check_like(name, value, W)
     _check_finite(name, value)
-
-
-def _check_dispersion_type(glm: GLM) -> None:
-    phi, H = glm.dispersion, len(glm.b)
-    if isinstance(phi, Tensor):
-        if phi.shape != (H, H):
-            raise ValueError(
-                f"dispersion is a tensor of shape {tuple(phi.shape)}; a number is a float, a covariance of "
-                f"the outputs a tensor of shape {H, H}"
-            )
-        _check_like(glm, "dispersion", phi)
-    elif isinstance(phi, bool) or not isinstance(phi, (int, float)):
-        raise TypeError(f"dispersion is of type {type(phi).__name__}; give a float or an (H, H) tensor")
-
-
-def _check_eps(glm: GLM) -> None:
-    if not 0 <= glm.eps < float("inf"):
-        raise ValueError(f"eps is {glm.eps}; it is added to a variance, give a number >= 0")
-    if glm.eps and glm.norm in (None, "weight"):
-        raise ValueError(
-            f"eps is {glm.eps} with norm {glm.norm!r}, which has no variance to add it to; leave it 0"
-        )
-
-
-def _check_statistics(glm: GLM) -> None:
-    if (glm.frozen or glm.statistics is not None) and glm.norm != "batch":
-        raise ValueError(f"frozen statistics were given with norm {glm.norm!r}; only batch norm has them")
-    if glm.statistics is None:
-        return
-    if not glm.frozen:
-        raise ValueError("statistics were given and frozen is False; set frozen=True, or leave them out")
-    if len(glm.statistics) != 2:
-        raise ValueError(
-            f"statistics have {len(glm.statistics)} parts; give the mean and the variance, (H,) each"
-        )
-    for name, value in zip(
-        ("the mean of statistics", "the variance of statistics"), glm.statistics, strict=True
-    ):
-        _check_unit_numbers(glm, name, value)
-    check_standard_deviations(glm.statistics[1], glm.eps)

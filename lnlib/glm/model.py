@@ -10,7 +10,16 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from lnlib.glm.checks import NORMS, check_case_weights, check_features, check_model, check_standard_deviations
+from lnlib.glm.checks import (
+    NORMS,
+    check_case_weights,
+    check_dispersion,
+    check_eps,
+    check_features,
+    check_parameters,
+    check_standard_deviations,
+    check_statistics,
+)
 from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.families import Family, named_family
 from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
@@ -65,7 +74,10 @@ class GLM:
     distribution: Family = field(init=False)
 
     def __post_init__(self) -> None:
-        check_model(self)
+        check_parameters(self.W, self.b, self.gain, self.norm)
+        check_dispersion(self.dispersion, self.W)
+        check_eps(self.eps, self.norm)
+        check_statistics(self.statistics, self.frozen, self.W, self.norm, self.eps)
         if self.norm is not None and self.gain is None:
             object.__setattr__(self, "gain", torch.ones_like(self.b))
         object.__setattr__(self, "distribution", named_family(self.family, self.trials, self.reference))
@@ -113,7 +125,7 @@ class GLM:
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None
     ) -> Float[Tensor, " N"]:
         """Non-negative weights that sum to 1; equal ones for None. Raises ValueError for any other."""
-        check_features(self, X)
+        check_features(X, self.W)
         if weights is None:
             return X.new_full((len(X),), 1 / len(X))
         check_case_weights(X, weights)
@@ -150,7 +162,7 @@ class GLM:
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N H"]:
         """Natural parameters z of each case; the weights matter to batch norm's statistics only."""
-        check_features(self, X)
+        check_features(X, self.W)
         if self.norm == "weight":
             z = X @ weight_norm(self.W, self.gain).mT + self.b
         elif self.norm == "batch":
