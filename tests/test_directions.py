@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,25 @@ LIBRARY, BOOK = ROOT / "lnlib", ROOT / "book" / "lnbook"
 LAYERS = ("data", "ledger", "figures", "training", "shared", "pages", "explore", "cli", "__main__")
 BARE = {"numpy", "torch", "jaxtyping"}  # what `import lnlib` may need
 EXTRAS = {"numba", "llvmlite", "scipy", "sympy"}
+# The recurrent networks: each imports only those before it, so that no helper knows a network's class.
+RECURRENT = (
+    "options",
+    "statistics",
+    "cells",
+    "spec",
+    "forms",
+    "convert",
+    "backends",
+    "kernels",
+    "chunks",
+    "fused",
+    "recurrence",
+    "stack",
+    "steps",
+    "diagnostics",
+    "layers",
+    "__init__",
+)
 
 
 def named(file: Path, top: Path) -> Iterator[tuple[str, bool]]:
@@ -62,6 +82,63 @@ def wrong_ways(file: Path, top: Path) -> list[str]:
 @pytest.mark.parametrize("file", sorted(LIBRARY.rglob("*.py")), ids=lambda f: f.relative_to(ROOT).as_posix())
 def test_the_library_never_imports_the_book(file):
     assert not [name for name, _ in named(file, LIBRARY) if name.split(".")[0] == "lnbook"]
+
+
+def imports(top: Path) -> dict[str, set[str]]:
+    """The modules of a package, and which of each other they import, also late or for types only."""
+    files = {".".join(f.relative_to(top.parent).with_suffix("").parts): f for f in top.rglob("*.py")}
+    known = {name.removesuffix(".__init__"): file for name, file in files.items()}
+    graph: dict[str, set[str]] = {}
+    for module, file in known.items():
+        parts = [name.split(".") for name, _ in named(file, top)]
+        stems = ([".".join(p[:k]) for k in range(len(p), 0, -1)] for p in parts)
+        graph[module] = {found for stem in stems if (found := next((s for s in stem if s in known), None))}
+    return graph
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a circle; none for none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_modules_of_the_library_import_each_other_in_a_circle():
+    assert circle(imports(LIBRARY)) == []
+
+
+def test_a_helper_of_the_recurrent_networks_imports_only_those_before_it():
+    graph = imports(LIBRARY)
+    place = {("lnlib.rnn." + name).removesuffix(".__init__"): k for k, name in enumerate(RECURRENT)}
+    place |= {name: place["lnlib.rnn.kernels"] for name in graph if name.startswith("lnlib.rnn.kernels.")}
+    assert place.keys() == {name for name in graph if name.startswith("lnlib.rnn")}
+    for module, rank in place.items():
+        wrong = {name for name in graph[module] & place.keys() if place[name] > rank}
+        assert not wrong, f"{module} imports {wrong}; take the facts from lnlib.rnn.spec instead"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from lnlib.rnn.layers import LSTM",
+        "from lnlib.rnn import layers",
+        "from . import layers",
+        "from lnlib.rnn import LSTM",
+        "def f():\n    import lnlib.rnn.layers",
+        "if TYPE_CHECKING:\n    from lnlib.rnn.layers import _Normalized",
+    ],
+)
+def test_a_circle_is_seen_however_it_is_written(tmp_path, code):
+    room = tmp_path / "lnlib" / "rnn"
+    room.mkdir(parents=True)
+    (room / "__init__.py").write_text("from lnlib.rnn.layers import LSTM")
+    (room / "layers.py").write_text("from lnlib.rnn import stack")
+    (room / "stack.py").write_text("import torch")
+    assert circle(imports(tmp_path / "lnlib")) == []
+    (room / "stack.py").write_text(code)
+    assert "lnlib.rnn.stack" in circle(imports(tmp_path / "lnlib"))
 
 
 @pytest.mark.parametrize("file", sorted(LIBRARY.rglob("*.py")), ids=lambda f: f.relative_to(ROOT).as_posix())

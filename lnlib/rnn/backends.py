@@ -19,16 +19,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from lnlib.rnn.cells import VARIANTS, Cell, GRUCell, LSTMCell
-
-if TYPE_CHECKING:
-    from lnlib.rnn.layers import _Normalized
+from lnlib.rnn.spec import Network, NetworkSpec
 
 __all__ = ["Backend", "backend", "plain", "why_not_compiled", "why_not_torch"]
 
@@ -63,32 +61,33 @@ def plain() -> Iterator[None]:
         _plain.reset(token)
 
 
-def backend(module: _Normalized) -> Backend:
+def backend(module: Network) -> Backend:
     """What a call of this network would run on now, for an input like its parameters.
 
     >>> from lnlib import LSTM
     >>> backend(LSTM(2, 3, dtype=torch.float64))
     Backend(name='plain', reason='the weights are torch.float64; the kernels are float32')
     """
-    if module.norm == "none":
-        reason = why_not_torch(module)
+    spec = module.spec
+    if spec.norm == "none":
+        reason = why_not_torch(spec)
         return (
             Backend("plain", reason) if reason else Backend("torch", "without a norm this is torch.nn's own")
         )
-    cell = module._cell("_l0")
-    if module.variational_dropout and module.training:
+    cell = module.cells()[0]
+    if spec.variational_dropout and cell.training:
         cell = replace(cell, keep=cell.p["weight_hh"][:1])
     reason = why_not_compiled(cell, cell.p["weight_ih"], (cell.p["weight_hh"],))
     return Backend("plain", reason) if reason else Backend("numba", "float32 on the CPU")
 
 
-def why_not_torch(module: _Normalized) -> str:
+def why_not_torch(spec: NetworkSpec) -> str:
     """Why a network without a norm cannot be left to torch.nn; "" if it can."""
-    if module.zoneout or module.recurrent_dropout or module.variational_dropout:
+    if spec.zoneout or spec.recurrent_dropout or spec.variational_dropout:
         return "zoneout and dropout inside the loop are the plain path's"
-    if module.learn_initial_state:
+    if spec.learn_initial_state:
         return "torch.nn starts from zeros"
-    if module.memory == "recompute":
+    if spec.memory == "recompute":
         return "torch.nn keeps everything for the backward pass"
     return _outside()
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from lnlib.norms.normalize import layer_norm, rms_norm
 from lnlib.rnn.statistics import StepStatistics
 
-__all__ = ["VARIANTS", "Cell", "GRUCell", "LSTMCell", "RNNCell", "Variant", "variant_of"]
+__all__ = ["CELLS", "VARIANTS", "Cell", "GRUCell", "LSTMCell", "RNNCell", "Variant", "variant_of"]
 
 
 @dataclass(frozen=True)
@@ -281,3 +281,11 @@ class GRUCell(Cell):
         r, z = torch.sigmoid(self.joint(x_rz + u_rz, t, (2,), slice(0, 2 * H))).split([H, H], -1)
         n = self.candidate(self.joint(x_n + r * u_n, t, (1,), slice(2 * H, 3 * H)))
         return (h + z * (n - h),) if self.variant.keeps == "new" else (n + z * (h - n),)
+
+
+CELLS: Mapping[str, type[Cell]] = {
+    "RNN_TANH": RNNCell,
+    "RNN_RELU": ReLUCell,
+    "LSTM": LSTMCell,
+    "GRU": GRUCell,
+}

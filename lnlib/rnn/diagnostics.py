@@ -8,17 +8,15 @@ own layout. Parameters and gradients of the module stay as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from lnlib.rnn.spec import Network
 from lnlib.rnn.steps import push, recurrence, walk
-
-if TYPE_CHECKING:
-    from lnlib.rnn.layers import _Normalized
 
 __all__ = [
     "Diagnosis",
@@ -76,7 +74,7 @@ class _Squashed(TorchFunctionMode):
         return out
 
 
-def trace(module: _Normalized, x: Tensor, hx: Any = None, *, layer: int = -1) -> Trace:
+def trace(module: Network, x: Tensor, hx: Any = None, *, layer: int = -1) -> Trace:
     """Follow one layer through a sequence.
 
     $a^t = W_{xh}x^t + W_{hh}h^{t-1}$.
@@ -114,7 +112,7 @@ def trace(module: _Normalized, x: Tensor, hx: Any = None, *, layer: int = -1) ->
     return Trace(h[1:, layer], rest[0][1:, layer] if rest else None, summed, saturation)
 
 
-def jacobians(module: _Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S S"]:
+def jacobians(module: Network, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S S"]:
     r"""How each state depends on the one before.
 
     $J_t = \partial s^t/\partial s^{t-1}$ at fixed input; rows are the new state's.
@@ -137,7 +135,7 @@ def jacobians(module: _Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "
     return torch.stack(steps)
 
 
-def singular_values(module: _Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S"]:
+def singular_values(module: Network, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S"]:
     """Singular values of :func:`jacobians`, descending: how much one step stretches a change of the state.
 
     >>> from lnlib.rnn import RNN
@@ -148,7 +146,7 @@ def singular_values(module: _Normalized, x: Tensor, hx: Any = None) -> Float[Ten
 
 
 def lyapunov(
-    module: _Normalized, x: Tensor, hx: Any = None, exponents: int = 1, skip: int = 0
+    module: Network, x: Tensor, hx: Any = None, exponents: int = 1, skip: int = 0
 ) -> Float[Tensor, "N exponents"]:
     r"""The largest Lyapunov exponents along a sequence, in nats a step.
 
@@ -195,7 +193,7 @@ def lyapunov(
 
 
 def gradient_by_lag(
-    module: _Normalized, x: Tensor, hx: Any = None, *, probes: int | None = 16
+    module: Network, x: Tensor, hx: Any = None, *, probes: int | None = 16
 ) -> Float[Tensor, " T"]:
     r"""How strongly the last output depends on the input k steps before, for every k.
 
@@ -246,7 +244,7 @@ class Diagnosis:
     gradient_by_lag: Float[Tensor, " T"]
 
 
-def diagnose(module: _Normalized, x: Tensor, hx: Any = None) -> Diagnosis:
+def diagnose(module: Network, x: Tensor, hx: Any = None) -> Diagnosis:
     """Every measurement of this module at once; arguments as :func:`trace`, a handful of cases is enough.
 
     >>> from lnlib.rnn import RNN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-__all__ = ["Form", "given_state"]
+from lnlib.rnn.spec import NetworkSpec
+
+__all__ = ["Form"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,20 @@ class Form:
         out = rows.unflatten(0, (self.steps, self.cases)).transpose(0, self.time)
         return out.squeeze(1 - self.time) if self.unbatched else out
 
+    def initial(
+        self, spec: NetworkSpec, x: Tensor, hx: Any, learned: Sequence[Mapping[str, Tensor]]
+    ) -> tuple[Float[Tensor, "layers N _"], ...]:
+        """The caller's hx; for None zeros, or the `learned` initial_h and initial_c, a mapping a layer."""
+        if hx is not None:
+            return _given_state(hx, x, spec.kind == "LSTM", self.packed is not None, self.unbatched)
+        shapes = [(len(spec.suffixes), self.cases, size) for size in spec.state_sizes]
+        if not spec.learn_initial_state:
+            return tuple(x.new_zeros(shape) for shape in shapes)
+        return tuple(
+            torch.stack([p[f"initial_{part}"] for p in learned]).unsqueeze(1).to(x.dtype).expand(shape)
+            for part, shape in zip("hc", shapes, strict=False)
+        )
+
     def sort(self, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """States of the caller's sequences in the order of their lengths, longest first."""
         order = None if self.packed is None else self.packed.sorted_indices
@@ -85,7 +102,7 @@ class Form:
         return reset.transpose(0, self.time) if order is None else reset.index_select(1, order)
 
 
-def given_state(
+def _given_state(
     hx: Any, x: Tensor, two: bool, packed: bool, unbatched: bool
 ) -> tuple[Float[Tensor, "layers N _"], ...]:
     """A caller's hx as h, or of `two` states h and c; refused as torch.nn does."""

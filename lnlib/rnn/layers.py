@@ -21,21 +21,21 @@ parameter       what                                                     where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from lnlib.norms.normalize import weight_norm
 from lnlib.norms.standardize import EPS
 from lnlib.rnn import options, statistics
 from lnlib.rnn.backends import why_not_torch
-from lnlib.rnn.cells import Cell, GRUCell, LSTMCell, ReLUCell, RNNCell, Variant, variant_of
+from lnlib.rnn.cells import Cell, Variant, variant_of
 from lnlib.rnn.convert import load_released, load_torch
-from lnlib.rnn.forms import Form, given_state
+from lnlib.rnn.forms import Form
+from lnlib.rnn.spec import FACTS, NetworkSpec
 from lnlib.rnn.stack import run_layers
 from lnlib.rnn.statistics import StepStatistics
 
@@ -48,7 +48,8 @@ SMALL_GAIN = 0.1  # batch norm's at the start: Cooijmans et al. (2016), section 
 class _Normalized(nn.RNNBase):
     """What the three networks share: the norm's parameters; the way from a batch to the loop over time."""
 
-    cells: ClassVar[dict[str, type[Cell]]]
+    __jit_unused_properties__ = [*nn.RNNBase.__jit_unused_properties__, "spec"]  # noqa: RUF012
+    _spec: NetworkSpec | None
 
     def __init__(
         self,
@@ -71,48 +72,40 @@ class _Normalized(nn.RNNBase):
         super().__init__(*args, **kwargs)
         kind = self.mode.partition("_")[0]
         self.norm, self.variant = options.check_choice("norm", norm, NORMS), variant
-        self._variant = variant_of(kind, variant, norm)
-        self.eps = eps if self._variant.eps is None else self._variant.eps
+        row = variant_of(kind, variant, norm)
+        self.eps = eps if row.eps is None else row.eps
         self.forget_bias = options.check_forget_bias(forget_bias, kind, self.bias)
-        self.zoneout, self._zoneout = zoneout, options.zoneout_rates(zoneout, kind)
+        self.zoneout = zoneout
         self.recurrent_dropout = options.check_candidate_dropout(recurrent_dropout, kind)
         self.variational_dropout = options.check_probability("variational_dropout", variational_dropout)
         self.learn_initial_state = bool(learn_initial_state)
         self.memory = options.check_choice("memory", memory, ("save", "recompute"))
         options.check_batch(norm, max_steps, momentum)
         self.max_steps, self.momentum = max_steps, momentum
-        like = self.all_weights[0][0]
-        for suffix in self._suffixes():
-            for name, size in self._added():
+        like, spec = self.all_weights[0][0], self.spec
+        for suffix in spec.suffixes:
+            for name, size in spec.added:
                 self.register_parameter(name + suffix, nn.Parameter(like.new_empty(size)))
         if max_steps is not None:
-            statistics.register(self, max_steps)
+            for name, buffer in statistics.buffers(spec.gains, spec.suffixes, max_steps, like):
+                self.register_buffer(name, buffer)
         self.reset_parameters()
 
-    def _suffixes(self) -> Iterator[str]:
-        for layer in range(self.num_layers):
-            for direction in ("", "_reverse")[: 1 + self.bidirectional]:
-                yield f"_l{layer}{direction}"
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in FACTS:  # an option of today counts at the next call, as torch.nn's do
+            self.__dict__["_spec"] = None
 
-    def _added(self) -> Iterator[tuple[str, int]]:
-        """Names and sizes of the parameters that a layer has beyond torch.nn's."""
-        rows, gates = self.cells[self.mode].gates * self.hidden_size, self._variant.gates
-        if self.norm == "weight" or gates != "none":
-            yield "gain_ih", rows
-        if self.norm == "weight" or gates == "separate":
-            yield "gain_hh", rows
-        if self._variant.inner_bias and self.bias:
-            yield "bias_inner", rows
-        if self._variant.inner_bias == "both" and self.bias:
-            yield "bias_inner_hh", rows
-        if self._variant.cell != "raw":
-            yield "gain_cell", self.hidden_size
-            if self.bias:
-                yield "bias_cell", self.hidden_size
-        if self.learn_initial_state:
-            yield "initial_h", self.proj_size or self.hidden_size
-            if self.mode == "LSTM":
-                yield "initial_c", self.hidden_size
+    @property
+    def spec(self) -> NetworkSpec:
+        """What this network is: made once, and anew after an option has been assigned to."""
+        if self._spec is None:
+            facts = {name: getattr(self, name) for name in FACTS}
+            kind = self.mode.partition("_")[0]
+            facts["variant"] = variant_of(kind, self.variant, self.norm)
+            facts["zoneout"] = options.zoneout_rates(self.zoneout, kind)
+            self._spec = NetworkSpec(**facts)
+        return self._spec
 
     def reset_parameters(self) -> None:
         """Weights as torch.nn's; gains 1 or batch norm's 0.1; biases, but forget_bias, and initial states 0.
@@ -136,7 +129,7 @@ class _Normalized(nn.RNNBase):
                 if kind == "bias_ih" and self.forget_bias:
                     value[self.hidden_size : 2 * self.hidden_size] += self.forget_bias
         if self.norm == "batch":
-            statistics.reset(self)
+            statistics.reset(self.named_buffers(recurse=False))
 
     def _apply(self, fn: Any, recurse: bool = True) -> _Normalized:
         """Move or convert; but batch norm's statistics, squares of large numbers, keep 32 bits at least."""
@@ -164,26 +157,44 @@ class _Normalized(nn.RNNBase):
         }
         return shown + "".join(f", {name}={value}" for name, value in changed.items())
 
-    def _cell(self, suffix: str) -> Cell:
+    def _held(self, suffix: str) -> dict[str, Tensor]:
+        """Parameters of a layer and direction, by name without suffix."""
         # By name, not from named_parameters(): pruned or parametrized weights are attributes too.
-        names = [name for name in self._flat_weights_names if name.endswith(suffix)]
-        names += [name + suffix for name, _ in self._added()]
-        p = {name.removesuffix(suffix): getattr(self, name) for name in names}
-        if self.norm == "weight":
-            for side in ("ih", "hh"):
-                p[f"weight_{side}"] = weight_norm(p[f"weight_{side}"], p[f"gain_{side}"])
-        drop = self.recurrent_dropout if self.training else 0.0
-        steps = StepStatistics(self, suffix) if self.norm == "batch" else None
-        cell = self.cells[self.mode]
-        return cell(p, self._variant, self.norm, self.eps, self._zoneout, drop, None, self.training, steps)
+        names = [*self.spec.plain, *(name for name, _ in self.spec.added)]
+        return {name: getattr(self, name + suffix) for name in names}
+
+    def cells(self) -> list[Cell]:
+        """A cell a layer and direction, in torch.nn's order, that computes its steps in the present mode.
+
+        Its `p` are the parameters by their names without suffix, those of today: what needs a network's
+        parameters takes them from here.
+
+        >>> GRU(3, 4, num_layers=2).cells()[1].p["weight_ih"].shape
+        torch.Size([12, 4])
+        """
+        spec, found = self.spec, []
+        for suffix in spec.suffixes:
+            steps = None
+            if spec.norm == "batch":
+                running = {
+                    side: tuple(getattr(self, f"running_{kind}_{side}{suffix}") for kind in ("mean", "var"))
+                    for side, _ in spec.gains
+                }
+                steps = StepStatistics(running, self.training)
+            found.append(spec.build(self._held(suffix), self.training, steps))
+        return found
 
     def load_torch(self, module: nn.RNNBase) -> None:
         """Copy the weights of a torch.nn module: see :func:`lnlib.rnn.convert.load_torch`."""
-        load_torch(self, module)
+        load_torch(self.spec, self._by_name(), module)
 
     def load_released(self, arrays: Mapping[str, Any] | str | Path) -> None:
         """Load the authors' published weights: see :func:`lnlib.rnn.convert.load_released`."""
-        load_released(self, arrays)
+        load_released(self.spec, self._by_name(), arrays)
+
+    def _by_name(self) -> dict[str, Tensor]:
+        """Every parameter, those that two layers share under both names."""
+        return dict(self.named_parameters(remove_duplicate=False))
 
     def forward(
         self,
@@ -202,36 +213,27 @@ class _Normalized(nn.RNNBase):
         """
         if not isinstance(input, PackedSequence) and input.dim() not in (2, 3):
             raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
-        form, x = Form.of(input, self.batch_first)
-        sizes = None if form.packed is None else form.packed.batch_sizes
-        state = self._initial(x, sizes, hx, form.unbatched)
-        self.check_forward_args(x, state if len(state) > 1 else state[0], sizes)  # type: ignore[arg-type]
-        options.check_call(self.mode, self.norm, reset, return_cells)
+        spec = self.spec
+        form, x = Form.of(input, spec.batch_first)
+        learned = [self._held(suffix) for suffix in spec.suffixes] if spec.learn_initial_state else []
+        state = form.initial(spec, x, hx, learned)
+        packed = None if form.packed is None else form.packed.batch_sizes
+        self.check_forward_args(x, state if len(state) > 1 else state[0], packed)  # type: ignore[arg-type]
+        options.check_call(spec.kind, spec.norm, reset, return_cells)
         asked = reset is not None or return_cells or not x.numel()  # more than torch.nn does
-        if self.norm == "none" and not asked and not why_not_torch(self):
+        if spec.norm == "none" and not asked and not why_not_torch(spec):
             return super().forward(input, hx)
-        rows, state, marks = form.rows(x), form.sort(state), form.marks(reset)
-        outputs, state = run_layers(self, rows, form.sizes, state, marks, return_cells)
+        rows, sizes, state, marks = form.rows(x), form.sizes, form.sort(state), form.marks(reset)
+        cells, by_batch = self.cells(), spec.norm == "batch" and self.training
+        if by_batch:
+            statistics.check_cases(sizes)
+        outputs, state = run_layers(spec, cells, rows, sizes, state, marks, return_cells)
+        if by_batch:
+            used = [cell.statistics for cell in cells if cell.statistics]
+            statistics.track(self.num_batches_tracked, used, sizes, spec.momentum)  # type: ignore[arg-type]
         output, *rest = map(form.output, outputs)
         state = form.unsort(state)
         return output, state if len(state) > 1 else state[0], *rest
-
-    def _initial(self, x: Tensor, batch_sizes: Tensor | None, hx: Any, unbatched: bool) -> tuple[Tensor, ...]:
-        """The initial state as a tuple of (layers * directions, N, size)."""
-        if hx is None:
-            shapes = [self.get_expected_hidden_size(x, batch_sizes)]
-            if self.mode == "LSTM":
-                shapes.append(self.get_expected_cell_size(x, batch_sizes))  # type: ignore[operator]
-            if not self.learn_initial_state:
-                return tuple(x.new_zeros(shape) for shape in shapes)
-            learned = (
-                [getattr(self, f"initial_{k}{s}") for s in self._suffixes()] for k in "hc"[: len(shapes)]
-            )
-            return tuple(
-                torch.stack(rows).unsqueeze(1).to(x.dtype).expand(shape)
-                for rows, shape in zip(learned, shapes, strict=True)
-            )
-        return given_state(hx, x, self.mode == "LSTM", batch_sizes is not None, unbatched)
 
 
 class RNN(_Normalized, nn.RNN):
@@ -242,8 +244,6 @@ class RNN(_Normalized, nn.RNN):
     >>> RNN(5, 4, nonlinearity="relu", variational_dropout=0.1)
     RNN(5, 4, norm=layer, variational_dropout=0.1)
     """
-
-    cells: ClassVar = {"RNN_TANH": RNNCell, "RNN_RELU": ReLUCell}
 
 
 class LSTM(_Normalized, nn.LSTM):
@@ -275,8 +275,6 @@ class LSTM(_Normalized, nn.LSTM):
     (torch.Size([7, 3, 4]), torch.Size([2, 3, 4]), torch.Size([2, 3, 4]))
     """
 
-    cells: ClassVar = {"LSTM": LSTMCell}
-
 
 class GRU(_Normalized, nn.GRU):
     r"""A layer-normalized GRU: Eqs. (26)-(28).
@@ -287,5 +285,3 @@ class GRU(_Normalized, nn.GRU):
     >>> gru.running_mean_hh_l0.shape
     torch.Size([7, 12])
     """
-
-    cells: ClassVar = {"GRU": GRUCell}

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from lnlib.rnn import statistics
 from lnlib.rnn.cells import Cell
 from lnlib.rnn.recurrence import unroll
-
-if TYPE_CHECKING:
-    from lnlib.rnn.layers import _Normalized
+from lnlib.rnn.spec import NetworkSpec
 
 __all__ = ["run_layers"]
 
@@ -23,43 +20,37 @@ State = tuple[Tensor, ...]
 
 
 def run_layers(
-    module: _Normalized,
+    spec: NetworkSpec,
+    cells: Sequence[Cell],
     x: Float[Tensor, "M D"],
     sizes: Sequence[int],
     state: tuple[Float[Tensor, "layers N _"], ...],
     reset: Bool[Tensor, "T N"] | None = None,
-    cells: bool = False,
+    return_cells: bool = False,
 ) -> tuple[State, State]:
     """Run all layers over sequences sorted by length, laid out as for :func:`lnlib.rnn.recurrence.unroll`.
 
     Returns:
         The last layer's outputs, alone or with its cells; and the last states of all layers.
     """
-    train_by_batch = module.norm == "batch" and module.training
-    if train_by_batch:
-        statistics.check_cases(sizes)
-    used: list[statistics.StepStatistics] = []
     final: list[State] = []
     sides: list[State] = []  # of one layer
     outputs: State = (x,)
-    for index, suffix in enumerate(module._suffixes()):
-        backward = index % (1 + module.bidirectional) == 1
+    run = partial(unroll, reset=reset, cells=return_cells, recompute=spec.memory == "recompute")
+    for index, cell in enumerate(cells):
+        backward = index % (1 + spec.bidirectional) == 1
         if not backward:
-            x = nn.functional.dropout(outputs[0], module.dropout if index else 0.0, module.training)
+            x = nn.functional.dropout(outputs[0], spec.dropout if index else 0.0, cell.training)
             sides = []
-        cell, seen, start = module._cell(suffix), x, tuple(s[index] for s in state)
-        if module.variational_dropout and module.training:
-            cell, seen = mask_sequences(cell, x, sizes, start[0], module.variational_dropout)
-        recompute = module.memory == "recompute"
-        out, last = unroll(cell, seen, sizes, start, backward, reset=reset, cells=cells, recompute=recompute)
+        seen, start = x, tuple(s[index] for s in state)
+        if spec.variational_dropout and cell.training:
+            cell, seen = mask_sequences(cell, x, sizes, start[0], spec.variational_dropout)
+        out, last = run(cell, seen, sizes, start, backward)
         sides.append(out)
         final.append(last)
-        used += [cell.statistics] if cell.statistics else []
-        if backward or not module.bidirectional:
+        if backward or not spec.bidirectional:
             both = zip(*sides, strict=True)
             outputs = tuple(torch.cat(parts, -1) for parts in both) if backward else sides[0]
-    if train_by_batch:
-        statistics.track(module, used, sizes)
     return outputs, tuple(torch.stack(s) for s in zip(*final, strict=True))
 
 

@@ -14,8 +14,7 @@ state it starts from: a sequence in pieces is not the same as the whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -23,31 +22,25 @@ from torch import Tensor
 
 from lnlib.norms.normalize import batch_norm_by, batch_norm_moments
 
-if TYPE_CHECKING:
-    from lnlib.rnn.layers import _Normalized
-
-__all__ = ["StepStatistics", "check_cases", "register", "reset", "track"]
-
-SIDES = ("ih", "hh", "cell")  # of which there may be a gain
+__all__ = ["StepStatistics", "buffers", "check_cases", "reset", "track"]
 
 
-def register(module: _Normalized, max_steps: int) -> None:
+def buffers(
+    gains: Sequence[tuple[str, int]], suffixes: Sequence[str], max_steps: int, like: Tensor
+) -> Iterator[tuple[str, Tensor]]:
     """Buffers beside each gain: running mean and variance of its units at each step; a count of batches."""
-    like = module.all_weights[0][0]
     dtype = torch.promote_types(like.dtype, torch.float32)
-    for suffix in module._suffixes():
-        for name, units in module._added():
-            if name.startswith("gain"):
-                for kind in ("mean", "var"):
-                    buffer = torch.empty(max_steps, units, dtype=dtype, device=like.device)
-                    module.register_buffer(f"running_{kind}_{name.removeprefix('gain_')}{suffix}", buffer)
-    counts = torch.zeros(max_steps, dtype=torch.long, device=like.device)
-    module.register_buffer("num_batches_tracked", counts)
+    for suffix in suffixes:
+        for side, units in gains:
+            for kind in ("mean", "var"):
+                buffer = torch.empty(max_steps, units, dtype=dtype, device=like.device)
+                yield f"running_{kind}_{side}{suffix}", buffer
+    yield "num_batches_tracked", torch.zeros(max_steps, dtype=torch.long, device=like.device)
 
 
-def reset(module: _Normalized) -> None:
+def reset(named: Iterable[tuple[str, Tensor]]) -> None:
     """Forget all batches: means 0 and variances 1, as torch.nn's."""
-    for name, buffer in module.named_buffers():
+    for name, buffer in named:
         buffer.fill_(1 if name.startswith("running_var") else 0)
 
 
@@ -67,13 +60,8 @@ class StepStatistics:
     `running` holds, by the gain's name, mean and variance, (max_steps, units) each.
     """
 
-    def __init__(self, module: _Normalized, suffix: str) -> None:
-        names = [side for side in SIDES if hasattr(module, f"running_mean_{side}{suffix}")]
-        self.running = {
-            side: tuple(getattr(module, f"running_{kind}_{side}{suffix}") for kind in ("mean", "var"))
-            for side in names
-        }
-        self.training = module.training
+    def __init__(self, running: Mapping[str, tuple[Tensor, Tensor]], training: bool) -> None:
+        self.running, self.training = running, training
         self._seen: dict[tuple[str, int, int], tuple[Tensor, Tensor]] = {}  # a step run twice is counted once
 
     def normalize(
@@ -140,16 +128,20 @@ class StepStatistics:
 
 
 @torch.no_grad()
-def track(module: _Normalized, layers: Sequence[StepStatistics], sizes: Sequence[int]) -> None:
-    """Count one more batch, and move all running statistics towards it.
+def track(
+    counts: Int[Tensor, " max_steps"],
+    layers: Iterable[StepStatistics],
+    sizes: Sequence[int],
+    momentum: float | None,
+) -> None:
+    """Count one more batch of each step, and move all running statistics towards it.
 
     The first batches of a step are averaged, so that nothing is left of the 0 and 1 at the start; from
     1 / momentum batches on the average forgets exponentially. With no momentum it never forgets.
     """
     if not sizes or not sizes[0]:
         return
-    counts: Tensor = module.num_batches_tracked  # type: ignore[assignment]
     used = min(len(sizes), len(counts))
     counts[:used] += 1
     for statistics in layers:
-        statistics.move(counts, used, module.momentum or 0.0)
+        statistics.move(counts, used, momentum or 0.0)

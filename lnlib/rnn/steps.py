@@ -8,50 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.rnn.cells import Cell
-
-if TYPE_CHECKING:
-    from lnlib.rnn.layers import _Normalized
+from lnlib.rnn.forms import Form
+from lnlib.rnn.spec import Network
 
 __all__ = ["State", "advance", "push", "recurrence", "walk"]
 
 State = tuple[Tensor, ...]
 
 
-def recurrence(module: _Normalized, x: Tensor, hx: Any = None) -> tuple[list[Cell], Tensor, State]:
+def recurrence(module: Network, x: Tensor, hx: Any = None) -> tuple[list[Cell], Tensor, State]:
     """The layers' cells as in evaluation, x as (T, N, D), the state before the first step: all detached.
 
     Raises ValueError if the module is bidirectional or the sequence empty.
     """
-    if module.bidirectional:
+    spec = module.spec
+    if spec.bidirectional:
         raise ValueError(f"{module} also runs backward in time, where no state follows from the one before")
-    unbatched = x.dim() == 2
-    x = x.detach()
     with torch.no_grad():
-        x = x.unsqueeze(int(module.batch_first) ^ 1) if unbatched else x
-        state = module._initial(x, None, hx, unbatched)
         cells = _evaluated(module)
-    x = x.transpose(0, 1) if module.batch_first else x
-    if 0 in x.shape[:2]:
+        form, x = Form.of(x.detach(), spec.batch_first)
+        state = form.initial(spec, x, hx, [cell.p for cell in cells])
+    if not form.steps or not form.cases:
         raise ValueError(
-            f"the sequence has {x.shape[0]} steps and {x.shape[1]} cases; give at least one of each"
+            f"the sequence has {form.steps} steps and {form.cases} cases; give at least one of each"
         )
     fixed = [replace(cell, p={name: value.detach() for name, value in cell.p.items()}) for cell in cells]
-    return fixed, x, tuple(s.detach() for s in state)
+    return fixed, x.transpose(0, form.time), tuple(s.detach() for s in state)
 
 
-def _evaluated(module: _Normalized) -> list[Cell]:
+def _evaluated(module: Network) -> list[Cell]:
     """The module's cells in evaluation: no noise, running statistics. The module stays in its mode."""
     training = module.training
     try:
         module.train(mode=False)
-        return [module._cell(suffix) for suffix in module._suffixes()]
+        return module.cells()
     finally:
         module.train(training)
 

@@ -98,7 +98,7 @@ def test_autocast_is_finite_for_inputs_that_overflow_its_products(
 def test_statistics_are_those_of_float32(half: torch.dtype, norm: str) -> None:
     # 4,096 equal-sized numbers: half precision would stop adding up at 2,048 or 256, and squares overflow
     module = RNN(1, 4096, bias=False, **NORMS[norm]).to(half)
-    cell = module._cell("_l0")
+    cell = module.cells()[0]
     a = (300 + 40 * torch.randn(32, 4096, dtype=torch.float64)).to(half)
     with torch.no_grad():
         got = cell.normalize("ih", a, None, (1,), 0).double() / cell.p["gain_ih"].double()

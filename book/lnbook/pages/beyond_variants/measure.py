@@ -232,7 +232,7 @@ def memory(cell: str, steps: int, *, opening: float, units: int, generator: torc
     cosine = torch.cosine_similarity(
         cells - cells.mean(-1, keepdim=True), first - first.mean(-1, keepdim=True), -1
     )
-    offered = opening * torch.tanh(lstm._cell("_l0").inputs(x.flatten(0, 1))[:, 2 * units : 3 * units])
+    offered = opening * torch.tanh(lstm.cells()[0].inputs(x.flatten(0, 1))[:, 2 * units : 3 * units])
     return Memory(cosine.mean(1).numpy(), float(offered.var() / first.var()))
 
 

@@ -141,7 +141,7 @@ class ReadingLSTM(nn.Module):
         state: ReadingState,
     ) -> tuple[Look, ReadingState]:
         """The same in torch's operations, on any device and in any type."""
-        cell = self.lstm._cell("_l0")
+        cell = self.lstm.cells()[0]
         codes = nn.functional.one_hot(texts, self.characters).to(x.dtype)
         inside = torch.arange(texts.shape[1], device=x.device) < lengths.unsqueeze(1)
         codes = codes * inside.unsqueeze(2)
@@ -155,7 +155,7 @@ class ReadingLSTM(nn.Module):
 
     def compiles(self, x: Tensor) -> bool:
         """Whether the compiled loop applies."""
-        cell = LSTM(1, 1)._cell("_l0") if self.lstm.norm == "none" else self.lstm._cell("_l0")
+        cell = LSTM(1, 1).cells()[0] if self.lstm.norm == "none" else self.lstm.cells()[0]
         return not why_not_compiled(cell, x, (self.window.weight,))
 
     def _names(self) -> list[str]:
