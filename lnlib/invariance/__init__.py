@@ -4,7 +4,7 @@
 cell for all layers. `eps_factor` says what an epsilon does to the re-scaling cells.
 """
 
-from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns
+from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns, paper_columns
 from lnlib.invariance.epsilon import EPS_DEFAULTS, EpsDefault, eps_factor
 from lnlib.invariance.groups import Transformation
 from lnlib.invariance.methods import METHODS, normalized, statistics, summed_inputs
@@ -44,6 +44,7 @@ __all__ = [
     "eps_factor",
     "measure",
     "normalized",
+    "paper_columns",
     "prove",
     "prove_eps_factor",
     "prove_mixing",

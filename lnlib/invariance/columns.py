@@ -1,6 +1,6 @@
 """The columns of Table 1 and ours, each as a transformation of a layer of given size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float
@@ -18,7 +18,7 @@ from lnlib.invariance.transformations import (
     ShiftSummed,
 )
 
-__all__ = ["BEYOND", "COLUMNS", "PAPER", "columns"]
+__all__ = ["BEYOND", "COLUMNS", "PAPER", "columns", "paper_columns"]
 
 COLUMNS = (
     "weight matrix re-scaling",
@@ -63,16 +63,10 @@ def columns(
     tensor([2., 1., 1., 1.])
     """
     eye = torch.eye(units, dtype=draw(1).dtype)
-    first_unit, first_case = (torch.ones(n, dtype=eye.dtype) for n in (units, cases))
-    first_unit[:1] = first_case[:1] = delta
     v = draw(units)
-    named = (
-        AffineWeights(delta),
-        AffineWeights(shift=draw(inputs)),
-        ScaleRows(first_unit),
-        AffineData(delta),
-        AffineData(shift=draw(inputs)),
-        ScaleCases(first_case),
+    sizes = [delta if name.endswith("re-scaling") else 1.0 for name in COLUMNS]
+    paper = paper_columns(sizes, draw(inputs), draw(inputs), units, cases)
+    beyond = (
         AffineWeights(-abs(delta)),
         ShiftRows(draw(units)),
         ShiftCases(draw(cases)),
@@ -81,7 +75,39 @@ def columns(
         MixUnits(_reflection(v)),
         MixUnits(_reflection(v - v.mean())),
     )
-    return dict(zip(COLUMNS + BEYOND, named, strict=True))
+    return paper | dict(zip(BEYOND, beyond, strict=True))
+
+
+def paper_columns(
+    sizes: Sequence[float],
+    weight_shift: Float[Tensor, " D"],
+    data_shift: Float[Tensor, " D"],
+    units: int,
+    cases: int,
+) -> dict[str, Transformation]:
+    """The columns of Table 1, each of a size of its own.
+
+    Args:
+        sizes: in the order of the columns, the scale, or what a shift is multiplied by.
+        weight_shift, data_shift: added to every weight vector, and to every case.
+        units, cases: H, N.
+
+    >>> shift = torch.ones(2)
+    >>> paper_columns([1, 5, 1, 1, 1, 3], shift, shift, units=3, cases=4)["weight matrix re-centering"].shift
+    tensor([5., 5.])
+    """
+    matrix, center, vector, data, origin, case = sizes
+    first_unit, first_case = (torch.ones(n, dtype=weight_shift.dtype) for n in (units, cases))
+    first_unit[:1], first_case[:1] = vector, case
+    named = (
+        AffineWeights(matrix),
+        AffineWeights(shift=center * weight_shift),
+        ScaleRows(first_unit),
+        AffineData(data),
+        AffineData(shift=origin * data_shift),
+        ScaleCases(first_case),
+    )
+    return dict(zip(COLUMNS, named, strict=True))
 
 
 def _reflection(v: Float[Tensor, " H"]) -> Float[Tensor, "H H"]:

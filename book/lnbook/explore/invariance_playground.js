@@ -1,40 +1,28 @@
 // The invariance playground: Table 1, computed again for what a reader does to the weights and the data.
 
 const METHODS = { batch: "batch", weight: "weight", layer: "layer", rms: "RMS" };
-// Columns of Table 1: what is changed, how, the letter of the size, the size that changes nothing, and why
-// a normalization undoes it, or does not.
-const COLUMNS = [
-  ["Weight matrix", "re-scaling", "δ", 1,
-    "Every summed input is multiplied by δ, and so are all means, stds and lengths: δ cancels."],
-  ["Weight matrix", "re-centering", "γ", 0,
-    "γ times a fixed vector is added to every weight vector, which moves all units of a case alike. " +
-    "Only a mean over the units takes it out."],
-  ["Weight vector", "re-scaling", "δ", 1,
-    "Unit 1 is multiplied by δ, and so are its own std and length. Statistics over the units mix it with others."],
-  ["Dataset", "re-scaling", "δ", 1,
-    "Every summed input is multiplied by δ, and so is its std. The length of a weight vector is not."],
-  ["Dataset", "re-centering", "γ", 0,
-    "γ times a fixed vector is added to every case, which moves a unit alike in all of them. " +
-    "Only a mean over the cases takes it out."],
-  ["Single case", "re-scaling", "δ", 1,
-    "Case 1 is multiplied by δ, and so is its own std. Statistics over the cases mix it with the others."],
-];
-
 const signed = (text) => String(text).replace("-", "−");
 const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value, i, j)));
 const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
 
-// Weights (units, inputs) and data (cases, inputs) after the transformation of a column.
-function transform({ W, X, gamma, shift }, column, size) {
-  return [
-    () => [map(W, (w) => size * w), X],
-    () => [map(W, (w, i, k) => w + size * gamma[k]), X],
-    () => [map(W, (w, i) => (i ? w : size * w)), X],
-    () => [W, map(X, (x) => size * x)],
-    () => [W, map(X, (x, n, k) => x + size * shift[k])],
-    () => [W, map(X, (x, n) => (n ? x : size * x))],
-  ][column]();
-}
+// What each column of Table 1 makes of weights (units, inputs) and data (cases, inputs), and why a normalization
+// undoes it, or does not.
+const MOVES = {
+  "weight matrix re-scaling": [({ W, X }, size) => [map(W, (w) => size * w), X],
+    "Every summed input is multiplied by δ, and so are all means, stds and lengths: δ cancels."],
+  "weight matrix re-centering": [({ W, X, gamma }, size) => [map(W, (w, i, k) => w + size * gamma[k]), X],
+    "γ times a fixed vector is added to every weight vector, which moves all units of a case alike. " +
+    "Only a mean over the units takes it out."],
+  "weight vector re-scaling": [({ W, X }, size) => [map(W, (w, i) => (i ? w : size * w)), X],
+    "Unit 1 is multiplied by δ, and so are its own std and length. Statistics over the units mix it with others."],
+  "dataset re-scaling": [({ W, X }, size) => [W, map(X, (x) => size * x)],
+    "Every summed input is multiplied by δ, and so is its std. The length of a weight vector is not."],
+  "dataset re-centering": [({ W, X, shift }, size) => [W, map(X, (x, n, k) => x + size * shift[k])],
+    "γ times a fixed vector is added to every case, which moves a unit alike in all of them. " +
+    "Only a mean over the cases takes it out."],
+  "single training case re-scaling": [({ W, X }, size) => [W, map(X, (x, n) => (n ? x : size * x))],
+    "Case 1 is multiplied by δ, and so is its own std. Statistics over the cases mix it with the others."],
+};
 
 // Outputs (cases, units) of every method, and statistics of every unit; batch norm takes `kept` ones instead.
 function normalize(W, X, eps, kept) {
@@ -65,7 +53,8 @@ function compare(before, after, rounding) {
 function playground(given, { sizes, eps, frozen }) {
   const before = normalize(given.W, given.X, eps);
   return sizes.map((size, column) => {
-    const after = normalize(...transform(given, column, size), eps, frozen && before.units), verdicts = {};
+    const [move] = MOVES[given.columns[column].name];
+    const after = normalize(...move(given, size), eps, frozen && before.units), verdicts = {};
     for (const key of ["none", ...Object.keys(METHODS)])
       verdicts[key] = compare(before[key], after[key], given.rounding);
     return { before, after, verdicts };
@@ -85,8 +74,7 @@ function verdict({ change, kind }) {
 }
 
 // The selected column in words, without numbers: they are read out when they change, not at every step.
-function explain({ column, sizes, eps, frozen }, verdicts) {
-  const [what, how, letter, neutral, why] = COLUMNS[column], size = sizes[column];
+function explain({ name, what, how, letter, neutral }, size, { eps, frozen }, verdicts) {
   const groups = Object.entries({
     same: ["stays the same", "stay the same"],
     nearly: ["changes by less than 1 %", "change by less than 1 %"],
@@ -104,7 +92,7 @@ function explain({ column, sizes, eps, frozen }, verdicts) {
     neutral && eps > 0 && "ε is added to a variance and does not grow or shrink with it.",
     frozen && "Frozen statistics are those of before the change, so batch norm cannot take it out.",
   ].filter(Boolean);
-  return [`${what} ${how}: ${groups.join("; ")}.`, notes.join(" ") || why];
+  return [`${what} ${how}: ${groups.join("; ")}.`, notes.join(" ") || MOVES[name][1]];
 }
 
 // How the cells fare that Table 1 calls invariant.
@@ -118,15 +106,15 @@ function count(results, promised) {
 }
 
 // Table 1 with a radio button in every column.
-function verdictTable(select) {
+function verdictTable(columns, select) {
   const row = (head, nodes, attributes) =>
     el("tr", attributes, head ? el("th", { scope: "row" }, ...head) : el("td"), ...nodes);
-  const radios = COLUMNS.map(([what, how], k) =>
+  const radios = columns.map(({ what, how }, k) =>
     input("radio", { name: "column", "aria-label": `${what} ${how}` }, () => select(k)));
-  const heads = [[0, 2], [2, 1], [3, 2], [5, 1]].map(([k, colspan]) =>
-    el("th", { scope: "colgroup", colspan }, COLUMNS[k][0]));
-  const labels = COLUMNS.map(([, how], k) => el("th", { scope: "col" }, el("label", {}, radios[k], how)));
-  const blank = () => COLUMNS.map(() => el("td"));
+  const heads = [...new Set(columns.map(({ what }) => what))].map((name) =>
+    el("th", { scope: "colgroup", colspan: columns.filter(({ what }) => what === name).length }, name));
+  const labels = columns.map(({ how }, k) => el("th", { scope: "col" }, el("label", {}, radios[k], how)));
+  const blank = () => columns.map(() => el("td"));
   const now = blank(), cells = {};
   const rows = Object.entries(METHODS).map(([key, name]) =>
     row([name, el("span", {}, " norm")], (cells[key] = blank()), { class: key }));
@@ -165,16 +153,16 @@ function paint({ key, cells, grid, words }, { before, after, verdicts }) {
 
 // Build the figure under `root`; every change of the state goes through `act`.
 function invariancePlayground(root, given) {
-  const { W, X, promised, start } = given, state = {};
+  const { W, X, columns, promised, start } = given, state = {};
   const initial = { column: 0, sizes: start, position: 0, frozen: false };
-  const scaled = (run) => start.map((size, k) => (COLUMNS[k][3] ? run(size) : size));
+  const scaled = (run) => start.map((size, k) => (columns[k].neutral ? run(size) : size));
   const presets = {
     "Negative δ": { sizes: scaled((size) => -size) },
     "Small variance beside ε": { sizes: scaled(() => 0.05), position: 21 },
     "Frozen statistics": { frozen: true },
     Reset: {},
   };
-  const table = verdictTable((column) => act({ column }));
+  const table = verdictTable(columns, (column) => act({ column }));
   const size = slider("", { min: -3, max: 3, step: 0.05 }, (to) =>
     act({ sizes: state.sizes.with(state.column, to) }));
   const eps = slider("ε, added to the variance:", { min: 0, max: 29 }, (position) => act({ position }));
@@ -196,13 +184,13 @@ function invariancePlayground(root, given) {
   function act(change) {
     Object.assign(state, change);
     state.eps = epsilon(state.position);
-    const { column, sizes } = state, [what, how, letter] = COLUMNS[column], results = playground(given, state);
+    const { column, sizes } = state, { what, how, letter } = columns[column], results = playground(given, state);
     results.forEach(({ verdicts }, k) => {
       const chosen = k === column ? "chosen" : "";
       table.radios[k].checked = k === column;
       table.labels[k].className = chosen;
       table.now[k].className = chosen;
-      table.now[k].textContent = `${COLUMNS[k][2]} = ${signed(sizes[k])}`;
+      table.now[k].textContent = `${columns[k].letter} = ${signed(sizes[k])}`;
       for (const key in METHODS) {
         const { kind } = verdicts[key], [sign, words, number] = verdict(verdicts[key]), cell = table.cells[key][k];
         const broken = promised[key][k] && kind !== "same";
@@ -219,7 +207,7 @@ function invariancePlayground(root, given) {
     eps.node.setAttribute("aria-valuetext", eps.value.textContent);
     freeze.checked = state.frozen;
     panels.forEach((part) => paint(part, results[column]));
-    const [headline, detail] = explain(state, results[column].verdicts), news = count(results, promised);
+    const [headline, detail] = explain(columns[column], sizes[column], state, results[column].verdicts), news = count(results, promised);
     if (live.textContent !== `${headline} ${detail} ${news}`)
       live.replaceChildren(el("strong", {}, headline), ` ${detail} `, el("span", {}, news));
   }

@@ -15,13 +15,10 @@ from lnbook.explore.element import Element, table
 from lnlib.invariance import (
     COLUMNS,
     PAPER,
-    AffineData,
-    AffineWeights,
     Row,
-    ScaleCases,
-    ScaleRows,
     Transformation,
     measure,
+    paper_columns,
     rounding,
 )
 
@@ -32,7 +29,14 @@ PROMISED = {norm: [PAPER[norm, column] for column in COLUMNS] for norm in ("batc
     "rms": [True, False, False, True, False, True]
 }
 METHODS = {"batch": "Batch norm", "weight": "Weight norm", "layer": "Layer norm", "rms": "RMS norm"}
-START = (2.0, 1.0, 2.0, 2.0, 1.0, 2.0)  # the size of each column's transformation
+# What is changed, how, the letter of the size and the size that changes nothing; and the size at the start.
+LABELS = [
+    {"name": name, "what": what.capitalize(), "how": how, "letter": letter, "neutral": neutral}
+    for name in COLUMNS
+    for what, how in [name.replace("training ", "").rsplit(" ", 1)]
+    for letter, neutral in [("δ", 1) if how == "re-scaling" else ("γ", 0)]
+]
+START = tuple(2.0 if label["neutral"] else 1.0 for label in LABELS)
 MOST = 3.0  # the largest size that the slider reaches
 # Normalizing two numbers leaves their order and nothing else, so that there is little to see.
 LEAST, MAX = {"units": 3, "cases": 3, "inputs": 2}, {"units": 6, "cases": 8, "inputs": 8}
@@ -85,6 +89,7 @@ def invariance_playground(
         "X": x.tolist(),
         "gamma": gamma.tolist(),
         "shift": shift.tolist(),
+        "columns": LABELS,
         "start": START,
         "promised": PROMISED,
         "rounding": bound,
@@ -101,17 +106,7 @@ def transformations(
     >>> transformations([2, 1, 2, 2, 1, 3], np.zeros(3), np.zeros(3), units=4, cases=2)[-1].scales
     tensor([3., 1.], dtype=torch.float64)
     """
-    delta = torch.tensor(sizes, dtype=torch.float64)
-    one_unit, one_case = torch.ones(units).double(), torch.ones(cases).double()
-    one_unit[0], one_case[0] = delta[2], delta[5]
-    return [
-        AffineWeights(float(delta[0])),
-        AffineWeights(shift=delta[1] * torch.from_numpy(gamma)),
-        ScaleRows(one_unit),
-        AffineData(float(delta[3])),
-        AffineData(shift=delta[4] * torch.from_numpy(shift)),
-        ScaleCases(one_case),
-    ]
+    return list(paper_columns(sizes, torch.from_numpy(gamma), torch.from_numpy(shift), units, cases).values())
 
 
 def _draw(rng: np.random.Generator, spread: float, mean: float, *shape: int) -> np.ndarray:

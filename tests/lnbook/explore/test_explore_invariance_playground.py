@@ -185,6 +185,14 @@ def test_what_cannot_be_shown_is_refused_with_its_reason(W, X, message):
         invariance_playground(W, X)
 
 
+def test_the_columns_and_their_moves_are_those_of_table_1():
+    columns = invariance_playground().state["columns"]
+    assert [column["name"] for column in columns] == list(COLUMNS)
+    assert set(evaluate("invariance_playground", "Object.keys(MOVES)")) == set(COLUMNS)
+    for column in columns:
+        assert f"{column['what']} {column['how']}".lower() == column["name"].replace(" training", "")
+
+
 # ------------------------------------------------------------------------------------------- the browser
 
 
