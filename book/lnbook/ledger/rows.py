@@ -1,13 +1,26 @@
 """Where measured rows live: written by a run, read by pages, committed under `book/results/`."""
 
 import csv
+import io
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SCALES", "book_dir", "read_rows", "results_dir", "this_build", "write_csv", "write_rows"]
+from lnbook.ledger.files import write_whole
+
+__all__ = [
+    "SCALES",
+    "as_csv",
+    "as_json",
+    "book_dir",
+    "read_rows",
+    "results_dir",
+    "this_build",
+    "write_csv",
+    "write_rows",
+]
 
 SCALES = ("smoke", "book", "paper")
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -41,7 +54,7 @@ def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str,
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
     write_csv(path, rows)
-    (folder / f"{name}.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_whole(path.with_suffix(".json"), as_json(facts))
     return path
 
 
@@ -57,10 +70,27 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         if row.keys() != rows[0].keys():
             raise ValueError(f"rows of {path.stem!r} have keys {keys} and {list(row)}; make them equal")
     plain = [{key: v.item() if hasattr(v, "item") else v for key, v in row.items()} for row in rows]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=keys, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(plain)
+    write_whole(path, as_csv(plain))
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows as CSV, columns in the order in which keys appear; what a row lacks, and None, is empty.
+
+    >>> as_csv([{"norm": "layer", "nll": 0.5}, {"norm": "none", "update": 3}])
+    b'norm,nll,update\\nlayer,0.5,\\nnone,,3\\n'
+    """
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(
+        text, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n"
+    )
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def as_json(facts: Mapping[str, Any]) -> bytes:
+    """Facts as JSON, a line each, in the order of the alphabet."""
+    return (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode()
 
 
 def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from lnbook.ledger.files import UNFINISHED
 from lnbook.training.errors import CheckpointError, DamagedCheckpoint
 from lnbook.training.files import Lock, make_folder, write_whole
 from lnbook.training.task import Job, Row
@@ -21,6 +22,7 @@ from lnbook.training.task import Job, Row
 __all__ = ["RunFolder"]
 
 MAGIC = b"lnlib checkpoint 1\n"
+LEFT = f"[!.]*{UNFINISHED}"  # by a process that was killed as it wrote; probes of others begin with a dot
 KEPT = 2  # the newest, and the one before it in case the newest is damaged
 
 
@@ -55,6 +57,8 @@ class RunFolder:
         self._lock = Lock(path / "lock")
         try:
             self._claim()
+            for left in path.glob(LEFT):
+                left.unlink()
         except BaseException:
             self.close()
             raise
@@ -126,7 +130,7 @@ class RunFolder:
         """
         lock = Lock(path / "lock")
         try:
-            for pattern in ("*.checkpoint", "*.damaged", "*.new", "*.json", "rows.jsonl", "selected.pt"):
+            for pattern in ("*.checkpoint", "*.damaged", LEFT, "*.json", "rows.jsonl", "selected.pt"):
                 for file in path.glob(pattern):
                     file.unlink()
         finally:

@@ -5,6 +5,7 @@ import os
 import platform
 from pathlib import Path
 
+from lnbook.ledger import files
 from lnbook.training.errors import RunBusy, output_error
 
 try:
@@ -30,20 +31,13 @@ def make_folder(path: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write all of it under that name, or nothing: aside, flushed to the disk, then renamed.
+    """`lnbook.ledger.files.write_whole`, which says what to do where it fails.
 
     Raises `OutputError`; a file that had the name is then as it was.
     """
-    aside = path.with_name(path.name + ".new")
     try:
-        with aside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        files.write_whole(path, content)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
         raise output_error(path, error) from error
 
 

@@ -1,17 +1,15 @@
 """The rows of an experiment's runs in one file, and how they came about in another."""
 
-import csv
-import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lnbook.ledger.rows import as_csv, as_json
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.errors import CheckpointError
 from lnbook.training.files import make_folder, write_whole
 from lnbook.training.runs import Outcome, label, unfinished
-from lnbook.training.task import Experiment, Job, Row
+from lnbook.training.task import Experiment, Job
 
 __all__ = ["collect", "gather"]
 
@@ -51,19 +49,9 @@ def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, fold
         raise ValueError(f"No run of {experiment.name} has any rows; run some first.")
     make_folder(folder)
     path = folder / f"{experiment.name}.csv"
-    write_whole(path, _csv(rows))
-    facts = json.dumps(_facts(outcomes, scale), indent=1, sort_keys=True) + "\n"
-    write_whole(path.with_suffix(".json"), facts.encode())
+    write_whole(path, as_csv(rows))
+    write_whole(path.with_suffix(".json"), as_json(_facts(outcomes, scale)))
     return path
-
-
-def _csv(rows: Sequence[Row]) -> bytes:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, fieldnames=names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:

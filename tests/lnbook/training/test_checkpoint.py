@@ -174,6 +174,17 @@ def test_two_processes_never_share_a_folder_and_a_killed_one_gives_it_back(tmp_p
     RunFolder(tmp_path, JOB).close()
 
 
+def test_what_a_killed_process_had_half_written_is_removed_by_the_next(tmp_path: Path) -> None:
+    filled(tmp_path)
+    half = tmp_path / "000000021.checkpoint.0123.new"
+    half.write_bytes(b"half of it")
+    with pytest.raises(CheckpointError, match="another run"):
+        RunFolder(tmp_path, {**JOB, "dropout": 0.5})
+    assert half.exists()
+    RunFolder(tmp_path, JOB).close()
+    assert not half.exists()
+
+
 def refuse(error: int) -> Callable[[int], None]:
     def fsync(_: int) -> None:
         raise OSError(error, os.strerror(error))
