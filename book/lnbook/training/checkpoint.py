@@ -16,7 +16,7 @@ import torch
 
 from lnbook.ledger.files import UNFINISHED
 from lnbook.training.errors import CheckpointError, DamagedCheckpoint
-from lnbook.training.files import Lock, make_folder, write_whole
+from lnbook.training.files import lock, make_folder, write_whole
 from lnbook.training.task import Job, Row
 
 __all__ = ["RunFolder"]
@@ -54,7 +54,7 @@ class RunFolder:
     def __init__(self, path: Path, job: Job) -> None:
         self.path, self.job = path, json.loads(json.dumps(dict(job)))
         make_folder(path)
-        self._lock = Lock(path / "lock")
+        self._lock = lock(path)
         try:
             self._claim()
             for left in path.glob(LEFT):
@@ -128,13 +128,13 @@ class RunFolder:
 
         Raises `RunBusy` if a process is at work in it.
         """
-        lock = Lock(path / "lock")
+        held = lock(path)
         try:
             for pattern in ("*.checkpoint", "*.damaged", LEFT, "*.json", "rows.jsonl", "selected.pt"):
                 for file in path.glob(pattern):
                     file.unlink()
         finally:
-            lock.release()
+            held.release()
 
     @staticmethod
     def outcome_in(path: Path) -> dict[str, Any] | None:

@@ -1,19 +1,16 @@
-"""Files that appear whole or not at all, and a lock that dies with its process."""
+"""Files of a run: written whole or not at all, in a folder that one process at a time holds."""
 
 import contextlib
 import os
 import platform
 from pathlib import Path
 
+from filelock import BaseFileLock, FileLock, Timeout
+
 from lnbook.ledger import files
 from lnbook.training.errors import RunBusy, output_error
 
-try:
-    import fcntl
-except ImportError:  # Windows has no flock: there, nothing stops two commands from sharing a folder
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["Lock", "make_folder", "write_whole"]
+__all__ = ["lock", "make_folder", "write_whole"]
 
 
 def make_folder(path: Path) -> None:
@@ -41,48 +38,26 @@ def write_whole(path: Path, content: bytes) -> None:
         raise output_error(path, error) from error
 
 
-class Lock:
-    """A file that one process holds; the system takes it back when that process ends, however it ends.
-
-    A file system that has no locks refuses none.
-
-    Args:
-        path: of the file, which stays when the lock is released.
+def lock(folder: Path) -> BaseFileLock:
+    """Hold a folder until `release()`; the system takes it back when this process ends, however it ends.
 
     Raises:
         RunBusy: another process holds it.
-        OutputError: the file cannot be written.
+        OutputError: its file `lock` cannot be written.
     """
-
-    def __init__(self, path: Path) -> None:
+    held, owner = FileLock(folder / "lock", timeout=0, thread_local=False), folder / "owner"
+    try:
+        held.acquire()
+    except Timeout:
         try:
-            self._file = path.open("a+", encoding="utf-8")
-        except OSError as error:
-            raise output_error(path, error) from error
-        try:
-            self._take()
-        except BlockingIOError:
-            self._file.seek(0)
-            owner = self._file.read().strip() or "another process"
-            self._file.close()
-            raise RunBusy(
-                f"{path.parent} is in use by {owner}; wait for it, or stop it and go on with --resume."
-            ) from None
-
-    def _take(self) -> None:
-        try:
-            if fcntl:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:  # no locks on this file system
-            return
-        with contextlib.suppress(OSError):  # who it is helps, and is not needed
-            self._file.truncate(0)
-            self._file.write(f"process {os.getpid()} of {platform.node()}\n")
-            self._file.flush()
-
-    def release(self) -> None:
-        """Let others have it."""
-        with contextlib.suppress(OSError):  # what could not be flushed is who held it
-            self._file.close()
+            who = owner.read_text(encoding="utf-8").strip() or "another process"
+        except OSError:
+            who = "another process"
+        raise RunBusy(
+            f"{folder} is in use by {who}; wait for it, or stop it and go on with --resume."
+        ) from None
+    except OSError as error:
+        raise output_error(folder / "lock", error) from error
+    with contextlib.suppress(OSError):  # who it is helps, and is not needed
+        owner.write_text(f"process {os.getpid()} of {platform.node()}\n", encoding="utf-8")
+    return held

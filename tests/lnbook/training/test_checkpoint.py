@@ -174,6 +174,12 @@ def test_two_processes_never_share_a_folder_and_a_killed_one_gives_it_back(tmp_p
     RunFolder(tmp_path, JOB).close()
 
 
+def test_a_lock_file_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "lock").mkdir()
+    with pytest.raises(OutputError, match=r"lock cannot be written: .*give another --out"):
+        RunFolder(tmp_path, JOB)
+
+
 def test_what_a_killed_process_had_half_written_is_removed_by_the_next(tmp_path: Path) -> None:
     filled(tmp_path)
     half = tmp_path / "000000021.checkpoint.0123.new"
