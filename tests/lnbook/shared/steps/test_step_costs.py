@@ -5,8 +5,10 @@ import sys
 import pytest
 from stepping import EXPERIMENT
 
-from lnbook.shared.steps.costs import one_of_each_norm, step_costs
+from lnbook.shared.steps.costs import one_of_each_norm, step_costs, table
 from lnbook.shared.steps.profile import PARTS
+
+NAMES = {"none": "no norm", "layer": "layer norm"}
 
 
 def test_the_first_run_of_each_norm_is_chosen_among_those_with_the_settings() -> None:
@@ -29,3 +31,19 @@ def test_rows_hold_settings_times_ratios_shares_padding_and_memory() -> None:
         # the product, its sine and the gradients of both: 3 to 5 of the arrays of which each has its size
         assert 2.5 * 64 < other["step_mb"] < 6 * 64
         assert other["step_mb"] > 4 * one["step_mb"]
+
+
+def made() -> list[dict]:
+    shares = dict(zip(PARTS, (0.5, 0.2, 0.1, 0.1, 0.1), strict=True))
+    return [
+        {"norm": "none", "ms": 10.0, "ratio": 1.0, **shares, "step_mb": 100.4},
+        {"norm": "layer", "ms": 20.0, "ratio": 2.0, **shares, "step_mb": 2000.0},
+    ]
+
+
+def test_the_table_has_a_line_a_norm() -> None:
+    shown = table(made(), NAMES)
+    assert shown.header[:3] == ["", "Milliseconds", "Times no norm"]
+    assert shown.rows[1] == ["layer norm", "20.0", "2.00", "50", "20", "10", "10", "10", "2,000"]
+    without = [{key: value for key, value in row.items() if key != "step_mb"} for row in made()]
+    assert len(table(without, NAMES).header) == len(shown.header) - 1
