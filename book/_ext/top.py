@@ -81,7 +81,7 @@ def run_line(page: str) -> str:
 
     return (
         '<details class="run-page"><summary>Run this page</summary>'
-        "<p>In a copy of the repository, after <code>pip install -e '.[book]'</code>:</p>"
+        "<p>In a clone of the repository, after <code>pip install -e . -e './book[build,binder]'</code>:</p>"
         + block(f"python book/_ext/execute.py --scale book book/{page}.ipynb")
         + "<p>Or cell by cell:</p>"
         + block(f"jupyter lab book/{page}.ipynb")
