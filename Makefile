@@ -2,12 +2,16 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help ready-to-build book pdf test lint check links bench data clean
+.PHONY: help ready-to-build ready-to-print book pdf release test lint check links bench data clean
 
 SCALE ?= book
 # A relative folder of data begins where make was called; the notebooks run in book/.
 ifneq ($(LNLIB_DATA),)
 override export LNLIB_DATA := $(if $(filter /%,$(LNLIB_DATA)),,$(CURDIR)/)$(LNLIB_DATA)
+endif
+# So does a relative bundle: `make book FROM=lnlib-book-0.6.0.zip`.
+ifneq ($(FROM),)
+override export LNLIB_FROM := $(if $(filter /%,$(FROM)),,$(CURDIR)/)$(FROM)
 endif
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,7 +36,9 @@ endef
 
 help:
 	@echo "make book   install, execute and render the book (SCALE=smoke|book|paper, now $(SCALE))"
+	@echo "make book FROM=<bundle>  run only what differs from a released book"
 	@echo "make pdf    make book, then print it to one PDF (needs Chromium)"
+	@echo "make release  make pdf, then put pages, PDF, results and packages into one bundle"
 	@echo "make test   install and run every test: library, notebooks, pages, browser"
 	@echo "make check  lint, format, types, then every test"
 	@echo "make links  follow every link of the book (needs the network)"
@@ -59,14 +65,24 @@ ready-to-build:
 	@test -z "$$LNLIB_DATA" || test -d "$$LNLIB_DATA" || { echo "LNLIB_DATA names $$LNLIB_DATA, which is not" \
 		"a folder. Name the one that holds the data sets, or unset it." >&2; exit 2; }
 
+	@test -z "$$LNLIB_FROM" || test -f "$$LNLIB_FROM" || { echo "FROM names $$LNLIB_FROM, which is not" \
+		"a file. Name a bundle that 'make release' wrote (lnlib-book-<version>.zip)." >&2; exit 2; }
+
+# Before the book is built, which takes minutes: what printing it needs.
+ready-to-print: ready-to-build $(READY)
+	@$(BIN)/python book/_ext/chromium.py
+
 book: ready-to-build $(READY)
 	@rm -f _build/failures.txt
 	$(call timed,executing and rendering the book at $(SCALE) scale,LNLIB_SCALE=$(SCALE) \
 		$(BIN)/jupyter-book build . -W -n --keep-going || { $(FAILED_PAGES); false; })
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
-pdf: book
+pdf: ready-to-print book
 	$(call timed,printing the book,$(BIN)/python book/_ext/pdf.py)
+
+release: pdf
+	$(call timed,writing the bundle,$(BIN)/python book/_ext/release.py --scale $(SCALE))
 
 test: ready-to-build $(READY)
 	$(call timed,testing the library and the notebooks at smoke scale and their pages,$(BIN)/python -m pytest -n auto \

@@ -12,6 +12,7 @@ import tomllib
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
@@ -37,7 +38,17 @@ _PARSER = threading.Lock()
 
 
 def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
-    """The hexadecimal SHA-256 of everything that the executed notebook is made from.
+    """The hexadecimal SHA-256 of everything that the executed notebook is made from, see `made_of`."""
+    return key_of(made_of(path, scale, rows))
+
+
+def key_of(parts: dict[str, Any]) -> str:
+    """The key of what `made_of` lists."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def made_of(path: Path, scale: str, rows: Path | None = None) -> dict[str, Any]:
+    """What the executed notebook is made from: of each kind, the digests, versions or words that tell.
 
     `rows` is the folder of what this build's other pages measured, for a page that reads it.
     """
@@ -45,7 +56,7 @@ def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
     claims = load_claims(BOOK / "claims.toml")
     printed = tomllib.loads((BOOK / "claims.toml").read_text("utf-8")).get("table", [])
     cells = [(c.cell_type, c.source, c.metadata) for c in notebook.cells]
-    parts = {
+    return {
         "notebook": hashlib.sha256(json.dumps([cells, notebook.metadata]).encode()).hexdigest(),
         "scale": scale,
         "versions": {"python": platform.python_version()} | {n: metadata.version(n) for n in VERSIONS},
@@ -56,7 +67,6 @@ def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
         "rows": {f.stem: _sha256(f) for f in sorted(rows.glob(f"{scale}/*.csv"))} if rows else None,
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
     }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:

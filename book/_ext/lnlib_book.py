@@ -32,6 +32,7 @@ from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
 from preflight import made_ready
+from reuse import take
 from schedule import executed_all
 from top import data_used, measured_facts, minutes, top
 
@@ -52,6 +53,8 @@ def execute_notebooks(app: Sphinx) -> None:
     paths = [page for page in pages if page.is_file()]
     say = lambda line: logger.info("[lnlib] %s", line)  # noqa: E731
     made_ready(paths, scale, say)
+    if bundle := os.environ.get("LNLIB_FROM"):
+        take(Path(bundle), paths, scale, say)
     app.lnlib_runs = executed_all(paths, scale, rows=RESULTS, say=say)
     failed = {page: run.failure for page, run in app.lnlib_runs.items() if run.failure}
     for page, failure in failed.items():

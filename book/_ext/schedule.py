@@ -39,7 +39,7 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
     """
     paths = list(paths)
     facts = {path: nbformat.read(path, 4).metadata.get("lnlib", {}) for path in paths}
-    last = [path for path in paths if facts[path].get("after") == "pages"]
+    last = [path for path in paths if reads_rows(path)]
     wide = [path for path in paths if facts[path].get("cores") == "all" and path not in last]
     narrow = [path for path in paths if path not in {*last, *wide}]
     cores = os.cpu_count() or 1
@@ -61,6 +61,11 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
         run(path, cores, rows)
     publish_rows(done.values(), rows / scale)
     return {path.stem: done[path] for path in paths}
+
+
+def reads_rows(path: Path) -> bool:
+    """Whether a page reads what the others measured, and so runs after them."""
+    return nbformat.read(path, 4).metadata.get("lnlib", {}).get("after") == "pages"
 
 
 def publish_rows(runs: Iterable[Executed], folder: Path) -> None:

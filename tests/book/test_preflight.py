@@ -86,16 +86,18 @@ def test_a_machine_without_a_loopback_is_told_which_pages_want_it(page, monkeypa
 
 
 def make(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """GNU make in a copy of the Makefile, where a book "builds" by saying where it looks for data."""
+    """GNU make in a copy of the Makefile, where a book "builds" by saying where it looks."""
     (folder / "book").mkdir(parents=True)
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "$(BIN)/jupyter-book build ." in text
-    text = text.replace("$(BIN)/jupyter-book build .", "echo data: $$LNLIB_DATA; true")
+    text = text.replace(
+        "$(BIN)/jupyter-book build .", "echo data: $$LNLIB_DATA; echo runs: $$LNLIB_FROM; true"
+    )
     (folder / "Makefile").write_text(text)
     for name in ("pyproject.toml", "book/pyproject.toml", "constraints.txt", ".venv/.ready"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LNLIB", "MAKE", "SCALE"))}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LNLIB", "MAKE", "SCALE", "FROM"))}
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],
         cwd=folder,
@@ -107,21 +109,29 @@ def make(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 
 @pytest.mark.parametrize("form", ["environment", "argument"])
-def test_make_looks_for_data_where_a_relative_path_was_typed(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize(("name", "what"), [("LNLIB_DATA", "data"), ("FROM", "runs")])
+def test_make_looks_for_data_and_runs_where_a_relative_path_was_typed(
+    tmp_path: Path, name: str, what: str, form: str
+) -> None:
     place = tmp_path / "real data"
-    place.mkdir()
+    place.mkdir() if name == "LNLIB_DATA" else place.touch()
     typed = "../real data"
     if form == "environment":
-        done = make(tmp_path / "clone", "book", LNLIB_DATA=typed)
+        done = make(tmp_path / "clone", "book", **{name: typed})
     else:
-        done = make(tmp_path / "clone", "book", f"LNLIB_DATA={typed}")
+        done = make(tmp_path / "clone", "book", f"{name}={typed}")
     assert done.returncode == 0, done.stderr
-    said = next(line for line in done.stdout.splitlines() if line.startswith("data: "))
-    assert Path(said.removeprefix("data: ")).resolve() == place
+    said = next(line for line in done.stdout.splitlines() if line.startswith(f"{what}: "))
+    assert Path(said.removeprefix(f"{what}: ")).resolve() == place
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"), [("LNLIB_DATA=../nowhere", "nowhere"), ("SCALE=bok", "smoke, book or paper")]
+    ("wrong", "message"),
+    [
+        ("LNLIB_DATA=../nowhere", "nowhere"),
+        ("FROM=../nowhere.zip", "nowhere.zip, which is not a file"),
+        ("SCALE=bok", "smoke, book or paper"),
+    ],
 )
 def test_make_refuses_what_cannot_be_before_it_installs_anything(
     tmp_path: Path, wrong: str, message: str

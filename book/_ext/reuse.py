@@ -1,0 +1,125 @@
+"""`make book FROM=<bundle>`: take from a released book the executed pages that this build would make again.
+
+A page is taken if its key (digest.py) is the same here as where the bundle was made: same cells, code,
+versions, scale, data and rows. Whatever else runs, and the build says why.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+import execute
+from bundle import Bundle
+from digest import key_of, made_of
+from execute import Executed, kept_folder
+from schedule import Say, publish_rows, reads_rows
+
+REASONS = 8  # as many are said; the rest is counted
+
+
+def take(place: Path, paths: Iterable[Path], scale: str, say: Say) -> None:
+    """Put the executed pages of a bundle whose keys still match among the kept ones, with their rows.
+
+    Args:
+        place: of the bundle.
+        paths: of the notebooks of this build.
+        scale: of this build, one of `execute.SCALES`.
+        say: takes a line about how many pages were taken, and why not the others.
+
+    Raises:
+        BundleError: before anything is changed, if a file of the bundle is not what it should be.
+    """
+    paths = sorted(paths, key=reads_rows)  # those that read the rows of the others come last
+    execute.CACHE.mkdir(parents=True, exist_ok=True)
+    reasons: dict[str, list[str]] = {}
+    with Bundle(place) as bundle, tempfile.TemporaryDirectory(dir=execute.CACHE, prefix=".") as temporary:
+        unpacked, rows = Path(temporary, "pages"), Path(temporary, "rows")
+        theirs = {path: bundle.manifest["pages"].get(path.stem) for path in paths}
+        for path in (path for path in paths if theirs[path]):
+            bundle.unpack(f"executed/{path.stem}", unpacked / path.stem)
+        publish_rows(
+            (
+                Executed(unpacked / path.stem / path.name, unpacked / path.stem / "results", False)
+                for path in paths
+                if theirs[path] and not reads_rows(path)
+            ),
+            rows / scale,
+        )
+        for path in paths:
+            read = rows if reads_rows(path) else None
+            here, page = made_of(path, scale, read), theirs[path]
+            if page is None:
+                reasons[path.stem] = ["not in the bundle"]
+            elif page["key"] != key_of(here):
+                reasons[path.stem] = differences(page["made_of"], told(here)) or ["its key differs"]
+            else:
+                _keep(unpacked / path.stem, kept_folder(path, scale, read))
+    say(f"{place.name}: {len(paths) - len(reasons)} of {len(paths)} pages are what this build would make")
+    for line in explained(reasons, len(paths)):
+        say(f"to be run: {line}")
+
+
+def _keep(unpacked: Path, folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_suffix(".lock")):
+        if not folder.exists():
+            (unpacked / "results").mkdir(exist_ok=True)  # a page that measures nothing has it, empty
+            unpacked.rename(folder)
+
+
+def told(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a manifest says of `digest.made_of`: long lists, of claims, by their digests."""
+    return {kind: key_of(part) if isinstance(part, list) else part for kind, part in parts.items()}
+
+
+def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
+    """In words, how what a page would be made from here differs from what the bundle's was made from.
+
+    >>> differences({"versions": {"python": "3.11.7"}}, {"versions": {"python": "3.12.1"}})
+    ['Python 3.12.1 in place of 3.11.7']
+    >>> differences({"scale": "smoke", "files": {"lnlib/glm.py": "1"}}, {"scale": "book", "files": {}})
+    ['book scale in place of smoke', 'lnlib/glm.py changed']
+    """
+    return [
+        line
+        for kind, now in ours.items()
+        if theirs.get(kind) != now
+        for line in _said(kind, theirs.get(kind), now)
+    ]
+
+
+def _said(kind: str, before: Any, now: Any) -> list[str]:
+    if kind == "scale":
+        return [f"{now} scale in place of {before}"]
+    if kind in ("claims", "printed", "notebook"):
+        return [f"{'its cells' if kind == 'notebook' else 'book/claims.toml'} changed"]
+    before, now = (part if isinstance(part, dict) else {} for part in (before, now))
+    changed = sorted(name for name in {**before, **now} if before.get(name) != now.get(name))
+    if kind == "versions":
+        named = {name: "Python" if name == "python" else name for name in changed}
+        return [f"{named[n]} {now.get(n)} in place of {before.get(n)}" for n in changed]
+    if kind == "data":
+        return [f"data {n} from {now.get(n)} in place of {before.get(n)}" for n in changed]
+    prefix = {"stored": "book/", "rows": "the rows of "}.get(kind, "")
+    return [f"{prefix}{name} changed" for name in changed]
+
+
+def explained(reasons: Mapping[str, Iterable[str]], of: int) -> list[str]:
+    """The reasons by how many pages they concern.
+
+    >>> explained({"faq": ["its cells changed"], "lookup": ["its cells changed", "numpy 2 in place of 1"]}, 2)
+    ['2 of 2 pages: its cells changed', '1 of 2 pages (lookup): numpy 2 in place of 1']
+    """
+    counts = Counter(reason for mine in reasons.values() for reason in dict.fromkeys(mine))
+    lines = []
+    for reason, count in counts.most_common(REASONS):
+        pages = sorted(page for page, mine in reasons.items() if reason in mine)
+        names = f" ({', '.join(pages)})" if count < min(of, 6) else ""
+        lines.append(f"{count} of {of} pages{names}: {reason}")
+    if more := len(counts) - len(lines):
+        lines.append(f"and {more} reasons more")
+    return lines
