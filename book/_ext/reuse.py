@@ -37,38 +37,38 @@ def take(place: Path, paths: Iterable[Path], scale: str, say: Say) -> None:
     execute.CACHE.mkdir(parents=True, exist_ok=True)
     reasons: dict[str, list[str]] = {}
     with Bundle(place) as bundle, tempfile.TemporaryDirectory(dir=execute.CACHE, prefix=".") as temporary:
-        unpacked, rows = Path(temporary, "pages"), Path(temporary, "rows")
-        theirs = {path: bundle.manifest["pages"].get(path.stem) for path in paths}
-        for path in (path for path in paths if theirs[path]):
-            bundle.unpack(f"executed/{path.stem}", unpacked / path.stem)
-        publish_rows(
-            (
-                Executed(unpacked / path.stem / path.name, unpacked / path.stem / "results", False)
-                for path in paths
-                if theirs[path] and not reads_rows(path)
-            ),
-            rows / scale,
-        )
+        runs, rows = unpacked(bundle, paths, Path(temporary, "pages")), Path(temporary, "rows")
+        publish_rows((run for path, run in runs.items() if not reads_rows(path)), rows / scale)
         for path in paths:
             read = rows if reads_rows(path) else None
-            here, page = made_of(path, scale, read), theirs[path]
-            if page is None:
+            here, theirs = made_of(path, scale, read), bundle.manifest["pages"].get(path.stem)
+            if theirs is None:
                 reasons[path.stem] = ["not in the bundle"]
-            elif page["key"] != key_of(here):
-                reasons[path.stem] = differences(page["made_of"], told(here)) or ["its key differs"]
+            elif theirs["key"] != key_of(here):
+                reasons[path.stem] = differences(theirs["made_of"], told(here)) or ["its key differs"]
             else:
-                _keep(unpacked / path.stem, kept_folder(path, scale, read))
+                _keep(runs[path].notebook.parent, kept_folder(path, scale, read))
     say(f"{place.name}: {len(paths) - len(reasons)} of {len(paths)} pages are what this build would make")
     for line in explained(reasons, len(paths)):
         say(f"to be run: {line}")
 
 
-def _keep(unpacked: Path, folder: Path) -> None:
+def unpacked(bundle: Bundle, paths: Iterable[Path], into: Path) -> dict[Path, Executed]:
+    """The runs that a bundle has of these pages, each written into a folder of its own."""
+    runs = {}
+    for path in (path for path in paths if path.stem in bundle.manifest["pages"]):
+        folder = into / path.stem
+        bundle.unpack(f"executed/{path.stem}", folder)
+        (folder / "results").mkdir(exist_ok=True)  # a page that measures nothing has it, empty
+        runs[path] = Executed(folder / path.name, folder / "results", False)
+    return runs
+
+
+def _keep(run: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.exists():
-            (unpacked / "results").mkdir(exist_ok=True)  # a page that measures nothing has it, empty
-            unpacked.rename(folder)
+            run.rename(folder)
 
 
 def told(parts: Mapping[str, Any]) -> dict[str, Any]:

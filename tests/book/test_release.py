@@ -3,6 +3,7 @@
 import doctest
 import hashlib
 import json
+import shutil
 import stat
 import struct
 import sys
@@ -98,6 +99,18 @@ def test_a_reader_gets_each_run_of_an_unchanged_book_as_it_was(book, tmp_path, m
     assert files(reader) == files(tmp_path / "executed")
     assert len(files(reader)) == 3 * 4
     assert not [f for f in reader.iterdir() if f.name.startswith(".")], "what was unpacked is gone"
+
+
+def test_a_page_that_measures_nothing_is_taken_too(book, tmp_path, monkeypatch):
+    for page in book[:2]:
+        shutil.rmtree(kept_folder(page, "smoke") / "results")
+        (kept_folder(page, "smoke") / "results").mkdir()
+    (tmp_path / "empty" / "smoke").mkdir(parents=True)
+    kept_folder(book[2], "smoke", tmp_path / "rows").rename(kept_folder(book[2], "smoke", tmp_path / "empty"))
+    place = released(book)
+    reader = elsewhere(monkeypatch, tmp_path)
+    assert "3 of 3 pages" in taken(place, book)[0]
+    assert len(list(reader.glob("*/*/*/results"))) == 3
 
 
 def test_the_bundle_has_all_that_a_reader_wants_and_a_digest_of_each(book):
