@@ -57,7 +57,7 @@ def equations(sources: Iterable[Path]) -> Found:
 
 
 def functions(sources: Iterable[Path]) -> Found:
-    """Pages whose code names each function or class of lnlib, by its shortest name."""
+    """Pages whose code names each function or class of lnlib, by the first of its shortest names."""
     shortest: dict[int, str] = {}
     pages: dict[int, set[str]] = defaultdict(set)
     for source in sources:
@@ -73,7 +73,7 @@ def functions(sources: Iterable[Path]) -> Found:
                 if str(module).split(".")[0] != "lnlib":
                     continue
                 known = (f"lnlib.{own}", shortest.get(id(thing), name), name)
-                shortest[id(thing)] = min((n for n in known if _resolve(n) is thing), key=len)
+                shortest[id(thing)] = min((len(n), n) for n in known if _resolve(n) is thing)[1]
                 pages[id(thing)].add(source.stem)
     return {shortest[key]: pages[key] for key in shortest}
 
