@@ -10,8 +10,10 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from lnbook.cli.claims import readme_table, replace_between_marks
-from lnbook.ledger.results import load_claims, load_evidence
+from lnbook.cli.claims import readme_results, replace_between_marks
+from lnbook.ledger.history import unregistered
+from lnbook.ledger.report import report
+from lnbook.ledger.rules import load_rules, load_sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT, BOOK = (
@@ -72,27 +74,36 @@ def test_the_table_of_contents_lists_exactly_the_pages_that_exist():
     assert listed == files
 
 
-def test_every_claim_is_measured_on_a_page_that_exists():
-    claims = load_claims(ROOT / "book" / "claims.toml")
-    assert len(claims) >= 20
-    for claim in claims:
-        page = ROOT / "book" / f"{claim.page}.ipynb"
-        assert page.is_file(), f"claim {claim.id} names the page {claim.page}, which does not exist"
-        assert claim.id in page.read_text(encoding="utf-8"), f"{claim.page} never measures {claim.id}"
+def test_every_rule_is_measured_on_a_page_that_exists():
+    rules = load_rules(ROOT / "book" / "claims.toml")
+    assert len(rules) >= 300
+    for rule in rules:
+        page = ROOT / "book" / f"{rule.page}.ipynb"
+        assert page.is_file(), f"rule {rule.id} names the page {rule.page}, which does not exist"
+        assert rule.id in page.read_text(encoding="utf-8"), f"{rule.page} never measures {rule.id}"
 
 
-def test_the_ledger_page_has_every_page_that_measures_a_claim():
-    text = (ROOT / "book" / "ledger.md").read_text(encoding="utf-8")
-    pages = {claim.page for claim in load_claims(ROOT / "book" / "claims.toml")}
-    assert sorted(re.findall(r"^:page: (\w+)$", text, flags=re.MULTILINE)) == sorted(pages)
+def test_every_rule_is_registered_with_its_date():
+    missing = unregistered(load_rules(ROOT / "book" / "claims.toml"), ROOT / "book" / "rules.json")
+    assert not missing, "run `python -m lnbook claims --register` and commit book/rules.json before the data"
+
+
+def test_a_sentence_has_a_rule_or_a_reason_or_stands_as_untested_once():
+    rules = {rule.sentence for rule in load_rules(ROOT / "book" / "claims.toml")}
+    sentences = load_sentences(ROOT / "book" / "claims.toml")
+    assert len(sentences) >= 150
+    said = [sentence.says for sentence in sentences]
+    assert len(set(said)) == len(said), "a sentence counts once"
+    both = [s.id for s in sentences if s.reason and s.id in rules]
+    assert not both, "a sentence that a rule tests needs no reason why none does"
 
 
 def test_the_readme_shows_the_committed_verdicts():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    fresh = replace_between_marks(text, "claims", readme_table(ROOT / "book" / "results"))
+    fresh = replace_between_marks(text, "claims", readme_results(ROOT / "book"))
     assert text == fresh, "run `python -m lnbook claims --readme` and commit README.md"
-    counts = re.findall(r"^\| [a-z ]+ \| (\d+) \|$", text, flags=re.MULTILINE)
-    assert sum(map(int, counts)) == len(load_claims(ROOT / "book" / "claims.toml"))
+    counts = re.findall(r"^\| [a-z' ]+ \| (\d+) \|$", text, flags=re.MULTILINE)
+    assert sum(map(int, counts)) == len(load_sentences(ROOT / "book" / "claims.toml"))
 
 
 def test_the_readme_fits_two_screens():
@@ -100,10 +111,9 @@ def test_the_readme_fits_two_screens():
     assert len(lines) <= 120, "what a newcomer does not need first belongs in CONTRIBUTING.md or the book"
 
 
-def test_every_claim_has_committed_evidence():
-    claims = load_claims(ROOT / "book" / "claims.toml")
-    evidence = load_evidence(claims, scale="book", folder=ROOT / "book" / "results")
-    missing = [claim.id for claim in claims if claim.id not in evidence]
+def test_every_rule_has_recorded_evidence():
+    known = report(ROOT / "book")
+    missing = [rule.id for rule in known.rules if rule.id not in known.found]
     assert not missing, "run `make book` and `python -m lnbook claims --record`"
 
 

@@ -18,7 +18,7 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from lnbook import data
-from lnbook.ledger.results import load_claims
+from lnbook.ledger.rules import load_rules
 
 BOOK = Path(__file__).resolve().parents[1]
 ROOT = BOOK.parent
@@ -53,7 +53,7 @@ def made_of(path: Path, scale: str, rows: Path | None = None) -> dict[str, Any]:
     `rows` is the folder of what this build's other pages measured, for a page that reads it.
     """
     notebook = nbformat.read(path, as_version=4)
-    claims = load_claims(BOOK / "claims.toml")
+    rules = load_rules(BOOK / "claims.toml")
     printed = tomllib.loads((BOOK / "claims.toml").read_text("utf-8")).get("table", [])
     cells = [(c.cell_type, c.source, c.metadata) for c in notebook.cells]
     return {
@@ -61,8 +61,8 @@ def made_of(path: Path, scale: str, rows: Path | None = None) -> dict[str, Any]:
         "scale": scale,
         "versions": {"python": platform.python_version()} | {n: metadata.version(n) for n in VERSIONS},
         "files": {str(f.relative_to(ROOT)): _sha256(f) for f in sorted(files_reached(notebook))},
-        "claims": [repr(c) for c in claims if c.page == path.stem],
-        "printed": [[(c.id, c.paper) for c in claims if c.paper is not None], printed],
+        "rules": [repr(rule) for rule in rules if rule.page == path.stem],
+        "printed": printed,
         "stored": {str(f.relative_to(BOOK)): _sha256(f) for f in stored(notebook, path.stem)},
         "rows": {f.stem: _sha256(f) for f in sorted(rows.glob(f"{scale}/*.csv"))} if rows else None,
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},

@@ -11,23 +11,25 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import nbformat
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from equation_numbers import number_equations
-from execute import BOOK, ROOT, SCALES
+from execute import BOOK, ROOT, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
+from ledger import RulesDirective, SentencesDirective, VerdictsDirective
 from lnbook.figures.palette import css_variables
-from lnbook.ledger import results
-from lnbook.ledger.results import Claim, Evidence, load_claims, load_evidence, table, tally
+from lnbook.ledger import tables
+from lnbook.ledger.report import page_table
+from lnbook.ledger.rules import load_rules
+from lnbook.ledger.stored import load_measured
 from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
@@ -70,10 +72,8 @@ def outdated_pages(app: Sphinx, env: Any, added: set, changed: set, removed: set
     before = getattr(env, "lnlib_executed", {})
     env.lnlib_executed = now
     stale = {doc for doc in now if before.get(doc) != now[doc] or app.lnlib_runs[Path(doc).name].fresh}
-    ledger = (BOOK / "claims.toml").read_text(encoding="utf-8")
-    if stale or getattr(env, "lnlib_ledger", None) != ledger:
+    if stale:
         stale |= {doc for doc, facts in env.metadata.items() if DEPENDENT in facts}
-    env.lnlib_ledger = ledger
     return sorted(stale & env.found_docs)
 
 
@@ -86,9 +86,23 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     if run.failure:
         mark_failed(notebook, run.failure)
     else:
+        judge_anew(notebook, Path(docname).name, run, app.config.lnlib_scale)
         badge = nbformat.v4.new_markdown_cell(top(Path(docname).name, notebook, run), id="badge-line")
         notebook.cells.insert(1, badge)
     source[0] = nbformat.writes(notebook)
+
+
+def judge_anew(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
+    """Replace a page's table of rules by one of today's record: it may be younger than the page's run."""
+    rules = [rule for rule in load_rules(BOOK / "claims.toml") if rule.page == page]
+    cells = [c for c in notebook.cells if c.cell_type == "code" and c.source.endswith("ledger.show()")]
+    if not rules or not cells:
+        return
+    here = load_measured(rules, folder=run.results, scale=scale)
+    table = page_table(rules, here, BOOK)
+    for output in cells[-1].outputs:
+        if "text/html" in output.get("data", {}):
+            output.data["text/html"], output.data["text/plain"] = table._repr_html_(), repr(table)
 
 
 def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
@@ -156,37 +170,8 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
 class _DependentDirective(SphinxDirective):
     """A directive whose page is read again whenever any notebook ran anew."""
 
-    option_spec: ClassVar = {"page": str, "count": directives.flag}
-
     def _depend(self) -> None:
         self.env.metadata[self.env.docname][DEPENDENT] = "yes"
-
-    def _evidence(self, claims: list[Claim]) -> dict[str, Evidence]:
-        return load_evidence(
-            claims,
-            scale=self.config.lnlib_scale,
-            folder=RESULTS,
-        )
-
-
-class ClaimsDirective(_DependentDirective):
-    """`{claims}`: the ledger with today's verdicts, each row linked to the page that measures it.
-
-    `:page:` keeps one page's claims; `:count:` shows how many claims have each verdict instead.
-    """
-
-    def run(self) -> list[nodes.Node]:
-        self._depend()
-        claims = load_claims(BOOK / "claims.toml")
-        if page := self.options.get("page"):
-            claims = [c for c in claims if c.page == page]
-        if "count" in self.options:
-            counts = tally(claims, self._evidence(claims))
-            return [nodes.raw("", counts._repr_html_(), format="html")]
-        shown = table(claims, self._evidence(claims))
-        for row, claim in zip(shown.rows, claims, strict=True):
-            row.insert(0, f"{claim.page}.html")
-        return [nodes.raw("", _linked_table(shown.header, shown.rows), format="html")]
 
 
 def _linked_table(header: Sequence[str], rows: Iterable[list[str]]) -> str:
@@ -201,7 +186,7 @@ def _linked_table(header: Sequence[str], rows: Iterable[list[str]]) -> str:
         for link, first, *rest in rows
     )
     return (
-        '<div class="lnlib-table" role="region" aria-label="Claims" tabindex="0"><table class="table">'
+        '<div class="lnlib-table" role="region" aria-label="Executions" tabindex="0"><table class="table">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -254,7 +239,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", mend_html)
     app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes
     app.connect("build-finished", publish_files)
-    app.add_directive("claims", ClaimsDirective)
+    app.add_directive("sentences", SentencesDirective)
+    app.add_directive("rules", RulesDirective)
+    app.add_directive("verdicts", VerdictsDirective)
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)
     app.add_directive("lookup", LookupDirective)
@@ -264,6 +251,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file("lnlib.css")
     app.add_js_file("lnlib.js", loading_method="defer")
     # Another version of this folder or of the ledger's table makes Sphinx read and write every page again.
-    code = [*sorted(Path(__file__).parent.glob("*.py")), Path(results.__file__)]
+    code = [*sorted(Path(__file__).parent.glob("*.py")), Path(tables.__file__)]
     version = hashlib.sha256(b"".join(file.read_bytes() for file in code)).hexdigest()[:8]
     return {"env_version": int(version, 16), "parallel_read_safe": True, "parallel_write_safe": True}

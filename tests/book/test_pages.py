@@ -170,30 +170,16 @@ def test_executed_notebooks_are_published_with_outputs_and_no_path_of_this_machi
         assert str(Path(__file__).resolve().parents[2]) not in path.read_text(encoding="utf-8")
 
 
-def test_the_ledger_on_a_page_gives_every_claim_a_verdict():
-    from lnbook.ledger.results import VERDICTS, load_claims
+def rules_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
+    """What a page's tables of rules show of each: the measurement and the verdict."""
+    from lnbook.ledger.rules import load_rules
+    from lnbook.ledger.tables import HEADER
 
-    rows = 0
-    for page in pages():
-        for table in soup(page).select(".lnlib-table table"):
-            head = [th.get_text() for th in table.select("thead th")]
-            if head[-1] == "Verdict":
-                for row in table.select("tbody tr"):
-                    verdict = row.find_all("td")[-1].get_text()
-                    assert verdict.startswith(VERDICTS), verdict
-                    rows += 1
-    assert rows >= 2 * len(load_claims()), "each chapter shows its claims, and the ledger shows all"
-
-
-def claims_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
-    """What a page's tables show of each claim they name: the measurement and the verdict."""
-    from lnbook.ledger.results import load_claims
-
-    known = {(c.source, c.says, c.quantity): c.id for c in load_claims()}
+    known = {(r.source, r.says, r.quantity): r.id for r in load_rules()}
     shown: dict[str, set[tuple[str, str]]] = {}
     for table in soup(page).select(".lnlib-table table"):
         head = [th.get_text() for th in table.select("thead th")]
-        if head[-4:] == ["Where", "Statement", "We measured", "Verdict"]:
+        if tuple(head[-4:]) == HEADER:
             for row in table.select("tbody tr"):
                 source, says, measured, verdict = (td.get_text() for td in row.find_all("td")[-4:])
                 for (where, what, quantity), name in known.items():
@@ -202,22 +188,36 @@ def claims_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
     return shown
 
 
-def test_every_page_the_ledger_and_section_7_show_the_same_verdicts():
-    book = html() / "book"
-    ledger = claims_shown(book / "ledger.html")
-    from lnbook.ledger.results import load_claims
+def test_a_chapter_shows_each_of_its_rules_with_the_verdict_of_the_record():
+    from lnbook.ledger.report import report
+    from lnbook.ledger.verdicts import judge
 
-    assert ledger.keys() == {claim.id for claim in load_claims()}
-    assert not {name: rows for name, rows in ledger.items() if len(rows) > 1}
-    elsewhere = {page.stem: claims_shown(page) for page in pages() if page.stem != "ledger"}
-    assert len(elsewhere["sec7_conclusion"]) > 30, "the conclusion's tables were not found"
-    differ = {
-        (page, name): (rows, ledger[name])
-        for page, shown in elsewhere.items()
-        for name, rows in shown.items()
-        if rows != ledger[name]
-    }
-    assert not differ
+    known = report(Path(__file__).resolve().parents[2] / "book")
+    for page in chapters():
+        shown = rules_shown(page)
+        for rule in known.rules:
+            if rule.page == page.stem:
+                ((_, verdict),) = shown[rule.id]
+                if rule.sampled:
+                    flag = known.flags.get(rule.id)
+                    wanted = str(judge(rule, known.found[rule.id])) + (f"; {flag}" if flag else "")
+                    assert verdict == wanted, rule.id
+
+
+def test_the_ledger_has_every_sentence_and_every_rule_with_a_verdict():
+    from lnbook.ledger.report import report
+    from lnbook.ledger.sentences import SENTENCE_WORDS
+
+    known = report(Path(__file__).resolve().parents[2] / "book")
+    page = soup(html() / "book" / "ledger.html")
+    for judged in known.sentences:
+        said = page.select(f"#{judged.sentence.id}")
+        assert len(said) == 1, judged.sentence.id
+        badge = said[0].find_parent("tr").select("td")[-1].select_one(".verdict")
+        assert badge.get_text() == judged.verdict.word
+        assert badge.get_text() in SENTENCE_WORDS
+    text = page.get_text()
+    assert not [rule.id for rule in known.rules if rule.quantity not in text]
 
 
 class _Headings(HTMLParser):

@@ -1,23 +1,27 @@
-"""`python -m lnbook claims`: print the ledger, keep a run's rows, refresh the README's counts."""
+"""`python -m lnbook claims`: print the ledger, register rules, keep a run's rows, refresh the README."""
 
 import argparse
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from lnbook.ledger.results import Claim, load_claims, load_evidence, table, tally
+from lnbook.ledger.history import register
+from lnbook.ledger.report import report
 from lnbook.ledger.rows import SCALES, book_dir, results_dir
+from lnbook.ledger.rules import Rule, load_rules
+from lnbook.ledger.tables import rules_table, sentences_table
 
-__all__ = ["main", "readme_table", "record", "replace_between_marks"]
+__all__ = ["main", "readme_results", "record", "replace_between_marks"]
 
 
-def record(claims: Iterable[Claim], scale: str, folder: Path) -> None:
+def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     """Copy the last run's rows and provenance to `folder`, where they are committed.
 
-    Raises FileNotFoundError if no page of the claims has any.
+    Raises FileNotFoundError if no page of the rules has any.
     """
-    pages = dict.fromkeys(c.page for c in claims)
+    pages = dict.fromkeys(rule.page for rule in rules)
     files = [file for page in pages for file in results_dir(scale).glob(f"{page}.*")]
     if not files:
         raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
@@ -40,36 +44,46 @@ def replace_between_marks(text: str, mark: str, content: str) -> str:
     return head + begin + content + end + tail
 
 
-def readme_table(folder: Path) -> str:
-    """The README's results, by the committed rows at book scale: how many statements have each verdict."""
-    claims = load_claims()
-    counts = tally(claims, load_evidence(claims, scale="book", folder=folder))
-    return f"\n{counts.to_markdown()}\n"
+def readme_results(book: Path) -> str:
+    """The README's results: the paper's sentences by verdict, what is decided against them, what is open."""
+    known = report(book)
+    parts = [known.tally().to_markdown()]
+    for title, table in (
+        ("Decided against the paper, at its own size:", known.decided_against()),
+        ("Run at the paper's own size and not decided:", known.undecided()),
+    ):
+        if table.rows:
+            parts.append(f"{title}\n\n{table.to_markdown()}")
+    return "\n" + "\n\n".join(parts) + "\n"
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m lnbook claims`: print the ledger; keep measured rows; refresh the README's counts."""
+    """`python -m lnbook claims`: print the ledger; register rules; keep measured rows; refresh the README."""
     parser = argparse.ArgumentParser(prog="python -m lnbook claims", description="the paper's claims, judged")
-    parser.add_argument("--scale", choices=SCALES, default="book")
+    parser.add_argument("--scale", choices=SCALES, default="book", help="of the rows that --record keeps")
+    parser.add_argument("--register", action="store_true", help="date rules that are new or changed")
     parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
-    parser.add_argument(
-        "--readme", action="store_true", help="write the counts of the verdicts into README.md"
-    )
+    parser.add_argument("--readme", action="store_true", help="write the verdicts into README.md")
     options = parser.parse_args(argv)
     book = book_dir()
-    if (options.record or options.readme) and book is None:
-        print("no checkout here: --record and --readme change files of the repository", file=sys.stderr)
+    if book is None:
+        print("no checkout here: the ledger's rows are in the repository; clone it", file=sys.stderr)
         return 1
     try:
-        claims = load_claims()
-        if book and options.record:
-            record(claims, options.scale, book / "results" / options.scale)
-        if book and options.readme:
+        rules = load_rules()
+        if options.register:
+            today = datetime.now(UTC).date().isoformat()
+            print("registered:", ", ".join(register(rules, book / "rules.json", today)) or "nothing new")
+        if options.record:
+            record(rules, options.scale, book / "results" / options.scale)
+        if options.readme:
             readme = book.parent / "README.md"
             text = readme.read_text(encoding="utf-8")
-            content = readme_table(book / "results")
+            content = readme_results(book)
             readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
-        print(table(claims, load_evidence(claims, scale=options.scale)).to_markdown())
+        known = report(book)
+        print(sentences_table(known.sentences).to_markdown(), end="\n\n")
+        print(rules_table(known.rules, known.found, known.flags).to_markdown())
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

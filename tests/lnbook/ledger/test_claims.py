@@ -1,28 +1,35 @@
-"""The command that prints the ledger, records rows and refreshes the README."""
+"""The command that prints the ledger, registers rules, records rows and refreshes the README."""
 
+import json
 from pathlib import Path
 
 import pytest
-from test_results import FIELDS, write
+from ledger_rules import FIELDS, SENTENCE, write
 
 from lnbook.__main__ import main
-from lnbook.cli.claims import readme_table, replace_between_marks
-from lnbook.ledger.results import Ledger, load_claims
+from lnbook.cli.claims import readme_results, replace_between_marks
+from lnbook.ledger.results import Ledger
+from lnbook.ledger.rules import load_rules
 
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with one claim, nothing measured, and a README with the marks."""
+    """A checkout with a sentence and a rule for it, nothing measured, and a README with the marks."""
     book = tmp_path / "checkout" / "book"
     book.mkdir(parents=True)
-    write(book / "claims.toml", FIELDS)
+    write(book / "claims.toml", FIELDS | {"sentence": '"p"'}, sentences=[SENTENCE])
     (book.parent / "README.md").write_text(
         "before <!-- claims -->old<!-- /claims --> after", encoding="utf-8"
     )
-    monkeypatch.setattr("lnbook.ledger.results.book_dir", lambda: book)
-    monkeypatch.setattr("lnbook.ledger.rows.book_dir", lambda: book)
-    monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: book)
+    for module in ("ledger.rules", "ledger.rows", "ledger.report", "cli.claims"):
+        monkeypatch.setattr(f"lnbook.{module}.book_dir", lambda: book)
     return book.parent
+
+
+def measure(checkout: Path, value: float) -> None:
+    page = Ledger("page", scale="book", rules=load_rules(checkout / "book" / "claims.toml"))
+    page.measure("a", value)
+    page.show()
 
 
 @pytest.mark.parametrize("text", ["no marks", "<!-- x --> open", "<!-- /x --> <!-- x -->"])
@@ -31,58 +38,62 @@ def test_text_without_both_marks_in_order_is_refused(text: str) -> None:
         replace_between_marks(text, "x", "new")
 
 
-def test_the_command_prints_every_claim(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_every_sentence_and_every_rule(checkout: Path, capsys) -> None:
     assert main(["claims"]) == 0
     out, err = capsys.readouterr()
-    assert "| Eq. (3) | small | - | not attempted |" in out
+    assert "| Section 3 | it is small | not measured (no run reaches its goal) |" in out
+    assert "| Eq. (3) | small | - | not measured (not run) |" in out
     assert err == ""
 
 
-def test_rows_are_recorded_and_shown_in_the_readme(checkout: Path) -> None:
-    page = Ledger("page", scale="book", claims=load_claims(checkout / "book" / "claims.toml"))
-    page.measure("a", 1e-16)
-    page.show()
+def test_rows_are_recorded_and_counted_in_the_readme(checkout: Path) -> None:
+    measure(checkout, 1e-16)
     assert main(["claims", "--record", "--readme"]) == 0
     assert sorted(f.name for f in (checkout / "book/results/book").iterdir()) == ["page.csv", "page.json"]
     text = (checkout / "README.md").read_text(encoding="utf-8")
-    assert text == f"before <!-- claims -->{readme_table(checkout / 'book/results')}<!-- /claims --> after"
-    assert "| holds | 1 |" in text
-    assert "Eq. (3)" not in text, "the README counts; the statements are in the book"
+    assert text == f"before <!-- claims -->{readme_results(checkout / 'book')}<!-- /claims --> after"
+    assert "| verified | 1 |" in text
+    assert "Section 3" not in text, "the README counts what stands; the sentences are in the book"
 
 
-def test_what_does_not_hold_is_counted_in_the_readme_and_printed_in_full(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = Ledger("page", scale="book", claims=load_claims(checkout / "book" / "claims.toml"))
-    page.measure("a", 1.0)
-    page.show()
+def test_what_is_decided_against_the_paper_stands_in_the_readme(checkout: Path) -> None:
+    write(
+        checkout / "book" / "claims.toml",
+        FIELDS | {"sentence": '"p"', "kind": '"computed"'},
+        sentences=[SENTENCE],
+    )
+    measure(checkout, 1.0)
     assert main(["claims", "--record", "--readme"]) == 0
     text = (checkout / "README.md").read_text(encoding="utf-8")
-    assert "| not reproduced | 1 |" in text
-    assert "| holds |" not in text
-    assert "| error: 1 (needs ≤ 1e-12) | not reproduced |" in capsys.readouterr().out
+    assert "| contradicted | 1 |" in text
+    assert "| Section 3 | it is small | error: 1 | contradicted |" in text
 
 
-def test_nothing_to_record_is_status_1(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_are_registered_with_their_date_once(checkout: Path, capsys) -> None:
+    assert main(["claims", "--register"]) == 0
+    assert "registered: a" in capsys.readouterr().out
+    first = json.loads((checkout / "book" / "rules.json").read_text(encoding="utf-8"))
+    assert [len(first["a"]), len(first["a"][0]["date"])] == [1, len("2026-01-01")]
+    assert main(["claims", "--register"]) == 0
+    assert "registered: nothing new" in capsys.readouterr().out
+
+
+def test_nothing_to_record_is_status_1(checkout: Path, capsys) -> None:
     assert main(["claims", "--record"]) == 1
     assert "`make book SCALE=book` makes them" in capsys.readouterr().err
     assert not (checkout / "book" / "results").exists()
 
 
-def test_a_readme_without_marks_or_a_malformed_ledger_is_status_1(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_readme_without_marks_or_a_malformed_ledger_is_status_1(checkout: Path, capsys) -> None:
     (checkout / "README.md").write_text("no marks", encoding="utf-8")
     assert main(["claims", "--readme"]) == 1
     assert "lacks the marks" in capsys.readouterr().err
     write(checkout / "book" / "claims.toml", FIELDS | {"expect": '"small"'})
     assert main(["claims"]) == 1
-    assert "claim 'a' expects 'small'" in capsys.readouterr().err
+    assert "rule 'a' expects 'small'" in capsys.readouterr().err
 
 
-def test_without_a_checkout_nothing_of_it_can_be_changed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_checkout_there_is_no_record_to_show(monkeypatch, capsys) -> None:
     monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: None)
     assert main(["claims", "--readme"]) == 1
     assert "no checkout here" in capsys.readouterr().err

@@ -1,211 +1,147 @@
-"""The ledger: which claims it accepts, how it judges them, and how it shows them."""
+"""A page's ledger: what it accepts, what it prints, which verdict its table shows, the rows it keeps."""
 
+import json
 import math
-import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from ledger_rules import measurement, rule
 
-from lnbook.ledger.results import Claim, Evidence, Ledger, Table, judge, load_claims, load_evidence, table
-
-FIELDS = {
-    "id": '"a"',
-    "section": '"3"',
-    "source": '"Eq. (3)"',
-    "says": '"small"',
-    "page": '"page"',
-    "quantity": '"error"',
-    "expect": '"<= 1e-12"',
-    "verdict": '"holds"',
-}
-numbers = st.floats(allow_nan=False)
+from lnbook.ledger.results import Ledger
+from lnbook.ledger.rules import Rule, digest
+from lnbook.ledger.stored import load_measured
+from lnbook.ledger.tables import Table, rules_table
+from lnbook.ledger.verdicts import Measurement
 
 
-def claim(expect: str = "<= 1", **fields: object) -> Claim:
-    known = {"id": "a", "page": "page", "verdict": "holds"} | fields
-    return Claim(section="3", source="Eq. (3)", says="small", quantity="error", expect=expect, **known)
-
-
-def ledger(*claims: Claim) -> Ledger:
-    return Ledger("page", scale="smoke", claims=claims)
-
-
-def write(path: Path, *entries: dict[str, str]) -> Path:
-    lines = ["[[claim]]\n" + "".join(f"{key} = {value}\n" for key, value in e.items()) for e in entries]
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+def ledger(*rules: Rule) -> Ledger:
+    return Ledger("page", scale="smoke", rules=rules)
 
 
 @pytest.fixture(autouse=True)
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder where this process writes its rows."""
+    """An empty folder where this process writes its rows, and no record."""
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setattr("lnbook.ledger.report.book_dir", lambda: tmp_path / "book")
     return tmp_path / "results"
 
 
-# ------------------------------------------------------------------------------------- what is a claim
-
-
-def test_a_claim_is_read_as_written(tmp_path: Path) -> None:
-    optional = {"exact": "true", "paper": "7", "unit": '"%"', "condition": '"for H > 2"'}
-    (read,) = load_claims(write(tmp_path / "claims.toml", FIELDS | optional))
-    assert read == claim("<= 1e-12", exact=True, paper=7, unit="%", condition="for H > 2")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"verdct": '"holds"'}, ["claim 'a'", "unknown fields ['verdct']"]),
-        ({"verdict": '"true"'}, ["claim 'a'", "verdict 'true'", "not reproduced"]),
-        ({"otherwise": '"false"'}, ["claim 'a'", "verdict 'false'"]),
-        ({"expect": '"about 1"'}, ["claim 'a'", "expects 'about 1'", "<= 1e-12"]),
-        ({"expect": '"<= 1.2.3"'}, ["claim 'a'", "expects '<= 1.2.3'"]),
-        ({"expect": '"<= ."'}, ["claim 'a'", "expects '<= .'"]),
-        ({"expect": '"<= nan"'}, ["claim 'a'", "expects '<= nan'"]),
-        ({"expect": '"!= 1"'}, ["claim 'a'", "expects '!= 1'"]),
-        ({"expect": "1"}, ["claim 'a'", "wrong type", "'expect'"]),
-        ({"exact": '"true"'}, ["claim 'a'", "wrong type", "'exact'"]),
-        ({"paper": '"7"'}, ["claim 'a'", "wrong type", "'paper'"]),
-        ({"section": "3"}, ["claim 'a'", "wrong type", "'section'"]),
-    ],
-)
-def test_a_malformed_claim_is_refused_by_name_and_field(tmp_path: Path, change, words: list[str]) -> None:
-    path = write(tmp_path / "claims.toml", FIELDS | change)
-    with pytest.raises(ValueError, match="(?s)" + ".*".join(re.escape(word) for word in words)):
-        load_claims(path)
-
-
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_claim_without_a_required_field_is_refused(tmp_path: Path, field: str) -> None:
-    path = write(tmp_path / "claims.toml", {k: v for k, v in FIELDS.items() if k != field})
-    with pytest.raises(ValueError, match=rf"lacks \['{field}'\]"):
-        load_claims(path)
-
-
-def test_a_claim_that_appears_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'a' in claims\.toml appears twice"):
-        load_claims(write(tmp_path / "claims.toml", FIELDS, FIELDS))
-
-
-def test_a_single_table_instead_of_a_list_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "claims.toml"
-    path.write_text('[claim]\nid = "a"\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"write \[\[claim\]\]"):
-        load_claims(path)
-
-
-# ------------------------------------------------------------------------------------------ judgement
-
-
-@pytest.mark.parametrize(
-    ("expect", "meets", "fails"),
-    [
-        ("<= 1e-3", [1e-3, -math.inf], [1.001e-3, math.inf]),
-        (">= -2.5", [-2.5, math.inf], [-2.6]),
-        ("< 1", [0.999], [1.0]),
-        ("> .5", [0.51], [0.5]),
-        ("== +3", [3.0], [3.0001]),
-        ("<1E-3", [0.0], [1.0]),
-    ],
-)
-def test_a_criterion_is_met_as_arithmetic_says(expect: str, meets: list[float], fails: list[float]) -> None:
-    assert all(judge(claim(expect), value) == "holds" for value in meets)
-    assert all(judge(claim(expect), value) == "not reproduced" for value in fails)
-
-
-@given(value=numbers, low=numbers, high=numbers, bound=st.integers(-5, 5))
-def test_an_interval_must_meet_the_criterion_wholly(value, low, high, bound) -> None:
-    for operator, worst in (("<=", max), (">=", min)):
-        alone = judge(claim(f"{operator} {bound}"), worst(value, low, high))
-        assert judge(claim(f"{operator} {bound}"), value, low, high) == alone
-
-
-@pytest.mark.parametrize("expect", ["<= 1", ">= 1", "< 1", "> 1", "== 1"])
-@pytest.mark.parametrize("points", [(math.nan, 0, 2), (1, math.nan, 1), (1, 1, math.nan)])
-@pytest.mark.parametrize("otherwise", ["not reproduced", "misprint", "holds"])
-def test_nan_decides_nothing_in_favour_of_anything(expect: str, points, otherwise: str) -> None:
-    assert judge(claim(expect, otherwise=otherwise), *points) == "not reproduced"
-
-
-def test_the_other_verdict_is_the_claims_own() -> None:
-    mistaken = claim("> 1", verdict="misprint", otherwise="holds")
-    assert (judge(mistaken, 2.0), judge(mistaken, 0.5)) == ("misprint", "holds")
-
-
-# ----------------------------------------------------------------------------------------- the ledger
-
-
-def test_what_is_measured_comes_back_from_the_stored_rows_judged_anew(results: Path) -> None:
-    page = ledger(claim("<= 1"), claim("> 0", id="b"))
+def test_what_is_measured_comes_back_from_the_stored_rows(results: Path) -> None:
+    page = ledger(rule(), rule(id="b"), rule(id="c"), rule(id="d"))
     page.measure("a", 0.1 + 0.2)
     page.measure("b", 2.0, low=1.0, high=3.0, n=5)
+    page.measure("c", values=[0.1, 0.2, 0.7, 0.1, 1 / 3])
+    page.measure("d", math.nan, n=6, reached=(4, 0))
     page.show()
-    assert load_evidence(page.claims.values(), scale="smoke") == page.evidence
-    stricter = load_evidence([claim("<= 0.3"), claim("> 1", id="b"), claim(id="c")], scale="smoke")
-    assert {key: e.verdict for key, e in stricter.items()} == dict.fromkeys("ab", "not reproduced")
+    read = load_measured(page.rules.values(), folder=results, scale="smoke")
+    assert {k: v for k, v in read.items() if k != "d"} == {k: v for k, v in page.found.items() if k != "d"}
+    assert (math.isnan(read["d"].value), read["d"].reached, read["d"].n) == (True, (4, 0), 6)
     assert sorted(file.name for file in (results / "smoke").iterdir()) == ["page.csv", "page.json"]
 
 
-def test_nan_survives_the_file_and_is_still_not_reproduced() -> None:
-    page = ledger(claim("<= 1", otherwise="holds"))
-    page.measure("a", math.nan)
+def test_rows_are_kept_with_the_digests_of_the_rules_they_were_taken_under(results: Path) -> None:
+    page = ledger(rule())
+    page.measure("a", 0.5)
     page.show()
-    evidence = load_evidence(page.claims.values(), scale="smoke")["a"]
-    assert math.isnan(evidence.value)
-    assert evidence.verdict == "not reproduced"
-    assert repr(evidence) == "a: nan -> not reproduced"
+    facts = json.loads((results / "smoke" / "page.json").read_text(encoding="utf-8"))
+    assert facts["rules"] == {"a": digest(rule())}
 
 
-def test_every_claim_of_the_page_must_be_measured_and_no_other() -> None:
-    page = ledger(claim(), claim(id="b"), claim(id="elsewhere", page="other"))
+def test_every_rule_of_the_page_must_be_measured_and_no_other() -> None:
+    page = ledger(rule(), rule(id="b"), rule(id="elsewhere", page="other"))
     page.measure("a", 0.0)
-    with pytest.raises(ValueError, match=r"did not measure its claims \['b'\]"):
+    with pytest.raises(ValueError, match=r"did not measure its rules \['b'\]"):
         page.show()
-    with pytest.raises(ValueError, match=r"'elsewhere' is not a claim of page 'page'.*\['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"'elsewhere' is not a rule of page 'page'.*\['a', 'b'\]"):
         page.measure("elsewhere", 0.0)
 
 
-def test_an_exact_claim_that_fails_stops_the_page_and_an_experiment_does_not(results: Path) -> None:
-    page = ledger(claim("<= 1", exact=True), claim("<= 1", id="b"))
-    page.measure("a", 2.0)
-    page.measure("b", 2.0)
-    with pytest.raises(ValueError, match=r"hold at every scale, these do not: \[a: 2 -> not reproduced\]"):
+@pytest.mark.parametrize("wrong", [2.0, math.nan])
+def test_mathematics_that_fails_stops_the_page_and_an_estimate_does_not(results: Path, wrong: float) -> None:
+    page = ledger(rule("<= 1", kind="identity"), rule(id="b"))
+    page.measure("a", wrong)
+    page.measure("b", -2.0)
+    with pytest.raises(ValueError, match=r"holds at every scale, this does not: \[a: "):
         page.show()
     assert not results.exists()
     page.measure("a", 0.5)
     page.show()
 
 
+def test_a_page_prints_its_own_number_and_judges_only_what_needs_no_seeds() -> None:
+    page = ledger(rule("<= 1", kind="identity"), rule(id="b"))
+    assert repr(page.measure("a", 0.5)) == "a: 0.5 -> verified"
+    assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=6)) == "b: 0.5 [0.1, 0.9], 6 seeds"
+    assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=4)) == "b: 0.5, 4 seeds", (
+        "too few for an interval"
+    )
+
+
+def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "book" / "results"))
+    recorder = Ledger("page", scale="book", rules=[rule(), rule("<= 1", kind="identity", id="b")])
+    recorder.measure("a", 2.0, low=1.5, high=2.5, n=20)
+    recorder.measure("b", 0.5)
+    recorder.show()
+    monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "here"))
+    page = ledger(*recorder.rules.values())
+    page.measure("a", -3.0, low=-4, high=-2, n=5)
+    page.measure("b", 0.25)
+    first, second = page.show().rows
+    assert "2 [1.5, 2.5], 20 seeds" in first[2]
+    assert first[3].startswith("supported in a stand-in")
+    assert "0.25" in second[2], "mathematics is what this run computed"
+
+
+def test_an_estimate_without_a_record_is_not_measured() -> None:
+    page = ledger(rule())
+    page.measure("a", 5.0, low=4, high=6, n=9)
+    assert page.show().rows[0][3] == "not measured (not run)"
+
+
 def test_an_interval_says_over_how_many_measurements() -> None:
-    page = ledger(claim())
     with pytest.raises(ValueError, match=r"over n = 1 measurements; give n, at least 2"):
-        page.measure("a", 0.5, low=0.1, high=0.9)
-    assert repr(page.measure("a", 0.5, low=0.1, high=0.9, n=4)) == "a: 0.5 [0.1, 0.9], n = 4 -> holds"
+        ledger(rule()).measure("a", 0.5, low=0.1, high=0.9)
+
+
+@pytest.mark.parametrize("given", [{}, {"value": 1.0, "values": [1.0, 2.0]}])
+def test_a_measurement_is_a_value_or_values(given) -> None:
+    with pytest.raises(ValueError, match="takes a value or values"):
+        ledger(rule()).measure("a", **given)
 
 
 @pytest.mark.usefixtures("as_users_call")
 def test_an_unknown_scale_is_refused() -> None:
     with pytest.raises(ValueError, match="scale is 'tiny'"):
-        Ledger("page", scale="tiny", claims=[])
+        Ledger("page", scale="tiny", rules=[])
 
 
-# -------------------------------------------------------------------------------------------- tables
-
-
-def test_a_table_says_what_was_measured_and_on_what_condition_it_holds() -> None:
-    held = claim("<= 1", id="a", condition="for H > 2", unit="%")
-    failed = claim("<= 1", id="b", condition="for H > 2")
-    evidence = {
-        "a": Evidence("a", 0.5, 0.4, 0.6, 3, "holds"),
-        "b": Evidence("b", 2, 2, 2, 1, "not reproduced"),
+def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition() -> None:
+    rules = [
+        rule("> 0", id="a", condition="for H > 2", unit="%"),
+        rule("> 0", id="b", effect=3, effect_from="paper"),
+        rule("== 0", id="c", kind="same", margin=0.5, effect=None, effect_from=""),
+        rule(id="d"),
+    ]
+    found = {
+        "a": measurement(0.5, 0.4, 0.6),
+        "b": Measurement("b", 2, 2, 2),
+        "c": measurement(0.0, -0.1, 0.1),
     }
-    rows = table([held, failed, claim(id="c")], evidence).rows
+    rows = rules_table(rules, found, {"a": "rule changed after the data, 2026-01-01"}).rows
     assert [row[2:] for row in rows] == [
-        ["error: 0.5 % [0.4, 0.6], n = 3 (needs ≤ 1)", "holds: for H > 2"],
-        ["error: 2 (needs ≤ 1)", "not reproduced"],
-        ["-", "not attempted"],
+        [
+            "error: 0.5 % [0.4, 0.6], 8 seeds (the rule: > 0; an effect is 1)",
+            "supported in a stand-in (for H > 2); rule changed after the data, 2026-01-01",
+        ],
+        [
+            "error: 2 (the rule: > 0; the paper has 3)",
+            "undecided in a stand-in (a single run; an interval needs 5 or more)",
+        ],
+        ["error: 0 [-0.1, 0.1], 8 seeds (the rule: = 0; within 0.5)", "supported in a stand-in"],
+        ["-", "not measured (not run)"],
     ]
 
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lnbook.ledger.results import Table
 from lnbook.ledger.rows import book_dir, read_rows
+from lnbook.ledger.tables import Table
 
 __all__ = ["PEERS", "facts", "ratio", "recorded", "sizes", "table"]
 

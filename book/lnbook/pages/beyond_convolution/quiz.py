@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnbook.pages.beyond_convolution.reductions import FIVE, axes, normalize
 
 __all__ = ["Question", "ask", "check", "is_right"]

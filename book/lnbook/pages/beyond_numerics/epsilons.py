@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnlib.invariance import EPS_DEFAULTS, eps_factor
 
 __all__ = [

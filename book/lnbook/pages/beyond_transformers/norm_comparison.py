@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnbook.pages.beyond_transformers import norm_costs
 from lnlib.invariance import table1
 from lnlib.norms.normalize import layer_norm, rms_norm

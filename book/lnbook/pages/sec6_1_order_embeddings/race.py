@@ -9,7 +9,7 @@ from math import isnan
 
 import numpy as np
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnbook.pages.sec6_1_order_embeddings.experiment import NORMS
 from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
 from lnbook.shared.curves import Mean, band, mean_of, over, quotient, runs_of, updates_to

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnbook.shared import curves
 from lnbook.shared.curves import Mean
 from lnbook.training import Row

@@ -1,4 +1,4 @@
-"""The conclusion's pictures: every claim as a mark in the row of its section; who gains the most."""
+"""The conclusion's pictures: every sentence as a mark in the row of its section; who gains the most."""
 
 from collections.abc import Container, Mapping, Sequence
 
@@ -7,21 +7,27 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from lnbook.figures import plots
-from lnbook.ledger.results import VERDICTS, Evidence
+from lnbook.ledger.sentences import SENTENCE_WORDS
+from lnbook.ledger.verdicts import Measurement
 
 __all__ = ["gains", "verdicts"]
 
-# Verdicts are told apart by color and by shape; a filled mark is exact, an empty one measured.
+# The color says for, against or open; the shape tells the verdicts of one color apart.
+FOR, AGAINST, OPEN = plots.COLORS["layer"], plots.COLORS["batch"], plots.INK
 MARKS = dict(
     zip(
-        VERDICTS,
+        SENTENCE_WORDS,
         [
-            (plots.COLORS["layer"], "o"),
-            (plots.COLORS["weight"], "s"),
-            (plots.COLORS["batch"], "D"),
-            (plots.COLORS["rms"], "^"),
-            (plots.INK, "X"),
-            (plots.COLORS["none"], "_"),
+            (FOR, "o"),
+            (FOR, "s"),
+            (AGAINST, "D"),
+            (FOR, "^"),
+            (AGAINST, "X"),
+            (AGAINST, "v"),
+            (OPEN, "o"),
+            (OPEN, ">"),
+            (OPEN, "s"),
+            (OPEN, "_"),
         ],
         strict=True,
     )
@@ -30,26 +36,17 @@ ACROSS = 32  # marks in a line; a section with more takes several
 SIZE = 6.0
 
 
-def verdicts(
-    sections: Mapping[str, Sequence[tuple[str, bool]]], unrun: Container[str] = frozenset()
-) -> Figure:
-    """A row a section, a mark a claim: verdict and whether it is exact; in the order of `VERDICTS`.
-
-    Sections in `unrun` say that their experiment has not been run.
-    """
-    lines = {name: max(1, -(-len(claims) // ACROSS)) for name, claims in sections.items()}
-    fig, ax = plots.subplots(figsize=(7.0, 0.6 + 0.26 * sum(lines.values())))
+def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
+    """A row per section, a mark per sentence, in the order of `SENTENCE_WORDS`; what is open is empty."""
+    lines = {name: max(1, -(-len(words) // ACROSS)) for name, words in sections.items()}
+    fig, ax = plots.subplots(figsize=(7.0, 0.9 + 0.26 * sum(lines.values())))
     places, y = [], 0
-    for name, claims in sections.items():
+    for name, words in sections.items():
         places.append(y)
-        marks = sorted(claims, key=lambda claim: (VERDICTS.index(claim[0]), not claim[1]))
-        for k, (verdict, exact) in enumerate(marks):
-            color, shape = MARKS[verdict]
-            face = color if exact else "none"
+        for k, word in enumerate(sorted(words, key=SENTENCE_WORDS.index)):
+            color, shape = MARKS[word]
+            face = "none" if color == OPEN else color
             ax.plot(k % ACROSS, y + k // ACROSS, shape, ms=SIZE, mec=color, mfc=face, mew=1.4)
-        if name in unrun:
-            place = (len(marks) - 0.2 if marks else -0.4, y)
-            ax.annotate("experiment not run", place, va="center", style="italic", fontsize=10)
         y += lines[name]
     ax.set(xlim=(-0.7, ACROSS - 0.3), ylim=(y - 0.4, -0.6))
     ax.set_yticks(places, list(sections))
@@ -58,24 +55,33 @@ def verdicts(
     ax.grid(visible=False)
     for side in ("left", "bottom"):
         ax.spines[side].set_visible(False)
-    used = {verdict for claims in sections.values() for verdict, _ in claims}
+    used = {word for words in sections.values() for word in words}
     fig.legend(handles=_legend(used), loc="outside upper left", ncols=3, handletextpad=0.2)
     return fig
 
 
 def _legend(used: Container[str]) -> list[Line2D]:
-    def mark(color: str, shape: str, face: str, label: str) -> Line2D:
-        return Line2D([], [], ls="", marker=shape, ms=SIZE, mec=color, mfc=face, mew=1.4, label=label)
-
-    kinds = [mark(color, shape, color, name) for name, (color, shape) in MARKS.items() if name in used]
-    ink = plots.INK
-    return [*kinds, mark(ink, "o", ink, "filled: exact"), mark(ink, "o", "none", "empty: measured")]
+    return [
+        Line2D(
+            [],
+            [],
+            ls="",
+            marker=shape,
+            ms=SIZE,
+            mec=color,
+            mew=1.4,
+            label=word,
+            mfc="none" if color == OPEN else color,
+        )
+        for word, (color, shape) in MARKS.items()
+        if word in used
+    ]
 
 
 def gains(
-    speed_ups: Mapping[str, Mapping[str, Evidence]], titles: Mapping[str, str], lacking: Sequence[str] = ()
+    speed_ups: Mapping[str, Mapping[str, Measurement]], titles: Mapping[str, str], lacking: Sequence[str] = ()
 ) -> Figure:
-    """How many times as many updates a network takes without layer norm: a line an experiment.
+    """How many times as many updates a network takes without layer norm: a line per experiment.
 
     Args:
         speed_ups: by kind of network, by section.
@@ -89,7 +95,8 @@ def gains(
     for (kind, found), (shape, color) in zip(speed_ups.items(), styles, strict=True):
         for k, (section, e) in enumerate(found.items()):
             y = rows.index(section)
-            ax.plot([e.low, e.high], [y, y], color=color, lw=2)
+            if e.has_interval:
+                ax.plot([e.low, e.high], [y, y], color=color, lw=2)
             ax.plot(e.value, y, shape, color=color, ms=8, label=None if k else kind)
             ax.annotate(f"{e.value:.2f}", (e.value, y), (0, 7), textcoords="offset points", ha="center")
     for section in lacking:

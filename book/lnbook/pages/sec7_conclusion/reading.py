@@ -1,13 +1,15 @@
-"""Reading the ledger: by section of the paper, by experiment, and by how close each verdict was."""
+"""Reading the ledger of recorded evidence: by section of the paper, and by how close each verdict was."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from scipy import stats
 
-from lnbook.ledger.results import Claim, Evidence, criterion, judge
+from lnbook.ledger.rules import Rule, criterion
+from lnbook.ledger.sentences import Judged
+from lnbook.ledger.verdicts import Measurement
 
-__all__ = ["EXPERIMENTS", "SECTIONS", "margin", "run_here", "section_of", "with_confidence"]
+__all__ = ["EXPERIMENTS", "SECTIONS", "by_section", "margin", "with_confidence"]
 
 SECTIONS = {
     "1": "1 Introduction",
@@ -17,7 +19,6 @@ SECTIONS = {
     "4": "4 Related work",
     "5.1": "5.1 Invariance",
     "5.2": "5.2 Geometry",
-    "6": "6 Experiments, at large",
     "6.1": "6.1 Order embeddings",
     "6.2": "6.2 Question answering",
     "6.3": "6.3 Skip-thoughts",
@@ -28,57 +29,51 @@ SECTIONS = {
     "7": "7 Conclusion",
     "supplement": "Supplement",
 }
+WITHIN = {"abstract": "1", "5": "5.1", "6": "6.1"}  # where sentences of no numbered section are shown
 EXPERIMENTS = tuple(section for section in SECTIONS if section.startswith("6."))
 
 
-def section_of(claim: Claim) -> str | None:
-    """The section of the paper, a key of `SECTIONS`, that makes a claim; None for a claim of ours.
+def by_section(sentences: Iterable[Judged]) -> dict[str, list[Judged]]:
+    """Judged sentences by the section of the paper, a key of `SECTIONS`, that makes them.
 
-    >>> section_of(Claim("x", "5.2.2", "...", "...", "page", "size", "< 1", "holds"))
-    '5.2'
+    Raises ValueError for a sentence of no known section.
     """
-    if "(ours)" in claim.source or claim.source.startswith("ours"):
-        return None
-    inside = [s for s in SECTIONS if claim.section == s or claim.section.startswith(f"{s}.")]
-    return max(inside, key=len, default=None)
+    found: dict[str, list[Judged]] = {section: [] for section in SECTIONS}
+    for judged in sentences:
+        section = WITHIN.get(judged.sentence.section, judged.sentence.section)
+        inside = [s for s in SECTIONS if section == s or section.startswith(f"{s}.")]
+        if not inside:
+            raise ValueError(f"sentence {judged.sentence.id!r} is of section {section!r}, which is none")
+        found[max(inside, key=len)].append(judged)
+    return found
 
 
-def run_here(claims: Iterable[Claim], evidence: Mapping[str, Evidence]) -> dict[str, list[Claim]]:
-    """For each experiment of Section 6, the claims that a page of its own has measured.
-
-    A page of its own is one whose name begins with the experiment's number, such as `sec6_6_...`. Other
-    pages may hold claims of that section too, but they do not run its experiment.
-    """
-    measured = [claim for claim in claims if claim.id in evidence]
-    return {
-        section: [c for c in measured if c.page.startswith(f"sec{section.replace('.', '_')}_")]
-        for section in EXPERIMENTS
-    }
-
-
-def margin(claim: Claim, evidence: Evidence) -> float | None:
-    r"""How far a measurement is from the claim's bound, in half widths of its interval.
+def margin(rule: Rule, found: Measurement) -> float | None:
+    r"""How far a measurement is from the rule's bound, in half widths of its interval.
 
     $\lvert v-b\rvert/w$ with the value v, the bound b, and w from v to the end of the 95 % interval that
-    lies towards b. Above 1 the whole interval is on one side of the bound, which decides the claim; below 1
-    it holds the bound, and a claim is then "not reproduced" because it is undecided.
+    lies towards b. Above 1 the whole interval is on one side of the bound, which decides; below 1 it
+    contains the bound.
 
     *Source* ours.
 
     Returns:
         The margin; None where the measurement has no interval.
 
-    >>> claim = Claim("x", "3", "...", "...", "page", "size", "> 0", "holds")
-    >>> margin(claim, Evidence("x", 3.0, 1.0, 5.0, 5, "holds"))
+    >>> rule = Rule("x", "3", "...", "...", "page", "size", "> 0", "effect", "paper",
+    ...     scale="difference", effect=1, effect_from="ours")
+    >>> margin(rule, Measurement("x", 3.0, 1.0, 5.0, 5))
     1.5
     """
-    _, bound = criterion(claim)
-    width = evidence.value - evidence.low if evidence.value > bound else evidence.high - evidence.value
-    return abs(evidence.value - bound) / width if width > 0 else None
+    if not found.has_interval:
+        return None
+    _, bound = criterion(rule)
+    width = found.value - found.low if found.value > bound else found.high - found.value
+    return abs(found.value - bound) / width if width > 0 else None
 
 
-def with_confidence(claim: Claim, evidence: Evidence, confidence: float) -> Evidence:
-    """The same measurement with an interval of another confidence than 0.95, judged anew.
+def with_confidence(found: Measurement, confidence: float) -> Measurement:
+    """The same measurement with an interval of another confidence than 0.95.
 
     Both ends move away from the value, or towards it, as the quantile of Student's t over n - 1 degrees of
     freedom does; a measurement without an interval stays as it is.
@@ -86,23 +81,20 @@ def with_confidence(claim: Claim, evidence: Evidence, confidence: float) -> Evid
     *Source* ours.
 
     Args:
-        claim: whose criterion judges.
-        evidence: with a 95 % interval over n independent measurements.
+        found: with a 95 % interval over n independent measurements.
         confidence: of the interval wanted, between 0 and 1.
 
     Raises:
         ValueError: no such confidence.
 
-    >>> claim = Claim("x", "3", "...", "...", "page", "size", "> 0", "holds")
-    >>> with_confidence(claim, Evidence("x", 3.0, 1.0, 5.0, 5, "holds"), 0.99)
-    x: 3 [-0.317, 6.32], n = 5 -> not reproduced
+    >>> wide = with_confidence(Measurement("x", 3.0, 1.0, 5.0, 5), 0.99)
+    >>> round(wide.low, 3), round(wide.high, 3)
+    (-0.317, 6.317)
     """
     if not 0 < confidence < 1:
         raise ValueError(f"The confidence is {confidence}; it must be between 0 and 1.")
-    if evidence.low == evidence.high:
-        return evidence
-    wanted, had = (stats.t.ppf((1 + c) / 2, evidence.n - 1) for c in (confidence, 0.95))
-    low, high = (
-        evidence.value + (end - evidence.value) * wanted / had for end in (evidence.low, evidence.high)
-    )
-    return replace(evidence, low=low, high=high, verdict=judge(claim, evidence.value, low, high))
+    if not found.has_interval:
+        return found
+    wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 0.95))
+    low, high = (found.value + (end - found.value) * wanted / had for end in (found.low, found.high))
+    return replace(found, low=low, high=high)

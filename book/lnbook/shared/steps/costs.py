@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnbook.shared.steps.memory import megabytes
 from lnbook.shared.steps.profile import PARTS, shares
 from lnbook.shared.steps.turns import seconds

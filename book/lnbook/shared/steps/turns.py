@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import nn
 from torch.profiler import record_function
 
-from lnbook.ledger.results import Table
+from lnbook.ledger.tables import Table
 from lnbook.training import Cases, Task, torch_threads
 
 __all__ = ["CLIPPING", "seconds", "table", "update"]

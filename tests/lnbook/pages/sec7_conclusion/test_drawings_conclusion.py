@@ -1,43 +1,43 @@
-"""The conclusion's drawing has a mark for every claim."""
+"""The conclusion's drawing has a mark for every sentence."""
 
-import matplotlib.colors as colors
 from legible import READABLE, smallest
 
 from lnbook.figures import plots
-from lnbook.ledger.results import VERDICTS, Evidence
-from lnbook.pages.sec7_conclusion.drawings import ACROSS, MARKS, gains, verdicts
+from lnbook.ledger.sentences import NOT_TESTED, SENTENCE_WORDS
+from lnbook.ledger.verdicts import Measurement
+from lnbook.pages.sec7_conclusion.drawings import ACROSS, AGAINST, FOR, MARKS, OPEN, gains, verdicts
 from lnbook.pages.sec7_conclusion.reading import SECTIONS
 
 
-def test_every_claim_is_a_mark_in_the_row_of_its_section_in_the_order_of_verdicts() -> None:
-    claims = [("misprint", False), ("holds", True), ("holds", False)]
-    fig = verdicts({"first": claims, "second": [], "third": [("not reproduced", True)]}, {"second"})
+def test_every_sentence_is_a_mark_in_the_row_of_its_section_in_the_order_of_verdicts() -> None:
+    fig = verdicts(
+        {"first": [NOT_TESTED, "verified", "error in print"], "second": [], "third": ["contradicted"]}
+    )
     ax = fig.axes[0]
     marks = [(line.get_xdata()[0], line.get_ydata()[0], line.get_marker()) for line in ax.lines]
-    assert marks == [(0, 0, "o"), (1, 0, "o"), (2, 0, "D"), (0, 2, "X")]
+    assert marks == [(0, 0, "o"), (1, 0, "D"), (2, 0, "s"), (0, 2, "X")]
     filled = [line.get_markerfacecolor() != "none" for line in ax.lines]
-    assert filled == [True, False, False, True], "an exact claim is filled"
+    assert filled == [True, True, False, True], "what is open is empty"
     assert [text.get_text() for text in ax.get_yticklabels()] == ["first", "second", "third"]
-    assert [(note.get_text(), note.xy[1]) for note in ax.texts] == [("experiment not run", 1)]
-    assert "not reproduced" in [text.get_text() for text in fig.legends[0].get_texts()]
+    assert NOT_TESTED in [text.get_text() for text in fig.legends[0].get_texts()]
     assert plots._svg(fig, "verdicts")
 
 
 def test_a_long_section_takes_several_lines_and_pushes_the_next_one_down() -> None:
-    fig = verdicts({"long": [("holds", True)] * (ACROSS + 1), "next": [("holds", True)]})
+    fig = verdicts({"long": ["verified"] * (ACROSS + 1), "next": ["verified"]})
     lines = fig.axes[0].lines
     assert [line.get_ydata()[0] for line in lines] == [0] * ACROSS + [1, 2]
     assert lines[ACROSS].get_xdata()[0] == 0
 
 
-def test_verdicts_differ_in_shape_and_in_color() -> None:
-    assert list(MARKS) == list(VERDICTS)
-    assert len({shape for _, shape in MARKS.values()}) == len(VERDICTS)
-    assert len({colors.to_hex(color) for color, _ in MARKS.values()}) == len(VERDICTS)
+def test_a_color_says_for_against_or_open_and_the_shape_tells_the_rest() -> None:
+    assert list(MARKS) == list(SENTENCE_WORDS)
+    assert len(set(MARKS.values())) == len(SENTENCE_WORDS)
+    assert {color for color, _ in MARKS.values()} == {FOR, AGAINST, OPEN}
 
 
 def test_a_speed_up_is_a_point_with_its_interval_in_the_line_of_its_experiment() -> None:
-    one, other = Evidence("a", 1.5, 1.2, 1.9, 3, ""), Evidence("b", 0.9, 0.8, 1.0, 3, "")
+    one, other = Measurement("a", 1.5, 1.2, 1.9, 6), Measurement("b", 0.9, 0.8, 1.0, 6)
     fig = gains({"recurrent": {"6.4": one}, "feed-forward": {"6.6": other}}, SECTIONS, ["6.5"])
     (ax,) = fig.axes
     points = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines}

@@ -1,0 +1,126 @@
+"""The ledger on the pages: `{sentences}` of the paper with their evidence, `{rules}`, `{verdicts}`."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from digest import BOOK
+from lnbook.ledger.report import Report, report
+from lnbook.ledger.rules import Rule
+from lnbook.ledger.sentences import Judged
+from lnbook.ledger.tables import Table, measured_cell
+from lnbook.ledger.verdicts import Verdict, judge
+
+Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
+
+
+def html_table(label: str, rows: Iterable[Sequence[Cell]]) -> str:
+    """A table that scrolls sideways where it must, and whose rows are cards on a phone."""
+    body, columns = "", ()
+    for row in rows:
+        columns = tuple(column for column, _ in row)
+        body += "<tr>" + "".join(f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in row) + "</tr>"
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    return (
+        f'<div class="lnlib-table" role="region" aria-label="{escape(label)}" tabindex="0">'
+        '<table class="table">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def badge(verdict: Verdict, flag: str = "") -> str:
+    """A verdict with a class for its color, and what has to be said with it."""
+    kind = verdict.word.replace(" ", "-").replace("'", "")
+    rest = str(verdict).removeprefix(verdict.word)
+    more = f'<span class="flag">{escape(flag)}</span>' if flag else ""
+    return f'<span class="verdict verdict-{kind}">{escape(verdict.word)}</span>{escape(rest)}{more}'
+
+
+def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
+    """A sentence's place, what it says, the evidence under it, its verdict."""
+    items = "".join(
+        f'<li><a href="{rule.page}.html">{escape(rule.id)}</a>: {escape(measured_cell(rule, found))} '
+        f"{badge(verdict, flags.get(rule.id, ''))}</li>"
+        for rule, found, verdict in judged.rules
+    )
+    return [
+        ("Where", escape(judged.sentence.place)),
+        ("The paper says", f'<span id="{judged.sentence.id}">{escape(judged.sentence.says)}</span>'),
+        ("Evidence", f"<ul>{items}</ul>" if items else "none"),
+        ("Verdict", badge(judged.verdict)),
+    ]
+
+
+def rule_row(rule: Rule, known: Report) -> list[Cell]:
+    """A rule's place with a link to its page, its statement, what was measured, the verdict."""
+    found = known.found.get(rule.id)
+    return [
+        ("Where", f'<a href="{rule.page}.html">{escape(rule.source)}</a>'),
+        ("Statement", escape(rule.says)),
+        ("We measured", escape(measured_cell(rule, found))),
+        ("Verdict", badge(judge(rule, found), known.flags.get(rule.id, ""))),
+    ]
+
+
+class _LedgerDirective(SphinxDirective):
+    """A directive whose page is read again when the rules or the recorded rows change."""
+
+    def _report(self) -> Report:
+        for file in (BOOK / "claims.toml", BOOK / "rules.json", *(BOOK / "results").glob("*/*.*")):
+            self.env.note_dependency(str(file))
+        return report(BOOK)
+
+
+class SentencesDirective(_LedgerDirective):
+    """`{sentences}`: the paper's sentences of a `:section:`, each with its evidence and its verdict."""
+
+    option_spec: ClassVar = {"section": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        known = self._report()
+        wanted = self.options["section"].split()
+        chosen = [j for j in known.sentences if in_section(j.sentence.section, wanted)]
+        if not chosen:
+            raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
+        label = f"Sentences of section {self.options['section']}"
+        rows = [sentence_row(j, dict(known.flags)) for j in chosen]
+        return [nodes.raw("", html_table(label, rows), format="html")]
+
+
+class RulesDirective(_LedgerDirective):
+    """`{rules}`: the statements `:of:` this book, of explainers or of later literature, with verdicts."""
+
+    option_spec: ClassVar = {"of": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        known = self._report()
+        rows = [rule_row(rule, known) for rule in known.of(self.options["of"])]
+        return [nodes.raw("", html_table(f"Statements of {self.options['of']}", rows), format="html")]
+
+
+class VerdictsDirective(_LedgerDirective):
+    """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or `undecided`."""
+
+    option_spec: ClassVar = {"show": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        known = self._report()
+        tables: dict[str | None, Table] = {
+            None: known.tally(),
+            "against": known.decided_against(),
+            "undecided": known.undecided(),
+        }
+        return [nodes.raw("", tables[self.options.get("show")]._repr_html_(), format="html")]
+
+
+def in_section(section: str, wanted: Iterable[str]) -> bool:
+    """Whether a section is one of those wanted or inside one.
+
+    >>> in_section("5.2.1", ["5.2"]), in_section("5.2", ["5"]), in_section("6.1", ["6.10"])
+    (True, True, False)
+    """
+    return any(section == w or section.startswith(f"{w}.") for w in wanted)

@@ -1,0 +1,88 @@
+"""The whole ledger at once: every sentence and rule with its recorded evidence, for pages and the README."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from lnbook.ledger.history import changed_after_data
+from lnbook.ledger.rows import book_dir
+from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
+from lnbook.ledger.sentences import Judged, judge_sentence
+from lnbook.ledger.stored import load_measured
+from lnbook.ledger.tables import Table, number, rules_table, tally_sentences
+from lnbook.ledger.verdicts import Measurement
+
+__all__ = ["Report", "page_table", "report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Sentences with their verdicts, rules with what is recorded for them, rules changed after their data."""
+
+    sentences: tuple[Judged, ...]
+    rules: tuple[Rule, ...]
+    found: Mapping[str, Measurement]
+    flags: Mapping[str, str]
+
+    @cached_property
+    def by_id(self) -> dict[str, Judged]:
+        """The sentences by their names."""
+        return {judged.sentence.id: judged for judged in self.sentences}
+
+    def of(self, whose: str) -> list[Rule]:
+        """The rules that test statements of the paper, of this book, of explainers, of later literature."""
+        return [rule for rule in self.rules if origin(rule) == whose]
+
+    def tally(self) -> Table:
+        """How many sentences of the paper have each verdict."""
+        return tally_sentences(self.sentences)
+
+    def decided_against(self) -> Table:
+        """The sentences of the paper that evidence at its own size, or mathematics, speaks against."""
+        words = ("contradicted", "smaller than claimed")
+        return self._brief([j for j in self.sentences if j.verdict.word in words])
+
+    def undecided(self) -> Table:
+        """The sentences of the paper that its own size was run for and that the runs do not decide."""
+        return self._brief([j for j in self.sentences if j.verdict.word == "undecided"])
+
+    def _brief(self, judged: Sequence[Judged]) -> Table:
+        """Sentences with the evidence that decides them, and whether its rule is younger than its data."""
+        rows = []
+        for j in judged:
+            deciding = [
+                (rule, found)
+                for rule, found, verdict in j.rules
+                if found is not None and verdict.word == j.verdict.word and rule.size in ("exact", "paper")
+            ]
+            told = "; ".join(f"{rule.quantity}: {number(rule, found)}" for rule, found in deciding)
+            flags = dict.fromkeys(self.flags[rule.id] for rule, _ in deciding if rule.id in self.flags)
+            rows.append([j.sentence.place, j.sentence.says, told, "; ".join([str(j.verdict), *flags])])
+        return Table(("Where", "The paper says", "We measured", "Verdict"), rows)
+
+
+def report(book: Path | None = None) -> Report:
+    """The ledger with the committed rows of a checkout's `book/`; the default is this one's.
+
+    Raises FileNotFoundError where lnbook is installed without the book.
+    """
+    place = book or book_dir()
+    if place is None:
+        raise FileNotFoundError("recorded rows are in the repository, under book/results; clone it")
+    rules = load_rules(place / "claims.toml")
+    found = load_measured(rules, folder=place / "results")
+    judged = [judge_sentence(s, rules, found) for s in load_sentences(place / "claims.toml")]
+    flags = changed_after_data(rules, place / "results", place / "rules.json")
+    return Report(tuple(judged), tuple(rules), found, flags)
+
+
+def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Path | None = None) -> Table:
+    """The rules of a page: estimates as recorded in `book/results/`, the rest as measured here, just now."""
+    place = book or book_dir()
+    found = {rule.id: here[rule.id] for rule in rules if not rule.sampled and rule.id in here}
+    if place is None:
+        return rules_table(rules, found)
+    estimates = [rule for rule in rules if rule.sampled]
+    found |= load_measured(estimates, folder=place / "results")
+    return rules_table(rules, found, changed_after_data(rules, place / "results", place / "rules.json"))

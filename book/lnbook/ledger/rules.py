@@ -1,0 +1,229 @@
+"""What the ledger judges: sentences of the paper, and the rules by which a measurement decides them.
+
+Both stand in `book/claims.toml`, the only place where a number of the paper is typed. A sentence is one
+assertion of the paper. A rule names a quantity that tests a sentence, what the quantity must be, and from
+which size on a deviation counts; it is written, and its digest registered, before the data that it judges.
+"""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lnbook.ledger.rows import book_dir
+
+__all__ = [
+    "KINDS",
+    "SIZES",
+    "Rule",
+    "Sentence",
+    "criterion",
+    "digest",
+    "load_rules",
+    "load_sentences",
+    "origin",
+]
+
+KINDS = ("identity", "error", "computed", "effect", "same")
+SIZES = ("exact", "paper", "stand-in", "implementation")
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One assertion of the paper.
+
+    Args:
+        id: by which rules name it.
+        section: of the paper, such as "5.2.1".
+        place: where in that section.
+        says: what it asserts, in our words.
+        reason: why no rule tests it, if none does.
+    """
+
+    id: str
+    section: str
+    place: str
+    says: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A quantity that tests a statement, and what it must be.
+
+    Args:
+        id: by which a page measures it.
+        section, source, says: of what it tests: the paper's section, the place, the statement in our words.
+        page: the notebook that measures it.
+        quantity: what is measured.
+        expect: a comparison with a number, such as "<= 1e-12".
+        kind: "identity", mathematics that must hold at every scale; "error", how wrong the print is, which
+            must come out at every scale; "computed", a number without sampling noise; "effect", an
+            estimate from runs or random cases; "same", an effect that the statement denies.
+        size: "exact"; "paper", the paper's own configuration; "stand-in", smaller or other; or
+            "implementation", a property of a program.
+        sentence: of the paper that it tests; "" for a statement of ours, an explainer's, later literature's.
+        scale: of an effect: "ratio", judged by logarithms, or "difference".
+        effect: the size that counts, on the claimed side: the paper's, or the smallest of interest.
+        effect_from: "paper" or "ours".
+        margin: of "same": within it there is no difference; for a ratio a factor above 1.
+        counts: what n counts.
+        condition: under which the statement holds or was tested; always shown.
+        study: the recorded rows, `results/<study>.json`, that the quantity is computed from; "" for those of
+            the page's own runs.
+        paper, unit: the paper's number for the quantity, and the unit of both.
+    """
+
+    id: str
+    section: str
+    source: str
+    says: str
+    page: str
+    quantity: str
+    expect: str
+    kind: str
+    size: str = "exact"
+    sentence: str = ""
+    scale: str = ""
+    effect: int | float | None = None
+    effect_from: str = ""
+    margin: int | float | None = None
+    counts: str = "seeds"
+    condition: str = ""
+    study: str = ""
+    paper: int | float | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if wrong := list(_mistakes(self)):
+            raise ValueError(f"rule {self.id!r} cannot judge: {'; '.join(wrong)}")
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is mathematics, which must come out at every scale and on every build."""
+        return self.kind in ("identity", "error")
+
+    @property
+    def sampled(self) -> bool:
+        """Whether its quantity is an estimate with an interval."""
+        return self.kind in ("effect", "same")
+
+
+def criterion(rule: Rule) -> tuple[str, float]:
+    """A rule's comparison and the number that it compares with.
+
+    >>> criterion(Rule("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "identity"))
+    ('<=', 1e-12)
+    """
+    match = re.fullmatch(rf"(<=|>=|<|>|==)\s*({NUMBER})", rule.expect.strip())
+    if match is None:
+        raise ValueError(f"rule {rule.id!r} expects {rule.expect!r}; compare with a number, as '<= 1e-12'")
+    return match[1], float(match[2])
+
+
+def digest(rule: Rule) -> str:
+    """What changes exactly if the rule does: 16 digits of the SHA-256 of all that enters a verdict.
+
+    >>> digest(Rule("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "identity"))
+    'a67f8e9d2b1e1003'
+    """
+    enters = ("quantity", "expect", "kind", "size", "scale", "effect", "margin")
+    parts = {name: getattr(rule, name) for name in enters}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def origin(rule: Rule) -> str:
+    """Whose statement a rule tests: "the paper", "this book", "explainers" or "later literature".
+
+    >>> origin(Rule("x", "-", "Beyond the paper: an explainer", "...", "page", "error", "< 1", "computed"))
+    'explainers'
+    """
+    if rule.sentence:
+        return "the paper"
+    if "(ours)" in rule.source or rule.source.startswith("ours"):
+        return "this book"
+    return "explainers" if "explainer" in rule.source else "later literature"
+
+
+def load_rules(path: Path | None = None) -> list[Rule]:
+    """The rules of the ledger; the default is the checkout's, else the copy installed with the package.
+
+    Raises ValueError naming the rule and the field if an entry is malformed, appears twice or names a
+    sentence that is not there.
+    """
+    place = path or _ledger_file()
+    rules = _entries(place, "rule", Rule)
+    known = {sentence.id for sentence in load_sentences(place)}
+    for rule in rules:
+        if rule.sentence and rule.sentence not in known:
+            raise ValueError(
+                f"rule {rule.id!r} in {place.name} tests {rule.sentence!r}, which is no [[sentence]]"
+            )
+    return rules
+
+
+def load_sentences(path: Path | None = None) -> list[Sentence]:
+    """The paper's sentences, in its order; see :func:`load_rules`."""
+    return _entries(path or _ledger_file(), "sentence", Sentence)
+
+
+def _ledger_file() -> Path:
+    return (book_dir() or Path(__file__).parents[1]) / "claims.toml"
+
+
+def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get(name, [])
+    if not isinstance(entries, list):
+        raise ValueError(f"{path.name} has a table [{name}]; write [[{name}]], one for each {name}")
+    found: dict[str, Any] = {}
+    for entry in entries:
+        label = f"{name} {entry.get('id', '?')!r} in {path.name}"
+        _check_fields(entry, kind, label)
+        if entry["id"] in found:
+            raise ValueError(f"{label} appears twice; ids must be unique")
+        found[entry["id"]] = kind(**entry)
+    return list(found.values())
+
+
+def _check_fields(entry: Mapping[str, Any], kind: type[Any], label: str) -> None:
+    known = {f.name: f for f in fields(kind)}
+    if unknown := set(entry) - set(known):
+        raise ValueError(f"{label} has unknown fields {sorted(unknown)}; known are {sorted(known)}")
+    if missing := [k for k, f in known.items() if f.default is MISSING and k not in entry]:
+        raise ValueError(f"{label} lacks {sorted(missing)}; add them")
+    types: dict[str, Any] = {key: f.type for key, f in known.items()}
+    if wrong := [key for key, value in entry.items() if not isinstance(value, types[key])]:
+        raise ValueError(f"{label} has the wrong type in {wrong}; quote text, and nothing else")
+
+
+def _mistakes(rule: Rule) -> Iterator[str]:
+    """What is wrong with a rule, in words that name the fix."""
+    if rule.kind not in KINDS:
+        yield f"the kind is {rule.kind!r}; use one of {KINDS}"
+    if rule.size not in SIZES:
+        yield f"the size is {rule.size!r}; use one of {SIZES}"
+    operator, bound = criterion(rule)
+    if rule.exact and rule.size != "exact":
+        yield f"an {rule.kind} holds at any size; leave `size` out"
+    if not rule.sampled:
+        return
+    if rule.scale not in ("ratio", "difference"):
+        yield f"the scale is {rule.scale!r}; an estimate needs 'ratio' or 'difference'"
+    elif rule.scale == "ratio" and bound <= 0:
+        yield f"a ratio is compared with a number above 0, not with {bound:g}"
+    if rule.kind == "same":
+        if operator != "==":
+            yield f"it expects {rule.expect!r}; a rule that denies a difference expects '== ' and a number"
+        if rule.margin is None or rule.margin <= (1 if rule.scale == "ratio" else 0):
+            yield f"the margin is {rule.margin}; give the largest difference that is none"
+    elif operator == "==":
+        yield "it expects equality; an estimate has a side, or the kind 'same' and a margin"
+    elif rule.effect is None or rule.effect_from not in ("paper", "ours"):
+        yield "it has no effect; give the size that counts, and effect_from, 'paper' or 'ours'"
+    elif not (rule.effect > bound if operator in (">", ">=") else rule.effect < bound):
+        yield f"the effect {rule.effect:g} is not on the claimed side of {rule.expect!r}"

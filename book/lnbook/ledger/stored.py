@@ -1,0 +1,46 @@
+"""Measurements as rows: how they are written, and read back from a run or from `book/results/`."""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from lnbook.ledger.rows import read_rows
+from lnbook.ledger.rules import Rule
+from lnbook.ledger.verdicts import Measurement
+
+__all__ = ["as_row", "load_measured"]
+
+
+def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -> dict[str, Measurement]:
+    """The measurements in `<folder>/<scale>/<page>.csv`, by rule."""
+    known = {rule.id: rule for rule in rules}
+    found: dict[str, Measurement] = {}
+    for page in dict.fromkeys(rule.page for rule in known.values()):
+        try:
+            rows = read_rows(page, scale=scale, folder=folder)
+        except FileNotFoundError:
+            continue
+        found |= {row["rule"]: _measurement(row) for row in rows if row["rule"] in known}
+    return found
+
+
+def as_row(found: Measurement) -> dict[str, object]:
+    """A measurement as a row of a table; its values one by one, in one cell."""
+    return {
+        "rule": found.rule,
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "n": found.n,
+        "values": " ".join(map(repr, found.values)),
+        "reached": " ".join(map(str, found.reached or ())),
+    }
+
+
+def _measurement(row: dict[str, str]) -> Measurement:
+    value, low, high = (float(row[k] or math.nan) for k in ("value", "low", "high"))
+    values = tuple(float(x) for x in row["values"].split())
+    reached = tuple(int(x) for x in row["reached"].split())
+    return Measurement(
+        row["rule"], value, low, high, int(row["n"]), values, (reached[0], reached[1]) if reached else None
+    )

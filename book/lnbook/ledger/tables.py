@@ -1,0 +1,119 @@
+"""The ledger as tables: rules with what was measured, sentences with their verdicts, counts."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from lnbook.ledger.rules import Rule, origin
+from lnbook.ledger.sentences import SENTENCE_WORDS, Judged
+from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge
+
+__all__ = [
+    "HEADER",
+    "Table",
+    "measured_cell",
+    "number",
+    "rules_table",
+    "sentences_table",
+    "tally",
+    "tally_sentences",
+]
+
+HEADER = ("Where", "Statement", "We measured", "Verdict")
+
+
+class Table:
+    """Rows of text, shown as HTML in a page and as Markdown elsewhere."""
+
+    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        self.header, self.rows = header, rows
+
+    def to_markdown(self) -> str:
+        """GitHub's table syntax; a bar inside a cell is escaped."""
+        lines = [self.header, ["---"] * len(self.header), *self.rows]
+        return "\n".join("| " + " | ".join(c.replace("|", r"\|") for c in line) + " |" for line in lines)
+
+    __repr__ = to_markdown
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{escape(c)}</th>' for c in self.header)
+        body = "".join(f"<tr>{''.join(map(self._cell, self.header, row))}</tr>" for row in self.rows)
+        return (
+            f'<div class="lnlib-table" tabindex="0"><table class="table"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+        )
+
+    @staticmethod
+    def _cell(column: str, text: str) -> str:
+        """A cell that carries its column's name: on a phone, rows become cards and the head is not seen."""
+        return f'<td data-column="{escape(column)}">{escape(text)}</td>'
+
+
+def number(rule: Rule, found: Measurement) -> str:
+    """A measurement with its unit, its 95 % interval if it has one, and what it is over.
+
+    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "gain", "> 0", "effect", "stand-in",
+    ...     scale="difference", effect=1, effect_from="ours", unit="points")
+    >>> number(rule, Measurement("x", 2.0, 1.5, 2.5, 6)), number(rule, Measurement("x", 2.0, 1.5, 2.5, 3))
+    ('2 points [1.5, 2.5], 6 seeds', '2 points, 3 seeds')
+    """
+    value = f"{found.value:.3g}" + (f" {rule.unit}" if rule.unit else "")
+    if math.isnan(found.value):
+        return "no number"
+    if found.has_interval:
+        value += f" [{found.low:.3g}, {found.high:.3g}]"
+    return f"{value}, {found.n} {rule.counts}" if found.n > 1 else value
+
+
+def measured_cell(rule: Rule, found: Measurement | None) -> str:
+    """What a row says was measured: the quantity, the number, and what the rule asks of it."""
+    if found is None:
+        return "-"
+    needs = rule.expect.replace("<=", "≤").replace(">=", "≥").replace("==", "=")
+    asks = [f"the rule: {needs}"]
+    if rule.kind == "same":
+        asks.append(f"within {'a factor of ' if rule.scale == 'ratio' else ''}{rule.margin:g}")
+    if rule.effect is not None:
+        asks.append(f"{'the paper has' if rule.effect_from == 'paper' else 'an effect is'} {rule.effect:g}")
+    elif rule.paper is not None:
+        asks.append(f"the paper has {rule.paper:g}")
+    return f"{rule.quantity}: {number(rule, found)} ({'; '.join(asks)})"
+
+
+def rules_table(
+    rules: Sequence[Rule], found: Mapping[str, Measurement], flags: Mapping[str, str] | None = None
+) -> Table:
+    """A row per rule: place, statement, what was measured, verdict; `flags` are added to the verdict."""
+    rows = []
+    for rule in rules:
+        verdict = str(judge(rule, found.get(rule.id)))
+        if flag := (flags or {}).get(rule.id, ""):
+            verdict += f"; {flag}"
+        rows.append([rule.source, rule.says, measured_cell(rule, found.get(rule.id)), verdict])
+    return Table(HEADER, rows)
+
+
+def sentences_table(judged: Sequence[Judged]) -> Table:
+    """A row per sentence of the paper: place, what it says, its verdict."""
+    return Table(
+        ("Where", "The paper says", "Verdict"),
+        [[j.sentence.place, j.sentence.says, str(j.verdict)] for j in judged],
+    )
+
+
+def tally_sentences(judged: Sequence[Judged]) -> Table:
+    """How many sentences have each verdict, in the order of `SENTENCE_WORDS`."""
+    words = [j.verdict.word for j in judged]
+    return Table(("Verdict", "Sentences"), [[w, str(words.count(w))] for w in SENTENCE_WORDS if w in words])
+
+
+def tally(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Table:
+    """How many statements have each verdict, in columns by whose they are."""
+    sources = list(dict.fromkeys(origin(rule) for rule in rules))
+    verdicts: list[tuple[str, Verdict]] = [(origin(r), judge(r, found.get(r.id))) for r in rules]
+    rows = []
+    for word in WORDS:
+        counts = [sum(v.word == word and whose == source for whose, v in verdicts) for source in sources]
+        if any(counts):
+            rows.append([word, *map(str, counts)])
+    return Table(("Verdict", *sources), rows)

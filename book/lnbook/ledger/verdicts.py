@@ -1,0 +1,252 @@
+"""What a measurement says about a rule: the verdicts, computed and never typed.
+
+| what is known | verdict |
+| --- | --- |
+| an identity, or a computed number, is as the rule says | verified, or verified if a named condition is met |
+| the print is as wrong as the rule says | error in print |
+| the interval lies on the claimed side of the bound | supported |
+| it lies on the other side | contradicted |
+| it contains the bound and excludes the effect | smaller than claimed |
+| it contains both | undecided, and how many seeds would decide |
+| a difference is denied | two one-sided tests within the margin |
+| one of two methods never gets there | ordered, by how many seeds; there is no ratio |
+| none gets there, or nothing was run | not measured |
+
+What was measured below the paper's size says so: "in a stand-in", "for this implementation".
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from lnbook.ledger.intervals import interval
+from lnbook.ledger.rules import Rule, criterion
+
+__all__ = [
+    "FEWEST",
+    "POWER",
+    "WORDS",
+    "Measurement",
+    "Verdict",
+    "judge",
+    "measured",
+    "meets",
+    "seeds_needed",
+    "two_sided",
+]
+
+FEWEST = 5  # an interval over fewer says more about Student's t than about the networks
+POWER = 0.8  # how often the number of seeds that is named would find the effect
+MOST = 10**6  # seeds; what needs more is not said
+WORDS = (
+    "verified",
+    "verified if",
+    "error in print",
+    "supported",
+    "contradicted",
+    "smaller than claimed",
+    "undecided",
+    "ordered",
+    "not measured",
+)
+WHERE = {"exact": "", "paper": "", "stand-in": "in a stand-in", "implementation": "for this implementation"}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was measured for a rule.
+
+    Args:
+        rule: its id.
+        value: the mean, or for a ratio the geometric mean; NaN if there is no number.
+        low, high: its 95 % interval; both equal to the value if it has none.
+        n: how many seeds, or whatever the rule counts, it is over.
+        values: one by one, where they are kept.
+        reached: how many of the n runs with and without the method reach the goal, where some do not.
+    """
+
+    rule: str
+    value: float
+    low: float
+    high: float
+    n: int = 1
+    values: tuple[float, ...] = ()
+    reached: tuple[int, int] | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval that may be shown: a number over at least `FEWEST`."""
+        return self.n >= FEWEST and math.isfinite(self.value) and not self.low == self.high == self.value
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A word of `WORDS`, where it was found, and what has to be said with it."""
+
+    word: str
+    where: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        words = f"{self.word} {self.note}" if self.word == "verified if" else self.word
+        rest = self.note if self.word != "verified if" else ""
+        return " ".join(filter(None, (words, self.where))) + (f" ({rest})" if rest else "")
+
+
+def meets(rule: Rule, value: float) -> bool:
+    """Whether a number is as the rule expects; NaN is not.
+
+    >>> meets(Rule("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "identity"), 0.0)
+    True
+    """
+    operator, bound = criterion(rule)
+    return {
+        "<=": value <= bound,
+        ">=": value >= bound,
+        "<": value < bound,
+        ">": value > bound,
+        "==": value == bound,
+    }[operator]
+
+
+def judge(rule: Rule, found: Measurement | None) -> Verdict:
+    """The verdict on what was measured for a rule; the table at the head of this module.
+
+    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "speed-up", "> 1", "effect", "stand-in",
+    ...     scale="ratio", effect=1.5, effect_from="ours")
+    >>> print(judge(rule, Measurement("x", 1.6, 1.2, 2.1, 8)))
+    supported in a stand-in
+    >>> print(judge(rule, Measurement("x", 1.1, 0.9, 1.3, 8)))
+    smaller than claimed in a stand-in
+    """
+    where = WHERE[rule.size]
+    if found is None:
+        return Verdict("not measured", "", "not run")
+    if math.isnan(found.value):
+        return _without_a_number(found, where)
+    if not rule.sampled:
+        if not meets(rule, found.value):
+            return Verdict("contradicted", where, rule.condition)
+        if rule.kind == "error":
+            return Verdict("error in print", where, rule.condition)
+        return Verdict("verified if" if rule.condition else "verified", where, rule.condition)
+    if not found.has_interval:
+        runs = "a single run" if found.n == 1 else f"n = {found.n}"
+        return Verdict("undecided", where, _with(rule, f"{runs}; an interval needs {FEWEST} or more"))
+    word = _same(rule, found) if rule.kind == "same" else _effect(rule, found)
+    needs = seeds_needed(rule, found) if word == "undecided" else 0
+    more = f"n = {needs:,} would decide" if needs else ""
+    return Verdict(word, where, _with(rule, more))
+
+
+def _with(rule: Rule, note: str) -> str:
+    return "; ".join(filter(None, (rule.condition, note)))
+
+
+def _without_a_number(found: Measurement, where: str) -> Verdict:
+    if found.reached is None or max(found.reached) == 0:
+        return Verdict("not measured", "", "no run reaches the goal")
+    with_it, without = found.reached
+    return Verdict(
+        "ordered", where, f"{with_it} of {found.n} reach the goal, and {without} of {found.n} without"
+    )
+
+
+def _effect(rule: Rule, found: Measurement) -> str:
+    if meets(rule, found.low) and meets(rule, found.high):
+        return "supported"
+    if not meets(rule, found.low) and not meets(rule, found.high):
+        return "contradicted"
+    assert rule.effect is not None  # a rule without one is refused when it is read
+    return "undecided" if found.low <= rule.effect <= found.high else "smaller than claimed"
+
+
+def _same(rule: Rule, found: Measurement) -> str:
+    """Two one-sided tests of 5 %: the interval of 90 % within the margins."""
+    center, error = _estimate(rule, found)
+    half = float(stats.t.ppf(0.95, found.n - 1)) * error
+    margin = _margin(rule)
+    if abs(center) + half <= margin:
+        return "supported"
+    wide = float(stats.t.ppf(0.975, found.n - 1)) * error
+    return "contradicted" if abs(center) - wide >= margin else "undecided"
+
+
+def _estimate(rule: Rule, found: Measurement) -> tuple[float, float]:
+    """How far the value is from the bound, and its standard error; of the logarithm if it is a ratio."""
+    ends = [_on_scale(rule, x) for x in (found.value, found.low, found.high)]
+    error = (ends[2] - ends[1]) / 2 / float(stats.t.ppf(0.975, found.n - 1))
+    return ends[0] - _on_scale(rule, criterion(rule)[1]), error
+
+
+def _on_scale(rule: Rule, x: float) -> float:
+    if rule.scale != "ratio":
+        return x
+    return math.log(x) if x > 0 else -math.inf
+
+
+def _margin(rule: Rule) -> float:
+    assert rule.margin is not None
+    return math.log(rule.margin) if rule.scale == "ratio" else rule.margin
+
+
+def two_sided(rule: Rule, found: Measurement) -> float:
+    """How probable so large a distance from the bound is if there is none: Student's t, two-sided.
+
+    Of a rule that denies a difference: the larger of its two one-sided tests.
+    """
+    distance, error = _estimate(rule, found)
+    if error == 0 or not math.isfinite(error):
+        return 0.0 if distance else 1.0
+    freedom = found.n - 1
+    if rule.kind == "same":
+        return float(stats.t.sf((_margin(rule) - abs(distance)) / error, freedom))
+    return float(2 * stats.t.sf(abs(distance) / error, freedom))
+
+
+def seeds_needed(rule: Rule, found: Measurement) -> int:
+    """The seeds that find the rule's effect with a probability of `POWER`, if the spread is as measured.
+
+    Of "same": those that show that there is no difference if there is none. More than there are, at least
+    `FEWEST`; 0 if it is above a million or the spread is not known.
+    """
+    _, error = _estimate(rule, found)
+    spread = error * math.sqrt(found.n)
+    if not 0 < spread < math.inf:
+        return 0
+    if rule.kind == "same":
+        size = _margin(rule) / spread
+        power = lambda n: 2 * stats.t.cdf(size * np.sqrt(n) - stats.t.ppf(0.95, n - 1), n - 1) - 1  # noqa: E731
+    else:
+        assert rule.effect is not None
+        size = abs(_on_scale(rule, rule.effect) - _on_scale(rule, criterion(rule)[1])) / spread
+        power = lambda n: stats.nct.sf(stats.t.ppf(0.975, n - 1), n - 1, size * np.sqrt(n))  # noqa: E731
+    low, high = 1, max(FEWEST, found.n + 1)
+    while high <= MOST and not power(high) >= POWER:
+        low, high = high, 2 * high
+    if high > MOST:
+        return 0
+    while high - low > 1 and low >= max(FEWEST, found.n + 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high
+
+
+def measured(rule: Rule, values: Sequence[float]) -> Measurement:
+    """Independent measurements as one: their mean, of logarithms if the rule's quantity is a ratio.
+
+    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "speed-up", "> 1", "effect", "stand-in",
+    ...     scale="ratio", effect=1.5, effect_from="ours")
+    >>> round(measured(rule, [1.0, 4.0]).value, 12)
+    2.0
+    """
+    given = tuple(float(x) for x in values)
+    if len(given) < 2 or not all(math.isfinite(_on_scale(rule, x)) for x in given):
+        value = given[0] if len(given) == 1 else math.nan
+        return Measurement(rule.id, value, value, value, max(1, len(given)), given)
+    mean = interval([_on_scale(rule, x) for x in given])
+    value, low, high = (math.exp(x) if rule.scale == "ratio" else x for x in mean)
+    return Measurement(rule.id, value, low, high, len(given), given)
