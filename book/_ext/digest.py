@@ -37,9 +37,9 @@ VERSIONS = (
 _PARSER = threading.Lock()
 
 
-def notebook_key(path: Path, scale: str, rows: Path | None = None) -> str:
+def notebook_key(path: Path, scale: str) -> str:
     """The hexadecimal SHA-256 of everything that the executed notebook is made from, see `made_of`."""
-    return key_of(made_of(path, scale, rows))
+    return key_of(made_of(path, scale))
 
 
 def key_of(parts: dict[str, Any]) -> str:
@@ -47,11 +47,8 @@ def key_of(parts: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def made_of(path: Path, scale: str, rows: Path | None = None) -> dict[str, Any]:
-    """What the executed notebook is made from: of each kind, the digests, versions or words that tell.
-
-    `rows` is the folder of what this build's other pages measured, for a page that reads it.
-    """
+def made_of(path: Path, scale: str) -> dict[str, Any]:
+    """What the executed notebook is made from: of each kind, the digests, versions or words that tell."""
     notebook = nbformat.read(path, as_version=4)
     rules = load_rules(BOOK / "claims.toml")
     printed = tomllib.loads((BOOK / "claims.toml").read_text("utf-8")).get("table", [])
@@ -64,7 +61,6 @@ def made_of(path: Path, scale: str, rows: Path | None = None) -> dict[str, Any]:
         "rules": [repr(rule) for rule in rules if rule.page == path.stem],
         "printed": printed,
         "stored": {str(f.relative_to(BOOK)): _sha256(f) for f in stored(notebook, path.stem)},
-        "rows": {f.stem: _sha256(f) for f in sorted(rows.glob(f"{scale}/*.csv"))} if rows else None,
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
     }
 

@@ -63,7 +63,7 @@ class Executed(NamedTuple):
     failure: str = ""
 
 
-def executed(path: Path, scale: str, *, anew: bool = False, rows: Path | None = None) -> Executed:
+def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
     """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run.
 
     Of several processes that ask for the same copy one runs the notebook and the others wait for it.
@@ -72,25 +72,23 @@ def executed(path: Path, scale: str, *, anew: bool = False, rows: Path | None = 
         path: of the notebook.
         scale: one of `SCALES`.
         anew: run it whatever is kept.
-        rows: the folder `<scale>/<page>.csv` of what the other pages of this build measured, for a page
-            that reads it.
 
     Raises:
         NotebookFailed: with the cell and what it raised. `failed_copy` then has the run as far as it came.
     """
-    folder = kept_folder(path, scale, rows)
+    folder = kept_folder(path, scale)
     target = folder / path.name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         fresh = anew or not target.is_file()
         if fresh:
-            _run(path, scale, folder, rows)
+            _run(path, scale, folder)
     return Executed(target, folder / "results", fresh)
 
 
-def kept_folder(path: Path, scale: str, rows: Path | None = None) -> Path:
+def kept_folder(path: Path, scale: str) -> Path:
     """Where the executed copy is kept, under the key of all that it depends on."""
-    return CACHE / scale / path.stem / notebook_key(path, scale, rows)[:20]
+    return CACHE / scale / path.stem / notebook_key(path, scale)[:20]
 
 
 def failed_copy(path: Path, scale: str) -> Path:
@@ -98,14 +96,13 @@ def failed_copy(path: Path, scale: str) -> Path:
     return FAILED / scale / path.stem / path.name
 
 
-def _run(path: Path, scale: str, folder: Path, rows: Path | None) -> None:
+def _run(path: Path, scale: str, folder: Path) -> None:
     partial = folder.with_name(f"{folder.name}.{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
     (partial / "results").mkdir(parents=True)
     copy, started = partial / path.name, time.perf_counter()
-    places = {"LNLIB_RESULTS": str(partial / "results")} | ({"LNLIB_ROWS": str(rows)} if rows else {})
     try:
-        with _environment(places):
+        with _environment({"LNLIB_RESULTS": str(partial / "results")}):
             _papermill(path, scale, copy)
         place, failure = folder, None
     except NotebookFailed as error:
@@ -246,12 +243,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="+", type=Path)
     parser.add_argument("--scale", choices=SCALES, default="smoke")
-    parser.add_argument("--rows", type=Path, help="what the other pages of this build measured")
     parser.add_argument("--quiet", action="store_true", help="print nothing if it went well")
     arguments = parser.parse_args()
     for path in arguments.notebooks:
         try:
-            result = executed(path.resolve(), arguments.scale, rows=arguments.rows)
+            result = executed(path.resolve(), arguments.scale)
         except NotebookFailed as error:
             raise SystemExit(str(error)) from None
         if not arguments.quiet:

@@ -18,10 +18,9 @@ import yaml
 from bundle import write_bundle
 from crate import CRATE, description
 from digest import BOOK, ROOT, key_of, made_of
-from execute import SCALES, Executed, kept_folder
+from execute import SCALES, kept_folder
 from lnbook.data import resolve_environment
 from reuse import told
-from schedule import publish_rows, reads_rows
 
 PDF = "layer-normalization-executed.pdf"
 
@@ -43,20 +42,9 @@ def kept_pages(paths: Iterable[Path], scale: str) -> dict[str, Kept]:
     Raises:
         NotReady: for pages that have not run since something that they depend on changed.
     """
-    paths = list(paths)
-    with tempfile.TemporaryDirectory() as temporary:
-        rows = Path(temporary)
-        kept = {path: _kept(path, scale, None) for path in paths if not reads_rows(path)}
-        _check_kept(kept, scale)
-        runs = (Executed(k.folder / path.name, k.folder / "results", False) for path, k in kept.items())
-        publish_rows(runs, rows / scale)
-        kept |= {path: _kept(path, scale, rows) for path in paths if path not in kept}
-        _check_kept(kept, scale)
+    kept = {path: Kept(kept_folder(path, scale), made_of(path, scale)) for path in paths}
+    _check_kept(kept, scale)
     return {path.stem: kept[path] for path in sorted(kept)}
-
-
-def _kept(path: Path, scale: str, rows: Path | None) -> Kept:
-    return Kept(kept_folder(path, scale, rows), made_of(path, scale, rows))
 
 
 def _check_kept(kept: Mapping[Path, Kept], scale: str) -> None:

@@ -1,7 +1,7 @@
 """`make book FROM=<bundle>`: take from a released book the executed pages that this build would make again.
 
 A page is taken if its key (digest.py) is the same here as where the bundle was made: same cells, code,
-versions, scale, data and rows. Whatever else runs, and the build says why.
+versions, scale, data and stored rows. Whatever else runs, and the build says why.
 """
 
 import tempfile
@@ -16,7 +16,7 @@ import execute
 from bundle import Bundle
 from digest import key_of, made_of
 from execute import Executed, kept_folder
-from schedule import Say, publish_rows, reads_rows
+from schedule import Say
 
 REASONS = 8  # as many are said; the rest is counted
 
@@ -33,21 +33,19 @@ def take(place: Path, paths: Iterable[Path], scale: str, say: Say) -> None:
     Raises:
         BundleError: before anything is changed, if a file of the bundle is not what it should be.
     """
-    paths = sorted(paths, key=reads_rows)  # those that read the rows of the others come last
+    paths = list(paths)
     execute.CACHE.mkdir(parents=True, exist_ok=True)
     reasons: dict[str, list[str]] = {}
     with Bundle(place) as bundle, tempfile.TemporaryDirectory(dir=execute.CACHE, prefix=".") as temporary:
-        runs, rows = unpacked(bundle, paths, Path(temporary, "pages")), Path(temporary, "rows")
-        publish_rows((run for path, run in runs.items() if not reads_rows(path)), rows / scale)
+        runs = unpacked(bundle, paths, Path(temporary))
         for path in paths:
-            read = rows if reads_rows(path) else None
-            here, theirs = made_of(path, scale, read), bundle.manifest["pages"].get(path.stem)
+            here, theirs = made_of(path, scale), bundle.manifest["pages"].get(path.stem)
             if theirs is None:
                 reasons[path.stem] = ["not in the bundle"]
             elif theirs["key"] != key_of(here):
                 reasons[path.stem] = differences(theirs["made_of"], told(here)) or ["its key differs"]
             else:
-                _keep(runs[path].notebook.parent, kept_folder(path, scale, read))
+                _keep(runs[path].notebook.parent, kept_folder(path, scale))
     say(f"{place.name}: {len(paths) - len(reasons)} of {len(paths)} pages are what this build would make")
     for line in explained(reasons, len(paths)):
         say(f"to be run: {line}")
@@ -72,7 +70,7 @@ def _keep(run: Path, folder: Path) -> None:
 
 
 def told(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """What a manifest says of `digest.made_of`: long lists, of claims, by their digests."""
+    """What a manifest says of `digest.made_of`: long lists, of rules, by their digests."""
     return {kind: key_of(part) if isinstance(part, list) else part for kind, part in parts.items()}
 
 
@@ -95,7 +93,7 @@ def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]
 def _said(kind: str, before: Any, now: Any) -> list[str]:
     if kind == "scale":
         return [f"{now} scale in place of {before}"]
-    if kind in ("claims", "printed", "notebook"):
+    if kind in ("rules", "printed", "notebook"):
         return [f"{'its cells' if kind == 'notebook' else 'book/claims.toml'} changed"]
     before, now = (part if isinstance(part, dict) else {} for part in (before, now))
     changed = sorted(name for name in {**before, **now} if before.get(name) != now.get(name))
@@ -104,7 +102,7 @@ def _said(kind: str, before: Any, now: Any) -> list[str]:
         return [f"{named[n]} {now.get(n)} in place of {before.get(n)}" for n in changed]
     if kind == "data":
         return [f"data {n} from {now.get(n)} in place of {before.get(n)}" for n in changed]
-    prefix = {"stored": "book/", "rows": "the rows of "}.get(kind, "")
+    prefix = "book/" if kind == "stored" else ""
     return [f"{prefix}{name} changed" for name in changed]
 
 

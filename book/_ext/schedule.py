@@ -1,7 +1,7 @@
 """Run all notebooks of a build: several at a time, saying how far it is; a page that fails stops no other.
 
 First the pages that do with their share of the cores, longest first; then, one by one, those whose metadata
-say `"cores": "all"`; last those that say `"after": "pages"`, because they read what the others measured.
+say `"cores": "all"`.
 """
 
 import json
@@ -39,17 +39,16 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
     """
     paths = list(paths)
     facts = {path: nbformat.read(path, 4).metadata.get("lnlib", {}) for path in paths}
-    last = [path for path in paths if reads_rows(path)]
-    wide = [path for path in paths if facts[path].get("cores") == "all" and path not in last]
-    narrow = [path for path in paths if path not in {*last, *wide}]
+    wide = [path for path in paths if facts[path].get("cores") == "all"]
+    narrow = [path for path in paths if path not in wide]
     cores = os.cpu_count() or 1
     workers = max(1, min(len(narrow), cores))
     expected = {path.stem: expected_seconds(path, scale) for path in paths}
-    progress = Progress(expected, workers, say, alone={path.stem for path in [*wide, *last]})
+    progress = Progress(expected, workers, say, alone={path.stem for path in wide})
     done: dict[Path, Executed] = {}
 
-    def run(path: Path, threads: int, rows: Path | None = None) -> None:
-        done[path] = _in_own_process(path, scale, threads, progress, rows)
+    def run(path: Path, threads: int) -> None:
+        done[path] = _in_own_process(path, scale, threads, progress)
 
     narrow.sort(key=lambda path: -progress.expected[path.stem])
     with ThreadPoolExecutor(workers) as pool:
@@ -57,15 +56,7 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
     for path in wide:
         run(path, cores)
     publish_rows(done.values(), rows / scale)
-    for path in last:
-        run(path, cores, rows)
-    publish_rows(done.values(), rows / scale)
     return {path.stem: done[path] for path in paths}
-
-
-def reads_rows(path: Path) -> bool:
-    """Whether a page reads what the others measured, and so runs after them."""
-    return nbformat.read(path, 4).metadata.get("lnlib", {}).get("after") == "pages"
 
 
 def publish_rows(runs: Iterable[Executed], folder: Path) -> None:
@@ -159,13 +150,13 @@ def _command(arguments: list[str]) -> list[str]:
     return [sys.executable, execute.__file__, *arguments]
 
 
-def _in_own_process(path: Path, scale: str, threads: int, progress: Progress, rows: Path | None) -> Executed:
-    if (kept_folder(path, scale, rows) / path.name).is_file():
+def _in_own_process(path: Path, scale: str, threads: int, progress: Progress) -> Executed:
+    if (kept_folder(path, scale) / path.name).is_file():
         progress.kept(path.stem)
-        return executed(path, scale, rows=rows)
+        return executed(path, scale)
     shutil.rmtree(failed_copy(path, scale).parent, ignore_errors=True)
     progress.begin(path.stem)
-    arguments = ["--scale", scale, "--quiet", *(["--rows", str(rows)] if rows else []), str(path)]
+    arguments = ["--scale", scale, "--quiet", str(path)]
     done = subprocess.run(
         _command(arguments),
         capture_output=True,
@@ -179,4 +170,4 @@ def _in_own_process(path: Path, scale: str, threads: int, progress: Progress, ro
     progress.end(path.stem, failure)
     if failure:
         return Executed(copy if copy.is_file() else path, copy.parent / "results", True, failure)
-    return executed(path, scale, rows=rows)._replace(fresh=True)
+    return executed(path, scale)._replace(fresh=True)

@@ -117,7 +117,7 @@ def batch_norm_moments(
         apart = cases > 2**13 and not (x[0, 0].numel() > 1 and x.is_contiguous())
         rows = x.transpose(0, 1).reshape(1, x.shape[1], cases) if apart else x
         running = (mean_of, var_of) if wanted else (None, None)  # moved all the way: momentum 1
-        out, mean, rstd = torch.native_batch_norm(rows, gain, bias, *running, True, 1.0, eps)
+        out, mean, rstd = torch.native_batch_norm(rows, gain, bias, running[0], running[1], True, 1.0, eps)
         if is_accurate(rstd, eps, mean):
             out = out.reshape(x.transpose(0, 1).shape).transpose(0, 1) if apart else out
             return out.to(a.dtype), mean_of, var_of

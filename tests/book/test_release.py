@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from test_preflight import bare  # noqa: F401  no data, no cache, no downloads
-from test_schedule import READS, write
+from test_schedule import write
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -26,7 +26,6 @@ import release  # noqa: E402
 import reuse  # noqa: E402
 from bundle import Bundle, BundleError, write_bundle  # noqa: E402
 from execute import Executed, kept_folder  # noqa: E402
-from schedule import publish_rows  # noqa: E402
 
 CITATION = {
     "title": "A small book",
@@ -38,9 +37,9 @@ CITATION = {
 FACTS = {"version": "1", "scale": "smoke", "pages": {}}
 
 
-def keep(path: Path, rows: Path | None = None) -> Executed:
+def keep(path: Path) -> Executed:
     """A page as if it had run: its copy, its rows, the data of a figure."""
-    folder = kept_folder(path, "smoke", rows)
+    folder = kept_folder(path, "smoke")
     for name in (f"smoke/{path.stem}.csv", f"smoke/{path.stem}.json", f"figures/{path.stem}-drawn.csv"):
         file = folder / "results" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -53,14 +52,11 @@ def keep(path: Path, rows: Path | None = None) -> Executed:
 
 @pytest.fixture
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Three pages, of which the last reads the rows of the others, as if built: run, rendered, printed."""
+    """Three pages as if built: run, rendered, printed."""
     monkeypatch.setattr("execute.CACHE", tmp_path / "executed")
     monkeypatch.setattr(release, "build_packages", lambda out: (out / "lnlib-1.whl").write_bytes(b"wheel"))
-    paths = [write(tmp_path / f"{name}.ipynb", f"'{name}'") for name in ("one", "two")]
+    paths = [write(tmp_path / f"{name}.ipynb", f"'{name}'") for name in ("one", "two", "last")]
     runs = [keep(path) for path in paths]
-    publish_rows(runs, tmp_path / "rows" / "smoke")
-    paths.append(write(tmp_path / "last.ipynb", READS, after="pages"))
-    runs.append(keep(paths[-1], tmp_path / "rows"))
     notebooks = tmp_path / "build" / "html" / "book" / "notebooks"
     notebooks.mkdir(parents=True)
     (notebooks.parents[1] / ".buildinfo").write_text("Sphinx's own")
@@ -105,8 +101,6 @@ def test_a_page_that_measures_nothing_is_taken_too(book, tmp_path, monkeypatch):
     for page in book[:2]:
         shutil.rmtree(kept_folder(page, "smoke") / "results")
         (kept_folder(page, "smoke") / "results").mkdir()
-    (tmp_path / "empty" / "smoke").mkdir(parents=True)
-    kept_folder(book[2], "smoke", tmp_path / "rows").rename(kept_folder(book[2], "smoke", tmp_path / "empty"))
     place = released(book)
     reader = elsewhere(monkeypatch, tmp_path)
     assert "3 of 3 pages" in taken(place, book)[0]

@@ -34,8 +34,6 @@ MEASURES = """import os, pathlib
 rows = pathlib.Path(os.environ["LNLIB_RESULTS"], "smoke")
 rows.mkdir()
 rows.joinpath("{page}.csv").write_text("claim,value\\nx,{value}\\n")"""
-READS = """import os, pathlib
-print(sorted((f.stem, f.read_text()[-2]) for f in pathlib.Path(os.environ["LNLIB_ROWS"]).rglob("*.csv")))"""
 
 
 @pytest.fixture
@@ -59,12 +57,11 @@ execute.main()"""
 def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Path) -> None:
     good = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
     bad = write(places / "bad.ipynb", "before = 'this ran'\nbefore", "# divide\n1 / 0", "after = 1")
-    last = write(places / "last.ipynb", READS, after="pages")
     rows, said = places / "rows", []
     (rows / "smoke").mkdir(parents=True)
     (rows / "smoke" / "bad.csv").write_text("claim,value\nx,9\n")  # of an earlier build
 
-    done = executed_all([bad, good, last], "smoke", rows=rows, say=said.append)
+    done = executed_all([bad, good], "smoke", rows=rows, say=said.append)
 
     assert [page for page, run in done.items() if run.failure] == ["bad"], done
     assert "code cell 3 ('# divide'): ZeroDivisionError" in done["bad"].failure
@@ -73,23 +70,20 @@ def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Pat
     assert cells[3].outputs[0].ename == "ZeroDivisionError"
     assert not cells[4].outputs
     assert not [c for c in cells if "papermill-error-cell-tag" in c.metadata.get("tags", [])]
-    read = nbformat.read(done["last"].notebook, 4).cells[2].outputs[0].text.strip()
-    assert read == "[('good', '1')]", "the last page reads this build's rows and no others"
-    ends = [line for line in said if " of 3 pages done" in line and "starts" not in line]
-    assert len(ends) == 3
+    assert [f.name for f in (rows / "smoke").iterdir()] == ["good.csv"], "this build's rows and no others"
+    ends = [line for line in said if " of 2 pages done" in line and "starts" not in line]
+    assert len(ends) == 2
     assert any(line.startswith("bad FAILED") and "ZeroDivisionError" in line for line in ends)
 
 
-def test_a_page_that_reads_the_rows_of_others_runs_anew_when_they_change_and_only_then(places: Path) -> None:
-    pages = [
-        write(places / "good.ipynb", MEASURES.format(page="good", value=1)),
-        write(places / "last.ipynb", READS, after="pages"),
-    ]
+def test_a_page_that_has_not_changed_is_kept_and_one_that_has_runs_anew(places: Path) -> None:
+    page = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
     build = {"scale": "smoke", "rows": places / "rows", "say": lambda _: None}
-    assert executed_all(pages, **build)["last"].fresh
-    assert not executed_all(pages, **build)["last"].fresh
+    assert executed_all([page], **build)["good"].fresh
+    assert not executed_all([page], **build)["good"].fresh
     write(places / "good.ipynb", MEASURES.format(page="good", value=2))
-    assert executed_all(pages, **build)["last"].fresh
+    assert executed_all([page], **build)["good"].fresh
+    assert (places / "rows" / "smoke" / "good.csv").read_text().endswith("2\n")
 
 
 def test_a_kernel_that_dies_is_a_page_that_failed(places: Path) -> None:

@@ -17,7 +17,6 @@ __all__ = [
     "book_dir",
     "read_rows",
     "results_dir",
-    "this_build",
     "write_csv",
     "write_rows",
 ]
@@ -37,15 +36,6 @@ def results_dir(scale: str) -> Path:
     book = book_dir()
     root = os.environ.get("LNLIB_RESULTS") or (book.parent / "_build" if book else Path("_build")) / "results"
     return Path(root) / scale
-
-
-def this_build() -> Path | None:
-    """The folder `<scale>/<page>.csv` of what the other pages of this build have measured.
-
-    A build names it in `$LNLIB_ROWS` for the pages that read it; None for a page that runs alone.
-    """
-    folder = os.environ.get("LNLIB_ROWS")
-    return Path(folder) if folder else None
 
 
 def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
