@@ -117,7 +117,8 @@ def eq12(X: Float[Array, "N D"], cov: Float[Array, "N H H"], phi: float) -> Floa
     times the printed one where a + b = 0.
 
     Args:
-        X: cases, (N, D). cov: $\mathrm{Cov}[y|x]$ of each case, (N, H, H).
+        X: cases, (N, D).
+        cov: $\mathrm{Cov}[y|x]$ of each case, (N, H, H).
 
     >>> eq12(np.array([[1.0], [3.0]]), np.ones((2, 1, 1)), 1.0)
     array([[5., 2.],
@@ -157,7 +158,9 @@ def eq13(
     and $W \to W + 1\gamma^\top$, which by Eq. (6) change nothing.
 
     Args:
-        a: summed inputs, (N, H). chi: of Eq. (14), (N, H, D). cov: $\mathrm{Cov}[y|x]$, (N, H, H).
+        a: summed inputs, (N, H).
+        chi: of Eq. (14), (N, H, D).
+        cov: $\mathrm{Cov}[y|x]$, (N, H, H).
         mu, sigma: layer norm (N, 1), batch norm and weight norm (1, H).
 
     >>> a, x, sigma = np.array([[-1.0], [1.0]]), np.array([[[1.0]], [[3.0]]]), np.full((1, 1), 0.5)

@@ -25,7 +25,8 @@ def eq32(cov: Float[Array, "N H H"], phi: float, delta_g: Float[Array, " H"]) ->
     b = 0 and g = 1 the print is 1.43 times the truth for Bernoulli outputs and half of it for Poisson ones.
 
     Args:
-        cov: $\mathrm{Cov}[y|x]$ of each case, (N, H, H). delta_g: change of the gains, (H,).
+        cov: $\mathrm{Cov}[y|x]$ of each case, (N, H, H).
+        delta_g: change of the gains, (H,).
 
     >>> eq32(np.array([[[1.0]], [[3.0]]]), 1.0, np.array([2.0]))
     4.0
@@ -49,7 +50,8 @@ def eq33(
     \frac{(a_i-\mu)(a_j-\mu)}{\sigma^2}\big]_{ij}\delta_g$.
 
     Args:
-        a: summed inputs, (N, H). mu, sigma: of each case, Eq. (3), (N,).
+        a: summed inputs, (N, H).
+        mu, sigma: of each case, Eq. (3), (N,).
 
     >>> cov, a = np.eye(2)[None], np.array([[1.0, 5.0]])
     >>> eq33(cov, a, np.array([3.0]), np.array([2.0]), 1.0, np.array([1.0, 2.0]))

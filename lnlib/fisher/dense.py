@@ -26,7 +26,9 @@ def fisher(
     RMSNorm.
 
     Args:
-        glm: the model. X: cases, (N, D). weights: of the cases, (N,), normalized to sum 1.
+        glm: the model.
+        X: cases, (N, D).
+        weights: of the cases, (N,), normalized to sum 1.
 
     Returns:
         (P, P), parameters ordered [w_1, b_1, g_1, w_2, ...] as in `glm.theta`, no g without a norm.

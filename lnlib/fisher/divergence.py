@@ -17,7 +17,8 @@ def kl(
 
     Args:
         glm, other: models of one family, dispersion and number of units.
-        X: cases, (N, D). weights: of the cases, (N,), normalized to sum 1.
+        X: cases, (N, D).
+        weights: of the cases, (N,), normalized to sum 1.
 
     >>> import torch
     >>> one = GLM("gaussian", torch.tensor([[2.0]]), torch.tensor([0.0]))

@@ -37,7 +37,9 @@ def gain_metric(
     $E_x[C_{ij}]$ for $E_x[C_{ij}\hat a_i\hat a_j]$, right where C is diagonal and the same for every case.
 
     Args:
-        glm: a model with a normalization. X: cases, (N, D). delta_g: change of the gains, (H,).
+        glm: a model with a normalization.
+        X: cases, (N, D).
+        delta_g: change of the gains, (H,).
         weights: of the cases, (N,), normalized to sum 1.
         printed: the equation as printed: another number for batch norm, the same for layer and weight norm.
 
@@ -82,7 +84,9 @@ def standard_magnitude_metric(
     $\frac12\delta_{gi}\delta_{gj}E_x[C_{ij}\hat a_i\hat a_j]$, one of four terms, 0 for independent outputs.
 
     Args:
-        glm: a model without a normalization. X: cases, (N, D). delta_g: growth of the rows, (H,).
+        glm: a model without a normalization.
+        X: cases, (N, D).
+        delta_g: growth of the rows, (H,).
         i, j: the two rows that move; all of them if neither is given.
         weights: of the cases, (N,), normalized to sum 1.
         printed: the right side of Eq. (35) as printed; needs i and j.

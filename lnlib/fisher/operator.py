@@ -27,7 +27,10 @@ class FisherOperator:
     *Source* Eq. (9) for the models of Eqs. (12)-(13); the factorization is ours.
 
     Args:
-        glm: the model. X: cases, (N, D). weights: of the cases, (N,). printed: Eq. (13) as printed instead.
+        glm: the model.
+        X: cases, (N, D).
+        weights: of the cases, (N,).
+        printed: Eq. (13) as printed instead.
 
     >>> glm = GLM("gaussian", torch.tensor([[2.0]]), torch.tensor([0.0]))
     >>> FisherOperator(glm, torch.tensor([[1.0], [3.0]])) @ torch.tensor([1.0, 0.0])
@@ -125,7 +128,8 @@ class FisherOperator:
         The residual $\|Fx + \lambda x - v\|$ comes down to round-off times $\|F\|\|x\| + \|v\|$.
 
         Args:
-            v: right side, such as a gradient. damping: $\lambda > 0$, in the units of F.
+            v: right side, such as a gradient.
+            damping: $\lambda > 0$, in the units of F.
 
         Raises:
             ValueError: a right side with NaN or infinity; damping that is not positive (F of a normalized

@@ -1,9 +1,13 @@
 """Generalized linear models whose summed inputs may be normalized: Eqs. (10) and (11).
 
+===========================  ====================================================================
+module                       what it holds
+===========================  ====================================================================
 :mod:`lnlib.glm.model`       the model: its natural parameters, means, covariances, likelihoods
 :mod:`lnlib.glm.families`    the exponential families of its outputs
 :mod:`lnlib.glm.covariance`  covariances of the outputs, as structured as the family leaves them
 :mod:`lnlib.glm.checks`      what a model refuses, and how it says so
+===========================  ====================================================================
 """
 
 from lnlib.glm.checks import NORMS

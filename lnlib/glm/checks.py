@@ -18,6 +18,7 @@ __all__ = [
     "check_statistics",
 ]
 
+#: What a GLM may be normalized by.
 NORMS = (None, "batch", "weight", "layer", "rms")
 
 

@@ -39,7 +39,8 @@ class GLM:
 
     Args:
         family: "gaussian", "bernoulli", "binomial", "poisson", "gamma" or "categorical".
-        W: weights, (H, D); `b`: biases, (H,).
+        W: weights, (H, D).
+        b: biases, (H,).
         dispersion: $\phi$; for Gaussian outputs the variance or an (H, H) covariance matrix.
         norm: None, "batch" (Eq. (2) over the given cases), "weight", "layer" (Eq. (3)) or "rms".
         gain: g, (H,); ones where a normalization has none; refused without a normalization.

@@ -20,6 +20,7 @@ from lnlib.invariance.transformations import (
 
 __all__ = ["BEYOND", "COLUMNS", "PAPER", "columns", "paper_columns"]
 
+#: The columns of Table 1.
 COLUMNS = (
     "weight matrix re-scaling",
     "weight matrix re-centering",
@@ -28,6 +29,7 @@ COLUMNS = (
     "dataset re-centering",
     "single training case re-scaling",
 )
+#: Columns of ours.
 BEYOND = (
     "negative weight matrix re-scaling",
     "per-row shift of the weights",
@@ -37,7 +39,7 @@ BEYOND = (
     "orthogonal mixing of the units",
     "orthogonal mixing that keeps the mean",
 )
-# Table 1 as printed.
+#: Table 1 as printed: whether the cell of a row and a column says "Invariant".
 PAPER = {
     (norm, column): cell == "Invariant"
     for norm, cells in {

@@ -24,7 +24,7 @@ def eps_factor(power: Float[Tensor, "..."], eps: float, delta: float) -> Float[T
         delta: the scale of weights or data, not 0.
 
     Returns:
-        The factor: the sign of `delta` for `eps` 0, and between that and `delta` otherwise; NaN for 0 / 0.
+        The sign of `delta` for `eps` 0, and between that and `delta` otherwise; NaN for 0 / 0.
 
     Raises:
         ValueError: `delta` is 0, `eps` or a `power` negative.
@@ -50,7 +50,7 @@ class EpsDefault(NamedTuple):
     norm: str = "layer"
 
 
-# Defaults as documented or coded by each; all of them are added to the variance, under the root.
+#: Defaults as documented or coded by each; all of them are added to the variance, under the root.
 EPS_DEFAULTS = (
     EpsDefault("Keras", 1e-3),  # keras.layers.LayerNormalization(epsilon=0.001)
     EpsDefault("TensorFlow Addons LSTM", 1e-3),  # tfa.rnn.LayerNormLSTMCell(norm_epsilon=1e-3)

@@ -28,6 +28,7 @@ from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_nor
 
 __all__ = ["METHODS", "Statistics", "normalized", "scales", "statistics", "summed_inputs"]
 
+#: The rows of the table: Table 1 has "batch", "weight" and "layer".
 METHODS = ("none", "batch", "weight", "layer", "rms", "group", "instance", "input")
 Statistics = tuple[Float[Tensor, " H"], Float[Tensor, " H"]]
 

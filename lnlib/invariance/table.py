@@ -21,7 +21,8 @@ from lnlib.norms.normalize import layer_norm
 
 __all__ = ["CLEAR", "Row", "measure", "rounding", "table1"]
 
-CLEAR = 1e-2  # a relative change that nobody takes for rounding: float32 stays three powers of ten below
+#: A relative change that nobody takes for rounding: float32 stays three powers of ten below.
+CLEAR = 1e-2
 
 
 class Row(NamedTuple):
@@ -133,8 +134,7 @@ def rounding(
 
     *Source* Higham, "Accuracy and Stability of Numerical Algorithms" (2002), Section 3.1, to first order.
 
-    Args:
-        as for :func:`measure`.
+    Arguments as for :func:`measure`.
 
     >>> from lnlib.invariance import AffineWeights
     >>> W, X = torch.eye(2, dtype=torch.float64), torch.tensor([[3.0, 4.0]], dtype=torch.float64)

@@ -49,7 +49,7 @@ class Variant:
     eps: float | None = None
 
 
-# One row a variant, by kind of network. Sources: Eqs. (4), (20)-(22), (26)-(28), (29)-(31).
+#: One row a variant, by kind of network. Sources: Eqs. (4), (20)-(22), (26)-(28), (29)-(31).
 VARIANTS: Mapping[str, Mapping[str, Variant]] = {
     "RNN": {
         "paper": Variant("joint"),

@@ -35,6 +35,7 @@ __all__ = [
     "named_family",
 ]
 
+#: The names that :func:`named_family` knows.
 FAMILIES = ("gaussian", "bernoulli", "binomial", "poisson", "gamma", "categorical")
 
 
