@@ -34,6 +34,14 @@ from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
 from preflight import made_ready
+from reference import (
+    describe_data,
+    flat_signatures,
+    link_names,
+    prepare_docstring,
+    resolve,
+    skip_member,
+)
 from reuse import take
 from schedule import executed_all
 from top import data_used, measured_facts, minutes, top
@@ -118,8 +126,9 @@ def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
 
 
 def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
-    """Give the figures of a page their dark twins and the links to their data."""
+    """Give figures their dark twins and links to their data, names of lnlib links to the reference."""
     add_dark_twins(app, doctree)
+    link_names(doctree, app.env.docname)
     run = app.lnlib_runs.get(Path(app.env.docname).name)
     if run is not None and not run.failure:
         link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
@@ -135,10 +144,10 @@ def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, do
 
 
 def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Link each figure to its full size, and drop a list role that Sphinx gives to what has no list items."""
+    """Link figures to their full size; take out list roles and lists where HTML has no list."""
     body = context.get("body", "")
     body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
-    context["body"] = link_full_size(body)
+    context["body"] = flat_signatures(link_full_size(body))
 
 
 def publish_files(app: Sphinx, error: Exception | None) -> None:
@@ -235,6 +244,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", read_executed)
     app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
     app.connect("doctree-read", number_equations)
+    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", describe_data, priority=600)  # after it: data have no sections
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("missing-reference", resolve)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
     app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes

@@ -4,11 +4,10 @@ It is read from the sources of the pages, which need no marks for it: roles in p
 """
 
 import ast
-import importlib
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +18,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from sphinx.util.docutils import SphinxDirective
 
 from digest import BOOK
+from reference import MODULES, documented, public
 from top import title
 
 Found = dict[str, set[str]]  # entry -> pages
@@ -57,25 +57,23 @@ def equations(sources: Iterable[Path]) -> Found:
 
 
 def functions(sources: Iterable[Path]) -> Found:
-    """Pages whose code names each function or class of lnlib, by the first of its shortest names."""
-    shortest: dict[int, str] = {}
-    pages: dict[int, set[str]] = defaultdict(set)
+    """Pages whose code names each function or class of lnlib, by its name in the reference."""
+    found: Found = defaultdict(set)
+    python = TransformerManager().transform_cell
     for source in sources:
         if source.suffix != ".ipynb":
             continue
-        python = TransformerManager().transform_cell
         cells = nbformat.read(source, as_version=4).cells
         code = "\n".join(python(c.source) for c in cells if c.cell_type == "code")
-        for name in names_of_lnlib(code):
-            thing = _resolve(name)
-            if callable(thing):
-                module, own = getattr(thing, "__module__", ""), getattr(thing, "__name__", "")
-                if str(module).split(".")[0] != "lnlib":
-                    continue
-                known = (f"lnlib.{own}", shortest.get(id(thing), name), name)
-                shortest[id(thing)] = min((len(n), n) for n in known if _resolve(n) is thing)[1]
-                pages[id(thing)].add(source.stem)
-    return {shortest[key]: pages[key] for key in shortest}
+        for name in filter(None, map(documented, names_of_lnlib(code))):
+            if callable(public().get(name)):
+                found[name].add(source.stem)
+    return found
+
+
+def whole_reference(sources: Iterable[Path]) -> Found:
+    """The same, and what no page calls."""
+    return {name: set() for name, thing in public().items() if callable(thing)} | functions(sources)
 
 
 def names_of_lnlib(code: str) -> set[str]:
@@ -108,16 +106,6 @@ def _dotted(node: ast.expr, local: dict[str, str]) -> str | None:
     return None
 
 
-@cache
-def _resolve(name: str) -> object | None:
-    """The thing that a dotted name of lnlib means; None for what is no module's own member."""
-    module, _, member = name.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module), member, None) if module else None
-    except ModuleNotFoundError:
-        return None
-
-
 def listing(found: Found, order: list[str], entry: str) -> str:
     """MyST text: a list of the entries, each with links to its pages in the order of the book."""
     lines = []
@@ -144,7 +132,7 @@ def _by_number(entry: str) -> list[tuple[int, str]]:
 ENTRIES = {
     "words": ("{{term}}`{}`", words),
     "equations": ("Equation {{eq}}`{}`", equations),
-    "functions": ("`{}`", functions),
+    "functions": ("{{py:obj}}`{}`", whole_reference),
 }
 
 
@@ -165,6 +153,9 @@ class LookupDirective(SphinxDirective):
             raise self.error(f"{{lookup}} knows {', '.join(ENTRIES)}, not {kind!r}")
         entry, find = ENTRIES[kind]
         found = sorted(find(sources).items(), key=lambda item: _by_number(item[0]))
+        if kind == "functions":
+            for module in MODULES:
+                self.env.note_dependency(str(sys.modules[module].__file__))
         text = listing(dict(found), order, entry)
         part = nodes.container(classes=["lookup"])
         self.state.nested_parse(StringList(text.splitlines(), source="index"), 0, part)

@@ -1,0 +1,167 @@
+"""The reference of lnlib: its docstrings made ready for Sphinx's autodoc, and links to what it documents.
+
+A docstring writes formulas between dollar signs and equations of the paper as "Eq. (3)"; autodoc reads
+reStructuredText. Types in signatures are shown as the code has them, and link where they are ours.
+"""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from textwrap import indent
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
+
+# Whose `__all__` a reader may rely on; what several of them export is known by the name that comes first.
+MODULES = (
+    "lnlib",
+    "lnlib.norms",
+    "lnlib.norms.normalize",
+    "lnlib.rnn",
+    "lnlib.rnn.diagnostics",
+    "lnlib.glm",
+    "lnlib.glm.families",
+    "lnlib.fisher",
+    "lnlib.invariance",
+    "lnlib.equations",
+)
+LINKED = (nodes.reference, nodes.title, addnodes.pending_xref)  # where a link of ours would be too much
+CITED = r"\bEqs?\. (?=\(\d)((?:(?:-|, and |, | and )?\(\d+\))+)"
+
+
+@cache
+def public() -> dict[str, object]:
+    """Everything that lnlib exports, by the name that the reference gives it."""
+    found: dict[tuple[int, str], tuple[str, object]] = {}
+    for module in map(importlib.import_module, MODULES):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            found.setdefault((id(thing), name), (f"{module.__name__}.{name}", thing))
+    return dict(found.values())
+
+
+def documented(name: str) -> str | None:
+    """The name by which the reference knows what a dotted name means; None if it is not there.
+
+    >>> documented("lnlib.norms.modules.LayerNorm")
+    'lnlib.LayerNorm'
+    """
+    if name in public() or name in MODULES:
+        return name
+    thing = existing(name)
+    return next((known for known, other in public().items() if other is thing), None)
+
+
+def as_rst(docstring: str) -> str:
+    r"""Formulas and citations of equations as reStructuredText has them.
+
+    >>> as_rst(r"Eqs. (3) and (5): $\bar a$.")
+    'Equations :eq:`eq-3` and :eq:`eq-5`: :math:`\\bar a`.'
+    """
+
+    def block(found: re.Match[str]) -> str:
+        return f"{found[1]}.. math::\n\n" + indent(found[2], found[1] + "   ")
+
+    def cited(found: re.Match[str]) -> str:
+        word = "Equations " if found[0].startswith("Eqs") else "Equation "
+        return word + re.sub(r"\((\d+)\)", r":eq:`eq-\1`", found[1])
+
+    text = re.sub(r"^( *)\$\$(.+?)\$\$", block, docstring, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"\$([^$]+)\$", lambda found: f":math:`{' '.join(found[1].split())}`", text)
+    return re.sub(CITED, cited, text)
+
+
+def prepare_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Make a docstring ready for autodoc."""
+    lines[:] = as_rst("\n".join(lines)).splitlines()
+
+
+def describe_data(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Say of data what the comment above them says, wherever that is, and not what their type does."""
+    if what == "data":
+        file, text = comment(name.rpartition(".")[2], thing)
+        app.env.note_dependency(file)
+        lines[:] = as_rst(text).splitlines()
+
+
+def comment(name: str, thing: object) -> tuple[str, str]:
+    """The file of lnlib that assigns a name, and what its `#:` comment says."""
+    for module in [m for m in sys.modules if m.split(".")[0] == "lnlib"]:
+        if getattr(sys.modules[module], name, None) is thing:
+            said = ModuleAnalyzer.for_module(module)
+            if found := said.find_attr_docs().get(("", name)):
+                return said.srcname, "\n".join(found)
+    raise LookupError(f"{name} of lnlib has no comment: write `#: what it is` above the line that assigns it")
+
+
+def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what a named tuple says of its fields."""
+    return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def resolve(app: Sphinx, env: Any, node: addnodes.pending_xref, shown: nodes.Node) -> nodes.Node | None:
+    """What Sphinx found no entry for: another name of one, a type, or a part of lnlib that has none.
+
+    A name that does not exist stays unresolved, which fails the build.
+    """
+    if node.get("refdomain") != "py":
+        return None
+    if any(isinstance(above, addnodes.desc_signature) for above in _above(node)):
+        return shown
+    scopes = ["", node.get("py:module"), f"{node.get('py:module')}.{node.get('py:class')}"]
+    for scope in scopes:
+        name = f"{scope}.{node['reftarget']}" if scope else node["reftarget"]
+        if existing(name) is not None:
+            known, domain = documented(name), env.get_domain("py")
+            link = known and domain.resolve_xref(env, node["refdoc"], app.builder, "obj", known, node, shown)
+            return link or shown
+    return None
+
+
+def link_names(doctree: nodes.document, page: str) -> None:
+    """Link names like `lnlib.layer_norm`, written as code in running text, to the reference."""
+    for code in list(doctree.findall(nodes.literal)):
+        name = code.astext().removesuffix("()")
+        if not re.fullmatch(r"lnlib(\.\w+)+", name) or any(isinstance(n, LINKED) for n in _above(code)):
+            continue
+        if target := documented(name):
+            link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=target, refdoc=page)
+            code.replace_self(link)
+            link += code
+
+
+def _above(node: nodes.Node) -> Iterator[nodes.Node]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+@cache
+def existing(name: str) -> object | None:
+    """The thing that a dotted name means; None if there is none."""
+    parts = name.split(".")
+    for depth in range(len(parts), 0, -1):
+        try:
+            thing = importlib.import_module(".".join(parts[:depth]))
+        except ImportError:
+            continue
+        for part in parts[depth:]:
+            thing = getattr(thing, part, None)
+        return thing
+    return None
+
+
+def flat_signatures(body: str) -> str:
+    """Write the lines of a signature, which Sphinx makes a list inside a term, as lines.
+
+    >>> flat_signatures('(<dl>\\n<dd><em class="sig-param">a</em>, </dd>\\n</dl>\\n)')
+    '(<span class="sig-line"><em class="sig-param">a</em>, </span>)'
+    """
+    listed = r'<dl>\s*((?:<dd><em class="sig-param">.*?</dd>\s*)+)</dl>\s*'
+    line = re.compile(r"<dd>(.*?)</dd>\s*", re.DOTALL)
+    return re.sub(listed, lambda found: line.sub(r'<span class="sig-line">\1</span>', found[1]), body)

@@ -1,0 +1,126 @@
+"""The reference of lnlib: everything public is there once, by the name that people use, and reads well."""
+
+import doctest
+import importlib
+import re
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from bs4 import BeautifulSoup
+from built import html
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+
+import reference  # noqa: E402
+
+PAGES = sorted(BOOK.glob("api*.md"))
+MARKUP = (":math:", ":eq:", ":func:", ":class:", ":mod:", ":data:", "``", "$", "Args:", "jaxtyping")
+
+
+def listed(page: Path) -> list[str]:
+    """What a page asks autodoc for; a module means all that it exports, but with `:no-members:` none."""
+    names, module = [], ""
+    directive = r"^ *\.\. (auto\w+|currentmodule):: (\S+)\n((?: +:.*\n)*)"
+    for kind, name, options in re.findall(directive, page.read_text("utf-8"), flags=re.MULTILINE):
+        if kind in {"currentmodule", "automodule"}:
+            module = name
+        if kind == "automodule":
+            members = [] if ":no-members:" in options else importlib.import_module(name).__all__
+            names += [name, *(f"{name}.{member}" for member in members)]
+        elif kind in {"autofunction", "autoclass", "autodata"}:
+            names.append(name if name.startswith("lnlib.") else f"{module}.{name}")
+    return names
+
+
+@cache
+def article(page: str) -> BeautifulSoup:
+    return BeautifulSoup((html() / "book" / f"{page}.html").read_text("utf-8"), "html.parser").article
+
+
+def test_the_reference_covers_all_packages_and_knows_a_thing_by_the_name_that_people_use():
+    names = reference.public()
+    assert {"lnlib.layer_norm", "lnlib.LSTM", "lnlib.fisher.fisher", "lnlib.equations.eq35"} <= set(names)
+    assert "lnlib.norms.layer_norm" not in names
+    for module in map(importlib.import_module, reference.MODULES):
+        for name in module.__all__:
+            assert reference.documented(f"{module.__name__}.{name}"), f"{module.__name__}.{name}"
+
+
+def test_the_pages_list_every_public_name_once_and_no_other():
+    counts = Counter(name for page in PAGES for name in listed(page))
+    things = {name: thing for name, thing in reference.public().items() if not isinstance(thing, ModuleType)}
+    found = {name: n for name, n in counts.items() if name not in reference.MODULES}
+    assert found == dict.fromkeys(things, 1), "list the name on its page, book/api_*.md"
+
+
+def test_every_package_has_its_docstring_on_one_page():
+    packages = {module for module in reference.MODULES if module != "lnlib.norms.normalize"}
+    found = Counter(name for page in PAGES for name in listed(page) if name in reference.MODULES)
+    assert found == dict.fromkeys(packages, 1)
+
+
+@pytest.mark.pages
+def test_the_built_pages_define_every_public_name_once():
+    tags = (tag for page in PAGES for tag in article(page.stem).select("dt[id], [id^='module-']"))
+    ids = Counter(tag["id"].removeprefix("module-") for tag in tags)
+    assert {name: ids[name] for name in reference.public()} == dict.fromkeys(reference.public(), 1)
+
+
+@pytest.mark.pages
+def test_no_docstring_shows_its_markup():
+    for page in PAGES:
+        text = article(page.stem).get_text()
+        assert not [mark for mark in MARKUP if mark in text], page.stem
+        assert not article(page.stem).select(".problematic, .system-message"), page.stem
+
+
+@pytest.mark.pages
+def test_signatures_have_short_types_and_defaults_as_they_are_written():
+    (signature,) = article("api_norms").select("dt[id='lnlib.layer_norm']")
+    lines = [line.get_text() for line in signature.select(".sig-line")]
+    assert lines[0] == "a: Float[Tensor, '...'],"
+    assert lines[3] == "eps: float = 1e-5,"
+
+
+@pytest.mark.pages
+def test_the_index_and_the_chapters_link_to_the_reference():
+    links = {a["href"] for a in article("lookup").select("a[href*='#lnlib.']")}
+    callables = [name for name, thing in reference.public().items() if callable(thing)]
+    assert {link.partition("#")[2] for link in links} == set(callables)
+    assert "api_fisher.html#lnlib.fisher.FisherOperator" in links
+    assert article("sec3_1_recurrent").select("a[href^='api_rnn.html#']")
+    assert article("api_norms").select("a[href='sec3_layer_normalization.html#equation-eq-3']")
+
+
+def test_a_name_in_a_docstring_must_exist():
+    assert reference.existing("lnlib.norms.modules.LayerNorm") is not None
+    assert reference.existing("torch.nn.LSTM") is not None
+    assert reference.existing("lnlib.norms.layer_nrom") is None
+    assert reference.existing("lnlib.norms.modules.LayerNorm.weigth") is None
+
+
+def test_data_have_the_comment_above_them_and_must_have_one():
+    from lnlib.rnn import VARIANTS
+
+    file, text = reference.comment("VARIANTS", VARIANTS)
+    assert Path(file).name == "cells.py"
+    assert text.startswith("One row a variant")
+    with pytest.raises(LookupError, match="write `#:"):
+        reference.comment("HALF", importlib.import_module("lnlib.rnn.cells").HALF)
+
+
+def test_a_formula_of_its_own_and_one_over_two_lines_are_formulas():
+    assert reference.as_rst("  $$a\n  b$$\n") == "  .. math::\n\n     a\n       b\n"
+    assert reference.as_rst("is $a\n  + b$.") == "is :math:`a + b`."
+    assert reference.as_rst("Eqs. (32)-(34), Eq. (8), left") == (
+        "Equations :eq:`eq-32`-:eq:`eq-34`, Equation :eq:`eq-8`, left"
+    )
+
+
+def test_the_examples_run():
+    assert doctest.testmod(reference) == (0, 3)
