@@ -12,8 +12,8 @@ from lnbook.ledger.verdicts import Measurement
 
 __all__ = ["gains", "verdicts"]
 
-# The color says for, against or open; the shape tells the verdicts of one color apart.
-FOR, AGAINST, OPEN = plots.COLORS["layer"], plots.COLORS["batch"], plots.INK
+# Filled marks are decided, red ones against the sentence; the shape tells the verdicts of one kind apart.
+FOR, AGAINST, OPEN = plots.INK, "#d1345b", "none"
 MARKS = dict(
     zip(
         SENTENCE_WORDS,
@@ -45,8 +45,8 @@ def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
         places.append(y)
         for k, word in enumerate(sorted(words, key=SENTENCE_WORDS.index)):
             color, shape = MARKS[word]
-            face = "none" if color == OPEN else color
-            ax.plot(k % ACROSS, y + k // ACROSS, shape, ms=SIZE, mec=color, mfc=face, mew=1.4)
+            edge = FOR if color == OPEN else color
+            ax.plot(k % ACROSS, y + k // ACROSS, shape, ms=SIZE, mec=edge, mfc=color, mew=1.4)
         y += lines[name]
     ax.set(xlim=(-0.7, ACROSS - 0.3), ylim=(y - 0.4, -0.6))
     ax.set_yticks(places, list(sections))
@@ -68,10 +68,10 @@ def _legend(used: Container[str]) -> list[Line2D]:
             ls="",
             marker=shape,
             ms=SIZE,
-            mec=color,
+            mec=FOR if color == OPEN else color,
+            mfc=color,
             mew=1.4,
             label=word,
-            mfc="none" if color == OPEN else color,
         )
         for word, (color, shape) in MARKS.items()
         if word in used
