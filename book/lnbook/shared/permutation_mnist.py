@@ -101,7 +101,8 @@ def preview(scale: str, seed: int) -> list[Job]:
     """
     seeds, updates = PREVIEWS[scale]
     return [
-        {"norm": norm, "batch_size": size, "updates": count, "rows": 8, "quick": 1000, "seed": seed + k}
+        {"norm": norm, "batch_size": size, "updates": count, "rows": 8, "quick": 1000}
+        | {"whole": False, "seed": seed + k}
         for (size, count), norm, k in product(updates.items(), NORMS, range(seeds))
     ]
 
@@ -132,6 +133,7 @@ class Classification(Task):
         updates: instead of `epochs`.
         quick: measure all but the last row on about so many test cases, evenly spread, and select no
             model; 0: on all validation and test cases.
+        whole: if `quick`, measure the last row on all test cases.
     """
 
     def __init__(
@@ -148,6 +150,7 @@ class Classification(Task):
         updates: int = 0,
         rate: float = 1e-3,
         quick: int = 0,
+        whole: bool = True,
     ) -> None:
         weights, order = generators(seed)
         units = (images.train_x[0].size, *hidden, int(images.train_y.max()) + 1)
@@ -162,7 +165,7 @@ class Classification(Task):
         self.every = -(-self.updates // rows)
         self.parts, self.select = parts, "valid_nll"
         if quick:
-            self.last_parts, self.select = {"test": parts["test"]}, None
+            self.last_parts, self.select = {"test": parts["test"]} if whole else None, None
             stride = max(1, len(parts["test"][0]) // quick)
             self.parts = {"test": tuple(a[::stride] for a in parts["test"])}
 
