@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 __all__ = ["ALPHABET", "Pen", "pen", "scribble"]
 
@@ -58,7 +58,8 @@ def scribble(text: str, pen: Pen, rng: np.random.Generator) -> tuple[Float[np.nd
     >>> len(points) == len(nats) + 1, points[:, 2].sum()  # a lift at the start, and one a character
     (True, np.float64(3.0))
     """
-    place, points, nats = np.zeros(2), [(0.0, 0.0, 1.0)], []
+    place, points = np.zeros(2), [(0.0, 0.0, 1.0)]
+    drawn: list[tuple[int, Float[np.ndarray, " 2"]]] = []  # the character and the step to each later point
     for character in text:
         c, lifted = ALPHABET.index(character), False
         while not lifted:
@@ -69,14 +70,21 @@ def scribble(text: str, pen: Pen, rng: np.random.Generator) -> tuple[Float[np.nd
             lifted = bool(rng.random() < pen.lift)
             place = place + step
             points.append((*place, float(lifted)))
-            nats.append(-_log_density(pen, c, step) - math.log(pen.lift if lifted else 1 - pen.lift))
-    return np.array(points), nats
+            drawn.append((c, step))
+    found = np.array(points)
+    if not drawn:
+        return found, []
+    characters, steps = map(np.array, zip(*drawn, strict=True))
+    lift = np.where(found[1:, 2] == 1, pen.lift, 1 - pen.lift)
+    return found, (-_log_density(pen, characters, steps) - np.log(lift)).tolist()
 
 
-def _log_density(pen: Pen, c: int, step: Float[np.ndarray, " 2"]) -> float:
-    """Of a step of character c."""
-    z = (step - pen.mean[c]) / pen.std[c]
+def _log_density(
+    pen: Pen, c: int | Int[np.ndarray, "*T"], step: Float[np.ndarray, "*T 2"]
+) -> Float[np.ndarray, "*T"] | np.float64:
+    """Of a step of character c, or of many."""
+    z = (step[..., None, :] - pen.mean[c]) / pen.std[c]  # components, axes
     left = 1 - pen.rho[c] ** 2
-    exponent = -((z**2).sum(1) - 2 * pen.rho[c] * z.prod(1)) / (2 * left)
-    height = pen.weight[c] / (2 * np.pi * pen.std[c].prod(1) * np.sqrt(left))
-    return float(np.log((height * np.exp(exponent)).sum()))
+    exponent = -((z**2).sum(-1) - 2 * pen.rho[c] * z.prod(-1)) / (2 * left)
+    height = pen.weight[c] / (2 * np.pi * pen.std[c].prod(-1) * np.sqrt(left))
+    return np.log((height * np.exp(exponent)).sum(-1))
