@@ -11,13 +11,15 @@ from lnlib.matmul import ONEDNN, product
 
 __all__ = ["Linear", "linear"]
 
+SMALL = 2**21  # multiplications below which three calls from Python outweigh what oneDNN saves
+
 
 class Linear(nn.Linear):
     r"""$a = xW^\top + b$: :class:`torch.nn.Linear`, its products by :func:`lnlib.matmul.product`.
 
     Same constructor, parameters and `state_dict`. In float32 on an AMD processor a training step takes about
-    half the time; elsewhere (other types, other devices, autocast, `torch.func`, `torch.compile`) it is
-    torch's own layer.
+    half the time; elsewhere (small products, other types, other devices, autocast, `torch.func`,
+    `torch.compile`) it is torch's own layer.
 
     *Source* Eq. (1).
 
@@ -46,7 +48,7 @@ def _applies(x: Tensor, weight: Tensor) -> bool:
     return (
         ONEDNN
         and x.ndim >= 2
-        and x.numel() > 0
+        and x.numel() * weight.shape[0] >= SMALL
         and type(x) is Tensor
         and x.dtype == weight.dtype == torch.float32
         and x.device.type == weight.device.type == "cpu"

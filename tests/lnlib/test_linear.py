@@ -9,6 +9,11 @@ from lnlib.linear import Linear, linear
 SHAPES = [(128, 300, 200), (4, 784, 1000), (1, 784, 1000), (7, 3, 2), (0, 3, 2)]
 
 
+@pytest.fixture(autouse=True)
+def small_products_are_onednns_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lnlib.linear.SMALL", 1)
+
+
 def draw(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)), dtype=dtype)
 
@@ -32,6 +37,14 @@ def test_outputs_and_gradients_are_torchs(N: int, D: int, H: int, bias: bool) ->
     for theirs, ours in zip(*found, strict=True):
         # sums of up to 1000 products of size 1 in float32, in another order
         torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=2e-5)
+
+
+def test_a_small_product_is_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lnlib.linear.SMALL", 64 * 60 * 50 + 1)
+    theirs, ours = pair(60, 50)
+    x = draw(64, 60)
+    assert torch.equal(ours(x), theirs(x))
+    assert "AddmmBackward" in type(ours(x).grad_fn).__name__
 
 
 def test_axes_before_the_last_count_as_cases() -> None:

@@ -55,7 +55,7 @@ EPOCH = 50_000 // 128
 DATA = {"smoke": "binarized_digits", "book": "binarized_mnist", "paper": "binarized_mnist"}
 STUDIES = {
     "smoke": [Study(4, 32, 8, read=3, write=3, batch_size=64, updates=120, rows=6, quick=100, seeds=2)],
-    "book": [Study(8, 64, 16, read=5, write=5, batch_size=64, updates=300, rows=10, quick=250)],
+    "book": [Study(8, 64, 16, read=5, write=5, batch_size=64, updates=400, rows=10, quick=250)],
     "paper": [
         Study(64, 256, 100, read=2, write=5, batch_size=128, updates=200 * EPOCH, rows=200, quick=0),
         Study(16, 256, 100, read=4, write=5, batch_size=128, updates=2 * EPOCH, rows=13, quick=500, seeds=2),
