@@ -72,7 +72,7 @@ def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:
 
 
 def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
-    """Our files that the notebook's code can import, and the scripts and styles beside them."""
+    """Our files that the notebook's code can import, and the scripts, styles and tables beside them."""
     python = TransformerManager().transform_cell  # turns %magics into calls
     reached: set[Path] = set()
     cells = [python(c.source) for c in notebook.cells if c.cell_type == "code"]
@@ -82,8 +82,13 @@ def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
         if file not in reached:
             reached.add(file)
             todo |= _imports_of_file(file)
-    beside = {f for file in reached for f in file.parent.iterdir() if f.suffix in {".js", ".css", ".csv"}}
-    return reached | beside | {Path(__file__).with_name("execute.py")}
+    return reached | {f for file in reached for f in _beside(file)} | {Path(__file__).with_name("execute.py")}
+
+
+def _beside(file: Path) -> set[Path]:
+    """The scripts, styles and tables in a module's folder, but for those named as another module there."""
+    found = {f for f in file.parent.iterdir() if f.suffix in {".js", ".css", ".csv"}}
+    return {f for f in found if f.stem == file.stem or not f.with_suffix(".py").is_file()}
 
 
 @cache

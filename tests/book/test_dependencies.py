@@ -14,7 +14,8 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import digest  # noqa: E402
 
-PAGES = ROOT / "book" / "lnbook" / "pages"
+BOOK = ROOT / "book"
+PAGES = BOOK / "lnbook" / "pages"
 ROOMS = sorted(f.parent for f in PAGES.glob("*/__init__.py"))
 
 
@@ -42,6 +43,33 @@ def test_a_changed_file_runs_the_page_anew_exactly_if_the_page_reaches_it(monkey
     assert changed.is_file()
     monkeypatch.setattr(digest, "_sha256", lambda f: "changed" if f == changed else true(f))
     assert (digest.notebook_key(notebook, "smoke") != before) == depends
+
+
+FIGURES = BOOK / "lnbook" / "explore"
+NAMED = {f.stem for f in FIGURES.glob("*.py")} & {f.stem for f in FIGURES.glob("*.js")}
+
+
+@pytest.mark.parametrize("page", sorted(BOOK.glob("*.ipynb")), ids=lambda f: f.stem)
+def test_a_page_depends_on_the_interactive_figures_that_it_shows_and_on_no_others(page):
+    """Each is a module with a script and a style; the scripts and styles of all go with each."""
+    cells = [c.source for c in nbformat.read(page, as_version=4).cells if c.cell_type == "code"]
+    nodes = list(ast.walk(ast.parse("\n".join(map(digest.TransformerManager().transform_cell, cells)))))
+    imported = {n.module for n in nodes if isinstance(n, ast.ImportFrom)}
+    used = {n.id for n in nodes if isinstance(n, ast.Name)}
+    shown = {name for name in NAMED & used if f"lnbook.explore.{name}" in imported}
+    depends = {f.name for f in reached(page.stem) if f.parent == FIGURES}
+    own = {f"{name}.{kind}" for name in NAMED for kind in ("py", "js", "css")} & depends
+    assert own == {f"{name}.{kind}" for name in shown for kind in ("py", "js", "css")}
+    assert ({"figure.js", "figure.css", "plot.js", "plot.css", "element.py"} <= depends) == bool(shown)
+
+
+def test_a_changed_script_of_a_figure_runs_only_its_pages_anew(monkeypatch):
+    pages = {name: BOOK / f"{name}.ipynb" for name in ("sec3_layer_normalization", "sec5_1_invariance")}
+    before = {name: digest.notebook_key(page, "smoke") for name, page in pages.items()}
+    true = digest._sha256
+    monkeypatch.setattr(digest, "_sha256", lambda f: "changed" if f.name == "gain_and_bias.js" else true(f))
+    anew = {name for name, page in pages.items() if digest.notebook_key(page, "smoke") != before[name]}
+    assert anew == {"sec3_layer_normalization"}
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda f: f.name)

@@ -123,8 +123,10 @@ def test_a_notebook_depends_on_the_files_it_reaches_and_no_others(tmp_path):
         "book/lnbook/training/loop.py",
         "book/lnbook/explore/axis_flip.py",
     }
-    figure = names("from lnbook import explore")
-    assert {"book/lnbook/explore/axis_flip.py", "book/lnbook/explore/axis_flip.js"} <= figure
+    figure = names("from lnbook.explore.axis_flip import axis_flip")
+    script, shared = "book/lnbook/explore/axis_flip.js", "book/lnbook/explore/figure.js"
+    assert {"book/lnbook/explore/axis_flip.py", script, shared} <= figure
+    assert not {n for n in figure if n.startswith("book/lnbook/explore/offset.")}
 
 
 def test_a_notebook_depends_on_the_stored_rows_it_names_but_not_on_its_own(tmp_path, monkeypatch):

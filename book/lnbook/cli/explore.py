@@ -15,7 +15,7 @@ def main(argv: Sequence[str]) -> int:
 
     Returns the exit status: 1 if a file cannot be written, 2 for a figure that does not exist.
     """
-    figures = explore.__all__
+    figures = explore.FIGURES
     parser = argparse.ArgumentParser(prog="python -m lnbook explore", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(figures)} (default: all)")
     parser.add_argument("--out", type=Path, default=Path("explore"), help="folder of the files (%(default)s)")
@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         for name in dict.fromkeys(options.names or figures):
             path = options.out / f"{name}.html"
-            path.write_text(getattr(explore, name)(seed=options.seed).to_html(), encoding="utf-8")
+            path.write_text(explore.builder(name)(seed=options.seed).to_html(), encoding="utf-8")
             print(path)
     except OSError as error:
         print(f"lnbook explore: {error}; give another folder with --out", file=sys.stderr)

@@ -1,18 +1,17 @@
-"""Interactive figures: a Python builder and one small script each, no network, no kernel."""
+"""Interactive figures: a Python builder and one small script each, no network, no kernel.
 
-from lnbook.explore.axis_flip import axis_flip
-from lnbook.explore.case_scale import case_scale
-from lnbook.explore.fisher_ellipse import fisher_ellipse
-from lnbook.explore.five_reductions import five_reductions
-from lnbook.explore.gain_and_bias import gain_and_bias
-from lnbook.explore.invariance_playground import invariance_playground
-from lnbook.explore.offset import offset
-from lnbook.explore.recurrent_drift import recurrent_drift
-from lnbook.explore.residual_depth import residual_depth
-from lnbook.explore.strokes import strokes
-from lnbook.explore.writing import writing
+The builder of the figure `axis_flip` is `lnbook.explore.axis_flip.axis_flip`. A page imports the figures that
+it shows, and no others: it runs anew where one of these changes.
+"""
 
-__all__ = [
+from collections.abc import Callable
+from importlib import import_module
+
+from lnbook.explore.element import Element
+
+__all__ = ["FIGURES", "builder"]
+
+FIGURES = (
     "axis_flip",
     "case_scale",
     "fisher_ellipse",
@@ -24,4 +23,14 @@ __all__ = [
     "residual_depth",
     "strokes",
     "writing",
-]
+)
+
+
+def builder(name: str) -> Callable[..., Element]:
+    """What builds the figure of that name, one of `FIGURES`.
+
+    >>> builder("axis_flip")(seed=3)
+    <interactive figure: The axis flip>
+    """
+    found: Callable[..., Element] = getattr(import_module(f"lnbook.explore.{name}"), name)
+    return found

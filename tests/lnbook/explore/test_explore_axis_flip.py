@@ -12,7 +12,7 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 
-from lnbook.explore import axis_flip
+from lnbook.explore.axis_flip import axis_flip
 from lnlib import equations
 from lnlib.norms.normalize import batch_norm, layer_norm
 

@@ -13,7 +13,7 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnbook.explore import case_scale
+from lnbook.explore.case_scale import case_scale
 from lnlib.invariance import eps_factor
 from lnlib.norms.normalize import batch_norm, layer_norm
 

@@ -6,8 +6,8 @@ import pytest
 from explorable import NETWORK
 from test_explore import FIGURES, SVG
 
-from lnbook import explore
 from lnbook.__main__ import main
+from lnbook.explore.offset import offset
 
 
 def test_all_figures_are_written_as_pages_of_their_own(tmp_path, capsys):
@@ -30,7 +30,7 @@ def test_only_the_named_figures_are_written_and_the_seed_is_theirs(tmp_path, cap
     assert main(["explore", "offset", "axis_flip", "offset", "--seed", "3", "--out", str(tmp_path)]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["axis_flip.html", "offset.html"]
     assert len(capsys.readouterr().out.split()) == 2
-    assert (tmp_path / "offset.html").read_text(encoding="utf-8") == explore.offset(seed=3).to_html()
+    assert (tmp_path / "offset.html").read_text(encoding="utf-8") == offset(seed=3).to_html()
 
 
 def test_the_files_lie_in_a_folder_called_explore_unless_told_otherwise(tmp_path, monkeypatch):

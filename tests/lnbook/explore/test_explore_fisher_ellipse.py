@@ -14,8 +14,7 @@ from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 from torch import Tensor
 
-from lnbook.explore import fisher_ellipse
-from lnbook.explore.fisher_ellipse import DEGREES, MODELS, OUTPUTS, START, metric, model
+from lnbook.explore.fisher_ellipse import DEGREES, MODELS, OUTPUTS, START, fisher_ellipse, metric, model
 from lnlib.fisher import kl
 
 FIGURE = fisher_ellipse  # of the fixture `file`

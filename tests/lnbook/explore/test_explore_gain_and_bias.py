@@ -12,7 +12,7 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnbook.explore import gain_and_bias
+from lnbook.explore.gain_and_bias import gain_and_bias
 from lnlib.norms.normalize import layer_norm
 
 FIGURE = gain_and_bias  # of the fixture `file`

@@ -12,8 +12,7 @@ import torch
 from browser import Chromium, accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 
-from lnbook.explore import invariance_playground
-from lnbook.explore.invariance_playground import START, transformations
+from lnbook.explore.invariance_playground import START, invariance_playground, transformations
 from lnlib.invariance import COLUMNS, PAPER, measure, normalized, statistics, summed_inputs, table1
 from lnlib.norms.normalize import batch_norm, layer_norm, rms_norm
 

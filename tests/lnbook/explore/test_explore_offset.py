@@ -12,8 +12,7 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnbook.explore import offset
-from lnbook.explore.offset import RANGE, shifted_weights
+from lnbook.explore.offset import RANGE, offset, shifted_weights
 from lnlib.norms.normalize import layer_norm, rms_norm
 
 FIGURE = offset  # of the fixture `file`

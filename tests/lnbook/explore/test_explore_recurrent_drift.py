@@ -14,8 +14,7 @@ import torch
 from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, settled
 
-from lnbook.explore import recurrent_drift
-from lnbook.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, unroll
+from lnbook.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, recurrent_drift, unroll
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import jacobians
 

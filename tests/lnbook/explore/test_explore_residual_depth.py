@@ -13,8 +13,7 @@ from browser import accessibility_issues, overflow
 from explorable import THEMED, TOO_WIDE, evaluate, said
 from torch import Tensor
 
-from lnbook.explore import residual_depth
-from lnbook.explore.residual_depth import PLACEMENTS
+from lnbook.explore.residual_depth import PLACEMENTS, residual_depth
 from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
 from lnlib.norms.normalize import layer_norm
 

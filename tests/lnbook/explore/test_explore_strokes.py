@@ -7,12 +7,12 @@ import pytest
 from browser import launch
 from explorable import evaluate
 
-from lnbook import explore
+from lnbook.explore.strokes import strokes
 
 
 def test_the_script_finds_the_pixels_that_the_builder_packed():
     pictures = np.random.default_rng(0).integers(0, 256, (3, 2, 4, 4)) / 255
-    state = explore.strokes(pictures, np.zeros((3, 2, 3))).state
+    state = strokes(pictures, np.zeros((3, 2, 3))).state
     ink = list(base64.b64decode(state["ink"]))
     found = evaluate("strokes", f"Array.from(frame({{shape: [3, 2, 4]}}, Uint8Array.from({ink}), 2, 1))")
     assert found == np.round(255 * pictures[2, 1]).ravel().tolist()
@@ -41,17 +41,17 @@ def test_each_glimpse_lasts_as_long_and_the_last_one_stays():
 )
 def test_what_cannot_be_shown_is_refused(pictures, windows, message):
     with pytest.raises(ValueError, match=message):
-        explore.strokes(pictures, windows)
+        strokes(pictures, windows)
 
 
 @pytest.mark.usefixtures("as_users_call")
 def test_the_largest_figure_stays_under_300_kb():
-    largest = explore.strokes(np.full((16, 8, 28, 28), 0.5), np.zeros((16, 8, 3)))
+    largest = strokes(np.full((16, 8, 28, 28), 0.5), np.zeros((16, 8, 3)))
     assert len(largest._repr_html_().encode()) < 300_000
 
 
 def test_without_scripts_a_table_says_what_forms():
-    text = explore.strokes()._repr_html_()
+    text = strokes()._repr_html_()
     assert text.count("<tr>") == 4
     assert "glimpse 6" in text
 
@@ -59,7 +59,7 @@ def test_without_scripts_a_table_says_what_forms():
 @pytest.mark.browser
 def test_it_plays_once_and_can_be_stopped_and_dragged(tmp_path):
     path = tmp_path / "page.html"
-    path.write_text(explore.strokes().to_html(), encoding="utf-8")
+    path.write_text(strokes().to_html(), encoding="utf-8")
     with launch() as chromium, chromium.open_page(path.as_uri()) as (page, _, _):
         slider = page.get_by_role("slider")
         page.wait_for_function(

@@ -5,13 +5,13 @@ import pytest
 from browser import launch
 from explorable import evaluate
 
-from lnbook import explore
+from lnbook.explore.writing import writing
 
 LINE = [np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[10.0, -2.0]])]
 
 
 def test_the_script_finds_the_points_that_the_builder_packed():
-    state = explore.writing({"a": {0.0: LINE}}).state
+    state = writing({"a": {0.0: LINE}}).state
     found = [evaluate("writing", f"unpack({numbers})") for numbers in state["lines"][0][0]]
     assert found == [[[0, 0], [300, -400]], [[1000, 200]]]  # 10 wide becomes 1000, y turns downward
 
@@ -40,11 +40,11 @@ def test_the_frame_holds_all_points_and_an_empty_line_has_one_too():
 @pytest.mark.usefixtures("as_users_call")
 def test_what_cannot_be_shown_is_refused(scripts, message):
     with pytest.raises(ValueError, match=message):
-        explore.writing(scripts)
+        writing(scripts)
 
 
 def test_without_scripts_a_table_says_what_was_written_and_sentences_are_escaped():
-    text = explore.writing({"a < b": {0.0: LINE, 2.0: []}})._repr_html_()
+    text = writing({"a < b": {0.0: LINE, 2.0: []}})._repr_html_()
     assert "a &lt; b" in text
     assert "2 strokes, 3 points" in text
     assert "<th>bias 2</th>" in text
@@ -53,14 +53,14 @@ def test_without_scripts_a_table_says_what_was_written_and_sentences_are_escaped
 def test_the_largest_figure_stays_under_300_kb():
     rng = np.random.default_rng(0)
     line = [rng.normal(size=(10, 2)).cumsum(0) for _ in range(250)]
-    largest = explore.writing({f"sentence {k}": {float(b): line for b in range(4)} for k in range(3)})
+    largest = writing({f"sentence {k}": {float(b): line for b in range(4)} for k in range(3)})
     assert len(largest._repr_html_().encode()) < 300_000
 
 
 @pytest.mark.browser
 def test_a_reader_chooses_the_sentence_and_the_bias(tmp_path):
     path = tmp_path / "page.html"
-    path.write_text(explore.writing().to_html(), encoding="utf-8")
+    path.write_text(writing().to_html(), encoding="utf-8")
     with launch() as chromium, chromium.open_page(path.as_uri()) as (page, _, _):
         picture = page.get_by_role("img")
         assert "“one wave” as the network wrote it, bias 2" in picture.get_attribute("aria-label")
