@@ -26,6 +26,7 @@ PACKAGES = {"lnlib": ROOT, "lnbook": BOOK}  # where each of ours lies
 VERSIONS = (
     "torch",
     "numpy",
+    "pandas",
     "matplotlib",
     "scikit-learn",
     "scipy",

@@ -1,17 +1,19 @@
 """Reading learning curves: all seeds of one method, their mean with its interval, the time to a goal.
 
 The rows are those of `lnbook.training.runs.run`, with the columns `norm`, `batch_size` and `seed` among their
-jobs' settings; or those that such a run has stored (`stored`).
+jobs' settings; or those that such a run has stored (`stored`); or a table of either. One run is a table.
 """
 
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from lnbook.ledger.intervals import interval
 from lnbook.ledger.rows import book_dir, read_rows
@@ -19,6 +21,7 @@ from lnbook.training import Row
 
 __all__ = [
     "Mean",
+    "Rows",
     "band",
     "each",
     "flat",
@@ -34,6 +37,8 @@ __all__ = [
     "stored",
     "updates_to",
 ]
+
+Rows: TypeAlias = Sequence[Row] | pd.DataFrame
 
 
 def stored(experiment: str, *, folder: Path | None = None) -> tuple[list[Row], dict[str, Any]]:
@@ -61,8 +66,8 @@ def _number(text: str) -> Any:
 
 
 def runs_of(
-    rows: Sequence[Row], norm: str, batch_size: int, *, selected: int = 0, **also: Any
-) -> dict[int, list[Row]]:
+    rows: Rows, norm: str, batch_size: int, *, selected: int = 0, **also: Any
+) -> dict[int, pd.DataFrame]:
     """The rows of each seed's run with these settings; none where there is no such run.
 
     Args:
@@ -70,16 +75,15 @@ def runs_of(
         norm, batch_size, also: settings of the runs.
         selected: 1 for the model that the validation cases chose, one row a run.
     """
-    wanted = {"norm": norm, "batch_size": batch_size, **also}
-    found: dict[int, list[Row]] = {}
-    for row in rows:
-        if all(row[k] == v for k, v in wanted.items()) and row.get("selected", 0) == selected:
-            found.setdefault(row["seed"], []).append(row)
-    return dict(sorted(found.items()))
+    found = pd.DataFrame(rows)
+    found = found.assign(selected=found.get("selected", 0))
+    for key, value in {"norm": norm, "batch_size": batch_size, "selected": selected, **also}.items():
+        found = found[found[key] == value]
+    return {int(seed): run for seed, run in found.groupby("seed")}
 
 
 def seeds_of(
-    rows: Sequence[Row], norm: str, batch_size: int, key: str, **also: Any
+    rows: Rows, norm: str, batch_size: int, key: str, **also: Any
 ) -> Float[np.ndarray, "seeds times"]:
     """One column of the rows of a method: a line a seed, a column a measurement, the first before training.
 
@@ -89,15 +93,14 @@ def seeds_of(
     runs = runs_of(rows, norm, batch_size, **also)
     if not runs:
         wanted = {"norm": norm, "batch_size": batch_size, **also}
-        known = sorted({tuple(r.get(k, 0) for k in wanted) for r in rows})
-        raise ValueError(f"no run with {wanted}; there are {known}")
+        known = pd.DataFrame(rows).reindex(columns=list(wanted)).drop_duplicates()
+        raise ValueError(f"no run with {wanted}; there are {known.to_dict('records')}")
     longest = max(map(len, runs.values()))
-    whole = [run for run in runs.values() if len(run) == longest]
-    return np.array([[row[key] for row in run] for run in whole], dtype=float)
+    return np.array([run[key] for run in runs.values() if len(run) == longest], dtype=float)
 
 
 def each(
-    rows: Sequence[Row], measure: Callable[[list[Row]], float], norm: str, batch_size: int, **also: Any
+    rows: Rows, measure: Callable[[pd.DataFrame], float], norm: str, batch_size: int, **also: Any
 ) -> dict[int, float]:
     """A number made of each run's rows, by seed; settings as in `runs_of`."""
     return {seed: measure(run) for seed, run in runs_of(rows, norm, batch_size, **also).items()}
@@ -148,7 +151,7 @@ def mean_of(values: Mapping[int, float], *, geometric: bool = False) -> Mean:
 
 
 def band(
-    rows: Sequence[Row],
+    rows: Rows,
     norm: str,
     batch_size: int,
     key: str,
@@ -184,7 +187,7 @@ def flat(nested: Mapping[Any, Any] | Mean, *names: str) -> list[Row]:
     return [{first: key} | row for key, inner in nested.items() for row in flat(inner, *rest)]
 
 
-def late_error(rows: Sequence[Row], norm: str, batch_size: int) -> Float[np.ndarray, " seeds"]:
+def late_error(rows: Rows, norm: str, batch_size: int) -> Float[np.ndarray, " seeds"]:
     """Geometric mean of the test error over the second half of training, for each seed.
 
     One measurement of a network that trains in small batches is luck; several are less so.
@@ -193,7 +196,7 @@ def late_error(rows: Sequence[Row], norm: str, batch_size: int) -> Float[np.ndar
     return np.exp(np.log(errors[:, errors.shape[1] // 2 + 1 :]).mean(axis=1))
 
 
-def updates_to(goal: float, errors: Sequence[float], updates: Sequence[float]) -> float:
+def updates_to(goal: float, errors: ArrayLike, updates: ArrayLike) -> float:
     """The update at which an error first falls to a goal, by straight lines between measurements.
 
     Raises ValueError if it never does.
@@ -201,43 +204,40 @@ def updates_to(goal: float, errors: Sequence[float], updates: Sequence[float]) -
     >>> updates_to(0.3, [0.9, 0.5, 0.1], [0, 10, 20])
     15.0
     """
-    k = next((k for k, error in enumerate(errors) if error <= goal), None)
-    if k is None:
-        raise ValueError(f"the error never falls to {goal}; its lowest value is {min(errors)}")
+    errors, updates = np.asarray(errors, dtype=float), np.asarray(updates, dtype=float)
+    if not (errors <= goal).any():
+        raise ValueError(f"the error never falls to {goal}; its lowest value is {errors.min()}")
+    k = int((errors <= goal).argmax())
     if k == 0:
         return float(updates[0])
     part = (errors[k - 1] - goal) / (errors[k - 1] - errors[k])
     return float(updates[k - 1] + part * (updates[k] - updates[k - 1]))
 
 
-def near(cases: float, key: str, factor: float = 1.0) -> Callable[[list[Row]], float]:
+def near(cases: float, key: str, factor: float = 1.0) -> Callable[[pd.DataFrame], float]:
     """For `each`: a column of the row nearest to so many cases seen (infinite: the last), times a factor."""
 
-    def measure(run: list[Row]) -> float:
-        row = run[-1] if cases == math.inf else min(run, key=lambda r: abs(r["cases_seen"] - cases))
-        return factor * float(row[key])
+    def measure(run: pd.DataFrame) -> float:
+        at = -1 if cases == math.inf else (run["cases_seen"] - cases).abs().argmin()
+        return factor * float(run[key].iloc[at])
 
     return measure
 
 
-def late(key: str, rows: int = 10) -> Callable[[list[Row]], float]:
+def late(key: str, rows: int = 10) -> Callable[[pd.DataFrame], float]:
     """For `each`: the geometric mean of a column over the last so many rows."""
-    return lambda run: math.exp(math.fsum(math.log(row[key]) for row in run[-rows:]) / rows)
+    return lambda run: math.exp(math.fsum(map(math.log, run[key].tail(rows))) / rows)
 
 
-def reached(goal: float, key: str = "train_loss") -> Callable[[list[Row]], float]:
+def reached(goal: float, key: str = "train_loss") -> Callable[[pd.DataFrame], float]:
     """For `each`: the updates that a run takes until a column falls to a goal; infinite if it never does.
 
     A `train_loss`, a mean over the updates since the row before, counts for the middle of them.
     """
 
-    def measure(run: list[Row]) -> float:
-        later = [row for row in run if row[key] is not None]
-        updates = [float(row["update"]) for row in later]
-        if key == "train_loss":
-            before = [row["update"] for row in run[: len(run) - 1]]
-            updates = [(one + other) / 2 for one, other in zip(before, updates, strict=True)]
-        values = [row[key] for row in later]
-        return updates_to(goal, values, updates) if min(values) <= goal else math.inf
+    def measure(run: pd.DataFrame) -> float:
+        times = run["update"].rolling(2).mean() if key == "train_loss" else run["update"]
+        values = run[key].dropna()
+        return updates_to(goal, values, times[values.index]) if values.min() <= goal else math.inf
 
     return measure

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lnbook.ledger.rows import write_csv
@@ -95,7 +96,8 @@ def test_means_over_seeds_have_their_interval_and_a_lack_of_seeds_is_no_number()
 
 def test_a_training_loss_is_that_of_the_middle_of_its_updates() -> None:
     losses = [None, 0.8, 0.4, 0.2]
-    run = [{"update": 10 * k, "train_loss": loss, "nll": 1.0 - k / 10} for k, loss in enumerate(losses)]
+    rows = [{"update": 10 * k, "train_loss": loss, "nll": 1.0 - k / 10} for k, loss in enumerate(losses)]
+    run = pd.DataFrame(rows)
     assert curves.reached(0.6)(run) == pytest.approx(10)  # 0.8 stands at 5, 0.4 at 15
     assert curves.reached(0.1)(run) == float("inf")
     assert curves.reached(0.85, "nll")(run) == pytest.approx(15)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from math import isnan
 
 import numpy as np
+import pandas as pd
 
 from lnbook.ledger.tables import Table
 from lnbook.pages.sec6_1_order_embeddings.experiment import NORMS
@@ -34,17 +35,17 @@ FIGURE_1 = tuple(f"valid_image_r{k}" for k in TOP)
 METRICS = tuple(f"{way}_{kind}" for way in ("caption", "image") for kind in (*(f"r{k}" for k in TOP), "mean"))
 
 
-def _runs(rows: Sequence[Row], norm: str, selected: int = 0) -> dict[int, list[Row]]:
+def _runs(rows: Sequence[Row], norm: str, selected: int = 0) -> dict[int, pd.DataFrame]:
     return runs_of(rows, norm, rows[0]["batch_size"], selected=selected)
 
 
-def _pairs(rows: Sequence[Row]) -> list[tuple[int, list[Row], list[Row]]]:
+def _pairs(rows: Sequence[Row]) -> list[tuple[int, pd.DataFrame, pd.DataFrame]]:
     without, layer = (_runs(rows, norm) for norm in NORMS)
     return [(seed, without[seed], layer[seed]) for seed in without if seed in layer]
 
 
-def _time(run: Sequence[Row], key: str, goal: float, axis: str) -> float:
-    return updates_to(-goal, [-row[key] for row in run], [row[axis] for row in run])
+def _time(run: pd.DataFrame, key: str, goal: float, axis: str) -> float:
+    return updates_to(-goal, -run[key], run[axis])
 
 
 def speed_ups(rows: Sequence[Row], key: str, axis: str = "update") -> dict[int, float]:
@@ -58,7 +59,7 @@ def speed_ups(rows: Sequence[Row], key: str, axis: str = "update") -> dict[int, 
     """
     found = {}
     for seed, without, layer in _pairs(rows):
-        goal = min(max(row[key] for row in run) for run in (without, layer))
+        goal = min(without[key].max(), layer[key].max())
         found[seed] = quotient(*(_time(run, key, goal, axis) for run in (without, layer)))
     return found
 
@@ -95,36 +96,31 @@ def fits(rows: Sequence[Row]) -> dict[int, float]:
     before."""
     found = {}
     for seed, *runs in _pairs(rows):
-        losses = [[row["train_loss"] for row in run[1:]] for run in runs]
-        goal = max(min(each) for each in losses)
-        times = [
-            updates_to(goal, each, [row["update"] for row in run[1:]])
-            for each, run in zip(losses, runs, strict=True)
-        ]
-        found[seed] = quotient(*times)
+        goal = max(run["train_loss"].min() for run in runs)
+        found[seed] = quotient(*(updates_to(goal, run["train_loss"], run["update"]) for run in runs))
     return found
 
 
 def to_the_best(rows: Sequence[Row], axis: str = "update") -> dict[int, float]:
     """By seed, when layer norm's best validated model came over when the baseline's did; below 1: earlier."""
-    times = ({seed: run[0][axis] for seed, run in _runs(rows, norm, selected=1).items()} for norm in NORMS)
-    without, layer = times
+    selected = (_runs(rows, norm, selected=1) for norm in NORMS)
+    without, layer = ({seed: float(run[axis].iloc[0]) for seed, run in runs.items()} for runs in selected)
     return over(layer, without)
 
 
 def gains(rows: Sequence[Row], metric: str) -> dict[int, float]:
     """Layer norm's test metric less the baseline's, of the models that validation selects."""
-    ends = [_runs(rows, norm, selected=1) for norm in NORMS]
-    key = f"test_{metric}"
-    return {seed: ends[1][seed][0][key] - ends[0][seed][0][key] for seed in ends[0] if seed in ends[1]}
+    key, ends = f"test_{metric}", [_runs(rows, norm, selected=1) for norm in NORMS]
+    without, layer = ({seed: float(run[key].iloc[0]) for seed, run in runs.items()} for runs in ends)
+    return {seed: layer[seed] - without[seed] for seed in without if seed in layer}
 
 
 def table(rows: Sequence[Row]) -> dict[str, list[float]]:
     """A line of Table 2 for each norm: means over seeds of the selected models' `METRICS` of the test."""
     found = {}
     for norm in NORMS:
-        ends = [run[0] for run in _runs(rows, norm, selected=1).values()]
-        found[norm] = [float(np.mean([row[f"test_{metric}"] for row in ends])) for metric in METRICS]
+        ends = pd.concat(_runs(rows, norm, selected=1))
+        found[norm] = [float(np.mean(ends[f"test_{metric}"])) for metric in METRICS]
     return found
 
 

@@ -6,6 +6,7 @@ Rows are those of `lnbook.pages.sec6_2_attentive_reader.experiment`, of one stud
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from lnbook.pages.sec6_2_attentive_reader.experiment import Kind
 from lnbook.shared.curves import band, quotient, runs_of, updates_to
@@ -14,7 +15,7 @@ from lnbook.training import Row
 __all__ = ["curve", "differences", "late", "level", "speed_ups", "times"]
 
 
-def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, list[Row]]:
+def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, pd.DataFrame]:
     norm, gain, start = kind
     return runs_of(rows, norm, rows[0]["batch_size"], gain=gain, start=start)
 
@@ -25,7 +26,7 @@ def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, floa
     One measurement on a few hundred questions is luck; several are less so.
     """
     return {
-        seed: float(np.mean([row["valid_error"] for row in run[-max(1, round(share * len(run))) :]]))
+        seed: float(np.mean(run["valid_error"].tail(max(1, round(share * len(run))))))
         for seed, run in _runs(rows, kind).items()
     }
 
@@ -51,9 +52,9 @@ def times(
     found = {}
     for seed, run in _runs(rows, kind).items():
         if seed in goals:
-            errors = [row["valid_error"] for row in run]
-            reached = min(errors) <= goals[seed]
-            found[seed] = updates_to(goals[seed], errors, [row[column] for row in run]) if reached else np.inf
+            errors = run["valid_error"]
+            reached = errors.min() <= goals[seed]
+            found[seed] = updates_to(goals[seed], errors, run[column]) if reached else np.inf
     return found
 
 

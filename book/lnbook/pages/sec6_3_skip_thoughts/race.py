@@ -7,6 +7,7 @@ weights do not mix.
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, NORMS
 from lnbook.shared.curves import band, quotient, runs_of, updates_to
@@ -37,7 +38,7 @@ COLUMNS = {  # Figure 3's and Table 3's, by the names of the tasks
 }
 
 
-def _runs(rows: Sequence[Row], norm: str, initial: str) -> dict[int, list[Row]]:
+def _runs(rows: Sequence[Row], norm: str, initial: str) -> dict[int, pd.DataFrame]:
     return runs_of(rows, norm, rows[0]["batch_size"], initial=initial)
 
 
@@ -55,9 +56,8 @@ def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "upda
     found = {}
     for seed in sorted(without.keys() & layer.keys()):
         pair = without[seed], layer[seed]
-        goal = max(min(row[LOSS] for row in run) for run in pair)
-        spent = [updates_to(goal, [r[LOSS] for r in run], [r[axis] for r in run]) for run in pair]
-        found[seed] = quotient(*spent)
+        goal = max(run[LOSS].min() for run in pair)
+        found[seed] = quotient(*(updates_to(goal, run[LOSS], run[axis]) for run in pair))
     return found
 
 
@@ -65,7 +65,7 @@ def ends(
     rows: Sequence[Row], norm: str, column: str, *, initial: str = "scaled", row: int = -1
 ) -> dict[int, float]:
     """A column of the last row, or of another, of each seed's run."""
-    return {seed: run[row][column] for seed, run in _runs(rows, norm, initial).items()}
+    return {seed: float(run[column].iloc[row]) for seed, run in _runs(rows, norm, initial).items()}
 
 
 def gains(rows: Sequence[Row], task: str) -> dict[int, float]:
@@ -77,10 +77,8 @@ def gains(rows: Sequence[Row], task: str) -> dict[int, float]:
 
 def scores(rows: Sequence[Row], kind: str) -> dict[str, float]:
     """The mean last score on each task of what needs no training, over all runs: "bag" or "random"."""
-    last = [run[-1] for norm in NORMS for run in _runs(rows, norm, "scaled").values()]
-    return {
-        task: float(np.mean([row[f"{kind}_{column}"] for row in last])) for task, column in COLUMNS.items()
-    }
+    last = pd.concat(run.tail(1) for norm in NORMS for run in _runs(rows, norm, "scaled").values())
+    return {task: float(np.mean(last[f"{kind}_{column}"])) for task, column in COLUMNS.items()}
 
 
 def mean_scores(rows: Sequence[Row], norm: str, kind: str = "") -> dict[int, float]:

@@ -6,6 +6,7 @@ Rows are those of `lnbook.pages.sec6_4_draw.experiment`, of one study.
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from lnbook.pages.sec6_4_draw.experiment import NORMS
 from lnbook.shared.curves import quotient, reached, runs_of
@@ -23,13 +24,13 @@ def alike(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["test_cases"] == rows[0]["test_cases"]]
 
 
-def _runs(rows: Sequence[Row], norm: str) -> dict[int, list[Row]]:
+def _runs(rows: Sequence[Row], norm: str) -> dict[int, pd.DataFrame]:
     return runs_of(rows, norm, rows[0]["batch_size"])
 
 
 def ends(rows: Sequence[Row], norm: str) -> dict[int, float]:
     """The last test bound of each seed's run, in nats."""
-    return {seed: run[-1]["test_bound"] for seed, run in _runs(rows, norm).items()}
+    return {seed: float(run["test_bound"].iloc[-1]) for seed, run in _runs(rows, norm).items()}
 
 
 def gains(rows: Sequence[Row]) -> dict[int, float]:
@@ -47,8 +48,8 @@ def speed_ups(rows: Sequence[Row]) -> dict[int, float]:
     without, layer = (_runs(alike(rows), norm) for norm in NORMS)
     found = {}
     for seed in sorted(without.keys() & layer.keys()):
-        last = without[seed][-1]
-        found[seed] = quotient(last["update"], reached(last["test_bound"], "test_bound")(layer[seed]))
+        update, bound = without[seed][["update", "test_bound"]].to_numpy(dtype=float)[-1]
+        found[seed] = quotient(update, reached(bound, "test_bound")(layer[seed]))
     return found
 
 
@@ -57,6 +58,6 @@ def lines(rows: Sequence[Row]) -> list[tuple[str, dict[str, np.ndarray]]]:
     found = []
     for norm in NORMS:
         for run in _runs(rows, norm).values():
-            update, mean = np.array([(row["update"], row["test_bound"]) for row in run[1:]], dtype=float).T
+            update, mean = run[["update", "test_bound"]][1:].to_numpy(dtype=float).T
             found.append((norm, {"update": update, "mean": mean}))
     return found

@@ -5,15 +5,15 @@ people are both unseen: the loss is the mean of theirs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from math import nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lnbook.pages.sec6_5_handwriting.experiment import NORMS
 from lnbook.shared import curves
-from lnbook.shared.curves import runs_of
+from lnbook.shared.curves import runs_of, updates_to
 from lnbook.training import Row
 
 __all__ = ["SHARE", "first_at", "flat", "fresh", "gaps", "lines", "speed_ups", "spoken", "study_of", "unseen"]
@@ -22,14 +22,14 @@ Line = tuple[str, dict[str, np.ndarray]]  # a norm, and a curve
 SHARE = 0.9  # of the baseline's fall: at its very end luck decides who is first
 
 
-def unseen(row: Row) -> float:
+def unseen(run: pd.DataFrame) -> pd.Series:
     """The loss on people never seen, in nats a line."""
-    return float(row["valid_nats"] + row["test_nats"]) / 2
+    return (run["valid_nats"] + run["test_nats"]) / 2
 
 
-def fresh(row: Row) -> float:
+def fresh(run: pd.DataFrame) -> pd.Series:
     """The loss on the lines of training, each met for the first time; nats over the longest line."""
-    return float(row["train_loss"])
+    return run["train_loss"]
 
 
 def study_of(rows: Sequence[Row], **settings: Any) -> list[Row]:
@@ -37,20 +37,15 @@ def study_of(rows: Sequence[Row], **settings: Any) -> list[Row]:
     return [row for row in rows if all(row[key] == value for key, value in settings.items())]
 
 
-def first_at(run: Sequence[Row], goal: float, clock: str = "update") -> float:
+def first_at(run: pd.DataFrame, goal: float, clock: str = "update") -> float:
     """When a run's loss first falls to a goal, by straight lines between rows; infinite if it never does.
 
-    >>> run = [{"update": 10 * k, "valid_nats": loss, "test_nats": loss} for k, loss in enumerate((9.0, 5.0))]
+    >>> run = pd.DataFrame({"update": [0, 10], "valid_nats": [9.0, 5.0], "test_nats": [9.0, 5.0]})
     >>> first_at(run, 6.0), first_at(run, 4.0)
     (7.5, inf)
     """
-    if unseen(run[0]) <= goal:
-        return float(run[0][clock])
-    for before, row in pairwise(run):
-        if unseen(row) <= goal:
-            part = min(1.0, (unseen(before) - goal) / (unseen(before) - unseen(row)))
-            return float(before[clock] + part * (row[clock] - before[clock]))
-    return float("inf")
+    losses = unseen(run)
+    return updates_to(goal, losses, run[clock]) if losses.min() <= goal else inf
 
 
 def speed_ups(
@@ -69,8 +64,8 @@ def speed_ups(
     plain, layer = (_runs(found, norm) for found, norm in zip((rows, leader or rows), NORMS, strict=True))
     found = {}
     for seed in sorted(plain.keys() & layer.keys()):
-        start = unseen(plain[seed][0])
-        goal = start - share * (start - min(map(unseen, plain[seed])))
+        losses = unseen(plain[seed])
+        goal = losses.iloc[0] - share * (losses.iloc[0] - losses.min())
         times = (first_at(runs[seed], goal, clock) for runs in (plain, layer))
         found[seed] = curves.quotient(*times)
     return found
@@ -81,19 +76,18 @@ def gaps(rows: Sequence[Row]) -> dict[int, float]:
     plain, layer = (_runs(rows, norm) for norm in NORMS)
     found = {}
     for seed in sorted(plain.keys() & layer.keys()):
-        low = min(map(unseen, plain[seed]))
-        apart = low - min(map(unseen, layer[seed]))
-        fall = unseen(plain[seed][0]) - low
-        found[seed] = abs(apart) / fall if fall else nan
+        one, other = (unseen(runs[seed]) for runs in (plain, layer))
+        fall = one.iloc[0] - one.min()
+        found[seed] = abs(one.min() - other.min()) / fall if fall else nan
     return found
 
 
-def lines(rows: Sequence[Row], loss: Callable[[Row], float] = unseen) -> list[Line]:
+def lines(rows: Sequence[Row], loss: Callable[[pd.DataFrame], pd.Series] = unseen) -> list[Line]:
     """For each run its norm, and its curve after the first row: `update`, and `mean`, the loss."""
     found = []
     for norm in NORMS:
         for run in _runs(rows, norm).values():
-            update, mean = np.array([(row["update"], loss(row)) for row in run[1:]], dtype=float).T
+            update, mean = (np.array(values[1:], dtype=float) for values in (run["update"], loss(run)))
             found.append((norm, {"update": update, "mean": mean}))
     return found
 
@@ -121,5 +115,5 @@ def spoken(panels: Mapping[str, Sequence[Line]]) -> str:
     )
 
 
-def _runs(rows: Sequence[Row], norm: str) -> dict[int, list[Row]]:
+def _runs(rows: Sequence[Row], norm: str) -> dict[int, pd.DataFrame]:
     return runs_of(rows, norm, rows[0]["batch_size"])

@@ -9,34 +9,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lnbook.ledger.tables import Table
 from lnbook.shared import curves
 from lnbook.shared.curves import Mean
-from lnbook.training import Row
 
 __all__ = ["CASES", "RATE", "SELECTED", "Runs", "calibration_gap", "cell", "fewest_mistakes"]
 
 CASES = 55_000  # of training
 RATE = 1e-3  # of Adam, where none is named
-Measure = Callable[[list[Row]], float]
+Measure = Callable[[pd.DataFrame], float]
 
 
-def calibration_gap(run: list[Row]) -> float:
-    """For `curves.each`: how much surer than right a network is at the end, in points."""
-    return 100 * float(run[-1]["test_confidence"] - 1 + run[-1]["test_error"])
+def overconfidence(rows: pd.DataFrame) -> pd.Series:
+    """How much surer than right a network is, in points."""
+    return 100 * (rows["test_confidence"] - 1 + rows["test_error"])
 
 
-def fewest_mistakes(run: list[Row]) -> float:
+def calibration_gap(run: pd.DataFrame) -> float:
+    """For `curves.each`: the `overconfidence` at the end."""
+    return float(overconfidence(run).iloc[-1])
+
+
+def fewest_mistakes(run: pd.DataFrame) -> float:
     """For `curves.each`: test error in per cent when the validation cases have the fewest, first time."""
-    return 100 * float(min(run[1:], key=lambda row: row["valid_error"])["test_error"])
+    return 100 * float(run["test_error"][run["valid_error"][1:].idxmin()])
 
 
 SELECTED: Mapping[str, Measure] = {  # of the rows of selected models, one a run
-    "Passes": lambda run: run[0]["cases_seen"] / CASES,
-    "Test error (%)": lambda run: 100 * run[0]["test_error"],
-    "Test NLL (nats)": lambda run: run[0]["test_nll"],
-    "Calibration error (%)": lambda run: 100 * run[0]["test_calibration_error"],
+    "Passes": lambda run: run["cases_seen"].iloc[0] / CASES,
+    "Test error (%)": lambda run: 100 * run["test_error"].iloc[0],
+    "Test NLL (nats)": lambda run: run["test_nll"].iloc[0],
+    "Calibration error (%)": lambda run: 100 * run["test_calibration_error"].iloc[0],
 }
 
 
@@ -55,16 +60,15 @@ def cell(mean: Mean, form: str = ".3g") -> str:
 class Runs:
     """The rows of many runs and how they came about."""
 
-    rows: list[Row]
+    rows: pd.DataFrame
     facts: Mapping[str, Any]
 
     @classmethod
     def stored(cls, folder: Path | None = None) -> "Runs":
         """The runs at paper scale, as `curves.stored` reads them; with `overconfidence`, in points."""
-        rows, facts = curves.stored("permutation_mnist", folder=folder)
-        for row in rows:
-            row["overconfidence"] = calibration_gap([row])
-        return cls(rows, facts)
+        found, facts = curves.stored("permutation_mnist", folder=folder)
+        rows = pd.DataFrame(found)
+        return cls(rows.assign(overconfidence=overconfidence(rows)), facts)
 
     def provenance(self) -> str:
         """Commits, versions, machine, date and hours."""
@@ -77,14 +81,10 @@ class Runs:
 
     def studies(self) -> Table:
         """How many seeds of which norm there are, a line a setting."""
-        found: dict[tuple[float, ...], dict[str, set[int]]] = {}
-        for r in self.rows:
-            seeds = found.setdefault((r["batch_size"], r["rate"], r["epochs"]), {})
-            seeds.setdefault(r["norm"], set()).add(r["seed"])
-        lines = [
-            [*(f"{v:g}" for v in setting), "; ".join(f"{norm}: {len(s)}" for norm, s in seeds.items())]
-            for setting, seeds in found.items()
-        ]
+        lines = []
+        for setting, runs in self.rows.groupby(["batch_size", "rate", "epochs"], sort=False):
+            seeds = runs.groupby("norm", sort=False)["seed"].nunique()
+            lines.append([*(f"{v:g}" for v in setting), "; ".join(f"{n}: {k}" for n, k in seeds.items())])
         return Table(["Batch", "Step size", "Passes", "Norms, and how many seeds"], lines)
 
     def each(self, measure: Measure, norm: str, batch_size: int = 128, **also: Any) -> dict[int, float]:
@@ -109,7 +109,7 @@ class Runs:
 
     def by_rate(self, measure: Measure, norms: Sequence[str]) -> dict[str, dict[float, Mean]]:
         """A mean for each norm and each step size that was run."""
-        rates = sorted({row["rate"] for row in self.rows})
+        rates = sorted(self.rows["rate"].unique().tolist())
         return {n: {r: curves.mean_of(self.each(measure, n, rate=r)) for r in rates} for n in norms}
 
     def curves(

@@ -1,10 +1,10 @@
 """Reading the ConvNet's rows: one kind of runs, all seeds; two kinds against each other, seed by seed."""
 
 from collections.abc import Sequence
-from math import isnan
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 
 from lnbook.ledger.intervals import interval
@@ -23,9 +23,9 @@ class Runs:
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.rows = rows
-        self.layers = range(1, 1 + sum(key.startswith("dead_") for key in rows[0]))
-        self.updates: int = max(row["update"] for row in rows)
+        self.rows = pd.DataFrame(rows)
+        self.layers = range(1, 1 + sum(key.startswith("dead_") for key in self.rows))
+        self.updates = int(self.rows["update"].max())
 
     def table(
         self, key: str, norm: str, padding: Padding = "zeros", pictures: str = "centered"
@@ -35,13 +35,10 @@ class Runs:
         Raises ValueError if there are no such runs.
         """
         kind = {"norm": norm, "padding": padding, "pictures": pictures}
-        found: dict[int, list[float]] = {}
-        for row in self.rows:
-            if kind.items() <= row.items():
-                found.setdefault(row["seed"], []).append(float("nan") if row[key] is None else row[key])
-        if not found:
-            raise ValueError(f"no runs with {kind}; the norms are {sorted({r['norm'] for r in self.rows})}")
-        return np.array([found[seed] for seed in sorted(found)], dtype=float)
+        found = self.rows[(self.rows[list(kind)] == pd.Series(kind)).all(axis=1)]
+        if found.empty:
+            raise ValueError(f"no runs with {kind}; the norms are {sorted(self.rows['norm'].unique())}")
+        return np.array([run for _, run in found.groupby("seed")[key]], dtype=float)
 
     def curve(self, key: str, norm: str) -> dict[str, Sequence[float]]:
         """A curve to draw: `update`, and `mean`, `low`, `high` over seeds, after training began."""
@@ -67,18 +64,14 @@ class Runs:
         """
         found = []
         for own, theirs in zip(self._losses(norm, **kind), self._losses(other, **kind), strict=True):
-            arrives = reached(own[-1]["train_loss"])
+            arrives = reached(own["train_loss"].iloc[-1])
             found.append(quotient(arrives(own), arrives(theirs)))
         return np.array(found)
 
-    def _losses(self, norm: str, **kind: Any) -> list[list[Row]]:
-        """Updates and training losses, a list of rows a seed; the first has no loss."""
+    def _losses(self, norm: str, **kind: Any) -> list[pd.DataFrame]:
+        """Updates and training losses, a table a seed; the first row has no loss."""
         columns = (self.table(key, norm, **kind) for key in ("update", "train_loss"))
-        seeds = zip(*(column.tolist() for column in columns), strict=True)
-        return [
-            [{"update": u, "train_loss": None if isnan(x) else x} for u, x in zip(*one, strict=True)]
-            for one in seeds
-        ]
+        return [pd.DataFrame({"update": u, "train_loss": x}) for u, x in zip(*columns, strict=True)]
 
     def at_border(self, norm: str, layer: int, time: int) -> Float[np.ndarray, " seeds"]:
         """The share that is on at the border of a layer over that in its center."""

@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from lnbook.pages.sec6_5_handwriting import race
@@ -39,7 +40,7 @@ def test_nine_tenths_of_the_fall_are_counted_from_the_untrained_baseline() -> No
 
 def test_layer_norm_that_never_gets_there_has_speed_zero() -> None:
     assert race.speed_ups(rows("none", [9, 5, 3]) + rows("layer", [9, 6, 4]), share=1.0) == {0: 0.0}
-    assert race.first_at(rows("none", [9, 5]), 4) == math.inf
+    assert race.first_at(pd.DataFrame(rows("none", [9, 5])), 4) == math.inf
 
 
 def test_runs_of_two_studies_race_by_seed() -> None:
@@ -75,6 +76,6 @@ def test_a_loss_that_never_falls_has_no_race_and_no_gap() -> None:
 
 
 def test_a_run_that_begins_below_the_goal_is_there_at_once() -> None:
-    (*below,) = rows("layer", [4, 3])
-    assert race.first_at(below, 6.0) == 0
+    below = rows("layer", [4, 3])
+    assert race.first_at(pd.DataFrame(below), 6.0) == 0
     assert math.isnan(race.speed_ups(rows("none", [9, 5]) + below)[0])

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lnbook.ledger.rows import write_csv
@@ -84,12 +85,12 @@ def test_tables_leave_out_who_was_not_run(runs: Runs) -> None:
 
 
 def test_confidence_is_compared_with_accuracy_in_points(runs: Runs) -> None:
-    run = rows_of("layer", 0, [0.9, 0.3])
+    run = pd.DataFrame(rows_of("layer", 0, [0.9, 0.3]))
     assert figure6.calibration_gap(run) == pytest.approx(100 * (0.9 - 0.85))
-    assert runs.rows[1]["overconfidence"] == pytest.approx(0.0)
+    assert runs.rows["overconfidence"][1] == pytest.approx(0.0)
 
 
 def test_mistakes_are_those_of_the_first_model_with_the_fewest_in_validation() -> None:
     run = rows_of("layer", 0, [0.1, 0.3, 0.2, 0.2])
     run[2]["test_error"], run[3]["test_error"] = 0.25, 0.5
-    assert figure6.fewest_mistakes(run) == pytest.approx(25)
+    assert figure6.fewest_mistakes(pd.DataFrame(run)) == pytest.approx(25)
