@@ -8,6 +8,7 @@ import jaxtyping
 import pytest
 from browser import Chromium, launch
 from hypothesis import settings
+from pairwise import pairwise
 
 # Before anything imports ours: every annotated argument and result is checked while the tests run. Not so
 # the kernels: numba compiles functions, not wrappers of them.
@@ -33,7 +34,9 @@ for profile, examples in (("quick", 25), ("slow", 100)):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--slow`, which `make test` gives where CI is set."""
     parser.addoption(
-        "--slow", action="store_true", help="also what is marked slow, and four times the examples"
+        "--slow",
+        action="store_true",
+        help="also what is marked slow, the whole of each grid, and four times the examples",
     )
 
 
@@ -42,14 +45,39 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The notebooks first, then the pages that are made of them: whatever waits for them, waits least."""
+    """The notebooks first, then the pages that are made of them: whatever waits for them, waits least.
+
+    Of the pages the slow ones first, the PDF: what is last goes to the worker that has nothing left to do,
+    and the PDF is printed by each that has a test of it.
+    """
     if not config.getoption("--slow"):
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        left_out = {item for item in items if item.get_closest_marker("slow")} | beyond_pairs(items)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     kinds = ("notebook", "pages", "browser")
-    items.sort(
-        key=lambda item: next((n for n, k in enumerate(kinds) if item.get_closest_marker(k)), len(kinds))
-    )
+
+    def place(item: pytest.Item) -> tuple[int, bool]:
+        kind = next((n for n, k in enumerate(kinds) if item.get_closest_marker(k)), len(kinds))
+        return kind, kind < len(kinds) and not item.get_closest_marker("slow")
+
+    items.sort(key=place)
+
+
+def beyond_pairs(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Of each test marked `grid`, the cases whose every pair of values another case has."""
+    grids: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if (
+            item.get_closest_marker("grid")
+            and isinstance(item, pytest.Function)
+            and hasattr(item, "callspec")
+        ):
+            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for cases in grids.values():
+        kept = pairwise([{axis: repr(v) for axis, v in case.callspec.params.items()} for case in cases])
+        left_out |= set(cases) - {cases[i] for i in kept}
+    return left_out
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from lnlib import GLM
 from lnlib.fisher import FisherOperator, assemble, chi, dense, fisher, kl, printed_eq13
 from lnlib.fisher.linearization import linearize
 
+pytestmark = pytest.mark.grid
+
 ROUNDING = 1e-12  # relative: sums of some thousand products; measured 1e-16 to 1e-14
 every_model = pytest.mark.parametrize(("family", "norm"), list(product(FAMILIES, NORMS)))
 OWN_STATISTICS = (None, "batch", "frozen", "weight")

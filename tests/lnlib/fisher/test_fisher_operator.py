@@ -16,6 +16,8 @@ from lnlib import GLM
 from lnlib.fisher import FisherOperator, fisher, operator, printed_eq13
 from lnlib.fisher.factor import gram, row_blocks
 
+pytestmark = pytest.mark.grid
+
 ROUNDING = 1e-12  # relative: sums of some hundred products
 every_model = pytest.mark.parametrize(("family", "norm"), list(product(FAMILIES, NORMS)))
 users_call = pytest.mark.usefixtures("as_users_call")

@@ -14,6 +14,8 @@ import lnlib
 from lnlib import GLM
 from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
 
+pytestmark = pytest.mark.grid
+
 W, B = torch.tensor([[1.0, 2.0], [3.0, 5.0]]), torch.tensor([0.5, -0.5])
 X = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 users_call = pytest.mark.usefixtures("as_users_call")

@@ -16,6 +16,8 @@ from torch.testing import assert_close
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
 from lnlib.norms.normalize import batch_norm_by
 
+pytestmark = pytest.mark.grid
+
 HALF = [torch.float16, torch.bfloat16]
 DTYPES = [torch.float64, torch.float32, *HALF]
 # A dozen roundings of float64, and 3 bits for |mean|/std, in numbers of size 1 to 10.

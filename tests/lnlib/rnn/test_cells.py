@@ -17,6 +17,8 @@ from torch.testing import assert_close
 import lnlib
 from lnlib.rnn.cells import VARIANTS, Variant
 
+pytestmark = pytest.mark.grid
+
 ROWS = [(kind, name) for kind, rows in VARIANTS.items() for name in rows]
 every_row = pytest.mark.parametrize(("kind", "variant"), ROWS, ids=[" ".join(row) for row in ROWS])
 every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -14,6 +14,8 @@ from torch.testing import assert_close
 import lnlib
 from lnlib.rnn.cells import VARIANTS
 
+pytestmark = pytest.mark.grid
+
 ROWS = [
     (kind, norm, variant) for kind, rows in VARIANTS.items() for variant in rows for norm in ("layer", "rms")
 ]

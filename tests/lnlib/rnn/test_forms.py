@@ -18,6 +18,8 @@ from torch.testing import assert_close
 import lnlib
 from lnlib.rnn.cells import VARIANTS
 
+pytestmark = pytest.mark.grid
+
 EXACT = WAYS["plain double"].close
 ROWS = [(kind, "layer", variant) for kind, rows in VARIANTS.items() for variant in rows]
 ROWS += [(kind, norm, "paper") for kind in VARIANTS for norm in ("rms", "weight", "none")]

@@ -9,6 +9,8 @@ from torch.nn.utils.rnn import pack_sequence
 
 from lnlib.rnn import GRU, LSTM, RNN
 
+pytestmark = pytest.mark.grid
+
 KINDS = {"RNN": (RNN, nn.RNN), "LSTM": (LSTM, nn.LSTM), "GRU": (GRU, nn.GRU)}
 NORMS = {
     "layer": {"norm": "layer"},
