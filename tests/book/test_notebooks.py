@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -34,7 +35,21 @@ def code_cells(path: Path) -> list[nbformat.NotebookNode]:
     return [c for c in read(path).cells if c.cell_type == "code"]
 
 
+@pytest.fixture
+def one_core(pytestconfig) -> Iterator[None]:
+    """Without --slow a page starts no process for each core: to import costs more than its small runs."""
+    if pytestconfig.getoption("--slow") or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    os.sched_setaffinity(0, {sorted(before)[worker % len(before)]})
+    yield
+    os.sched_setaffinity(0, before)
+
+
 @pytest.mark.notebook
+@pytest.mark.usefixtures("one_core")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs_at_smoke_scale_in_a_fresh_kernel(path, record_property, monkeypatch):
     monkeypatch.setenv("LNLIB_OFFLINE", "1")
