@@ -97,8 +97,9 @@ def failed_copy(path: Path, scale: str) -> Path:
 
 
 def _run(path: Path, scale: str, folder: Path) -> None:
+    for killed in folder.parent.glob(f"{folder.name}.*/"):  # the lock is ours, so nobody works there
+        shutil.rmtree(killed, ignore_errors=True)
     partial = folder.with_name(f"{folder.name}.{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
     (partial / "results").mkdir(parents=True)
     copy, started = partial / path.name, time.perf_counter()
     try:

@@ -70,11 +70,10 @@ def publish_rows(runs: Iterable[Executed], folder: Path) -> None:
 
 def expected_seconds(path: Path, scale: str) -> float | None:
     """How long a page took when it last ran at this scale, here or, at book scale, when it was recorded."""
-    copies = sorted(
-        (execute.CACHE / scale / path.stem).glob(f"*/{path.name}"), key=lambda f: f.stat().st_mtime
-    )
-    if copies:
-        return float(nbformat.read(copies[-1], 4).metadata.lnlib.run.seconds)
+    copies = (execute.CACHE / scale / path.stem).glob(f"*/{path.name}")
+    for copy in sorted(copies, key=lambda f: f.stat().st_mtime, reverse=True):
+        if run := nbformat.read(copy, 4).metadata.get("lnlib", {}).get("run"):  # a killed run has none
+            return float(run.seconds)
     recorded = path.parent / "results" / scale / f"{path.stem}.json"
     return float(json.loads(recorded.read_text("utf-8"))["seconds"]) if recorded.is_file() else None
 

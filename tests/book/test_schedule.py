@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
+import execute  # noqa: E402
 import schedule  # noqa: E402
 from schedule import Progress, executed_all, expected_seconds  # noqa: E402
 
@@ -84,6 +85,17 @@ def test_a_page_that_has_not_changed_is_kept_and_one_that_has_runs_anew(places: 
     write(places / "good.ipynb", MEASURES.format(page="good", value=2))
     assert executed_all([page], **build)["good"].fresh
     assert (places / "rows" / "smoke" / "good.csv").read_text().endswith("2\n")
+
+
+def test_what_a_killed_build_leaves_stops_no_other_and_goes(places: Path) -> None:
+    page = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
+    killed = execute.kept_folder(page, "smoke").with_name(f"{execute.kept_folder(page, 'smoke').name}.12345")
+    killed.mkdir(parents=True)
+    (killed / page.name).write_bytes(page.read_bytes())  # as far as papermill came
+    done = executed_all([page], "smoke", rows=places / "rows", say=lambda _: None)
+    assert done["good"].fresh
+    assert not done["good"].failure
+    assert not killed.exists()
 
 
 def test_a_kernel_that_dies_is_a_page_that_failed(places: Path) -> None:
