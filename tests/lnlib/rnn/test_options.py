@@ -4,6 +4,7 @@ import copy
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -412,3 +413,15 @@ def test_evaluation_streams_with_all_options(kind: str) -> None:
 def test_what_cannot_be_is_refused_in_words(call: Callable[[], Any], words: list[str]) -> None:
     with pytest.raises(ValueError, match=".*".join(re.escape(word) for word in words)):
         call()
+
+
+def test_a_spec_is_made_once_and_anew_after_an_option_is_assigned_to() -> None:
+    lstm = LSTM(3, 4, num_layers=2)
+    first = lstm.spec
+    lstm.eval()
+    assert lstm.spec is first
+    lstm.dropout, lstm.zoneout = 0.5, (0.1, 0.2)
+    assert (lstm.spec.dropout, lstm.spec.zoneout) == (0.5, (0.1, 0.2))
+    assert replace(lstm.spec, dropout=0.0, zoneout=()) == first
+    with pytest.raises(AttributeError):
+        lstm.spec = first
