@@ -40,6 +40,7 @@ from reference import (
     link_names,
     prepare_docstring,
     resolve,
+    show_epsilon,
     skip_member,
 )
 from reuse import take
@@ -246,6 +247,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", number_equations)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", describe_data, priority=600)  # after it: data have no sections
+    app.connect("autodoc-process-signature", show_epsilon)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("missing-reference", resolve)
     app.connect("html-page-context", drop_remote_scripts, priority=900)

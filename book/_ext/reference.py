@@ -17,6 +17,8 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
+from lnlib.norms.standardize import EPS
+
 # Whose `__all__` a reader may rely on; what several of them export is known by the name that comes first.
 MODULES = (
     "lnlib",
@@ -154,6 +156,13 @@ def existing(name: str) -> object | None:
             thing = getattr(thing, part, None)
         return thing
     return None
+
+
+def show_epsilon(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str, str | None] | None:
+    """Print the value of the default epsilon, which signatures take from one constant."""
+    return (signature.replace("= EPS", f"= {EPS!r}"), returns) if signature else None
 
 
 def flat_signatures(body: str) -> str:

@@ -84,7 +84,7 @@ def test_signatures_have_short_types_and_defaults_as_they_are_written():
     (signature,) = article("api_norms").select("dt[id='lnlib.layer_norm']")
     lines = [line.get_text() for line in signature.select(".sig-line")]
     assert lines[0] == "a: Float[Tensor, '...'],"
-    assert lines[3] == "eps: float = 1e-5,"
+    assert lines[3] == "eps: float = 1e-05,"
 
 
 @pytest.mark.pages
