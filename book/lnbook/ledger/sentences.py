@@ -50,7 +50,8 @@ def judge_sentence(sentence: Sentence, rules: Sequence[Rule], found: Mapping[str
     if decisive and (verdict := _rolled_up(decisive, found)):
         return Judged(sentence, verdict, single)
     hint = _rolled_up(below, found)
-    return Judged(sentence, Verdict(NOT_TESTED, "", str(hint) if hint else ""), single)
+    note = f"{hint.word} {hint.where}" if hint else ""
+    return Judged(sentence, Verdict(NOT_TESTED, "", note.strip()), single)
 
 
 def _rolled_up(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Verdict | None:
