@@ -31,6 +31,7 @@ __all__ = [  # noqa: RUF022
     "LSTM",
     "GRU",
     "GLM",
+    "equations",
     "fisher",
     "invariance",
     "rnn",
@@ -40,7 +41,7 @@ __version__ = "0.6.0"
 
 
 def __getattr__(name: str) -> ModuleType:
-    """`lnlib.fisher` and `lnlib.invariance`, imported when first asked for."""
-    if name in ("fisher", "invariance"):
+    """`lnlib.equations`, `lnlib.fisher` and `lnlib.invariance`, imported when first asked for."""
+    if name in ("equations", "fisher", "invariance"):
         return importlib.import_module(f"lnlib.{name}")
     raise AttributeError(f"module 'lnlib' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 r"""The paper's numbered equations as literal float64 NumPy: the yardstick of everything else.
 
 One function per equation, as slow and as obvious as the print: no epsilon, no batching, no special
-cases. Only tests and chapters import this package. Where the print is wrong, the function computes what
+cases. Nothing else in lnlib imports this package. Where the print is wrong, the function computes what
 is printed and its docstring carries the erratum.
 
 ====================================  =====================================  =============================

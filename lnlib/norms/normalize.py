@@ -86,7 +86,7 @@ def batch_norm_moments(
     a: Float[Tensor, "N H *space"],
     gain: Float[Tensor, " H"] | None = None,
     bias: Float[Tensor, " H"] | None = None,
-    eps: float = 1e-5,
+    eps: float = EPS,
     unbiased: bool = False,
     wanted: bool = True,
 ) -> tuple[Float[Tensor, "N H *space"], Float[Tensor, " H"], Float[Tensor, " H"]]:
