@@ -6,23 +6,29 @@ const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value,
 const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
 
 // What each column of Table 1 makes of weights (units, inputs) and data (cases, inputs), and why a normalization
-// undoes it, or does not.
-const MOVES = {
-  "weight matrix re-scaling": [({ W, X }, size) => [map(W, (w) => size * w), X],
-    "Every summed input is multiplied by δ, and so are all means, stds and lengths: δ cancels."],
-  "weight matrix re-centering": [({ W, X, gamma }, size) => [map(W, (w, i, k) => w + size * gamma[k]), X],
-    "γ times a fixed vector is added to every weight vector, which moves all units of a case alike. " +
-    "Only a mean over the units takes it out."],
-  "weight vector re-scaling": [({ W, X }, size) => [map(W, (w, i) => (i ? w : size * w)), X],
-    "Unit 1 is multiplied by δ, and so are its own std and length. Statistics over the units mix it with others."],
-  "dataset re-scaling": [({ W, X }, size) => [W, map(X, (x) => size * x)],
-    "Every summed input is multiplied by δ, and so is its std. The length of a weight vector is not."],
-  "dataset re-centering": [({ W, X, shift }, size) => [W, map(X, (x, n, k) => x + size * shift[k])],
-    "γ times a fixed vector is added to every case, which moves a unit alike in all of them. " +
-    "Only a mean over the cases takes it out."],
-  "single training case re-scaling": [({ W, X }, size) => [W, map(X, (x, n) => (n ? x : size * x))],
-    "Case 1 is multiplied by δ, and so is its own std. Statistics over the cases mix it with the others."],
-};
+// undoes it, or does not; in the table's order.
+const MOVES = [
+  [({ W, X }, size) => [map(W, (w) => size * w), X],
+    "Every summed input, mean, std and length is multiplied by δ, which cancels."],
+  [({ W, X, gamma }, size) => [map(W, (w, i, k) => w + size * gamma[k]), X],
+    "γ times a vector is added to every weight vector and moves all units of a case alike. " +
+    "Only a mean over units takes it out."],
+  [({ W, X }, size) => [map(W, (w, i) => (i ? w : size * w)), X],
+    "Unit 1, its std and its length are multiplied by δ. Statistics over units mix it with others."],
+  [({ W, X }, size) => [W, map(X, (x) => size * x)],
+    "Every summed input and its std are multiplied by δ. The length of a weight vector is not."],
+  [({ W, X, shift }, size) => [W, map(X, (x, n, k) => x + size * shift[k])],
+    "γ times a vector is added to every case and moves a unit alike in all. " +
+    "Only a mean over cases takes it out."],
+  [({ W, X }, size) => [W, map(X, (x, n) => (n ? x : size * x))],
+    "Case 1 and its std are multiplied by δ. Statistics over cases mix it with the others."],
+];
+
+// A column's name in words: what is changed, how, the letter of the size and the size that changes nothing.
+function label(name) {
+  const [what, how] = name.split(" re-"), neutral = +(how === "scaling");
+  return { what, how: `re-${how}`, letter: "γδ"[neutral], neutral };
+}
 
 // Outputs (cases, units) of every method, and statistics of every unit; batch norm takes `kept` ones instead.
 function normalize(W, X, eps, kept) {
@@ -53,8 +59,7 @@ function compare(before, after, rounding) {
 function playground(given, { sizes, eps, frozen }) {
   const before = normalize(given.W, given.X, eps);
   return sizes.map((size, column) => {
-    const [move] = MOVES[given.columns[column].name];
-    const after = normalize(...move(given, size), eps, frozen && before.units), verdicts = {};
+    const after = normalize(...MOVES[column][0](given, size), eps, frozen && before.units), verdicts = {};
     for (const key of ["none", ...Object.keys(METHODS)])
       verdicts[key] = compare(before[key], after[key], given.rounding);
     return { before, after, verdicts };
@@ -74,7 +79,7 @@ function verdict({ change, kind }) {
 }
 
 // The selected column in words, without numbers: they are read out when they change, not at every step.
-function explain({ name, what, how, letter, neutral }, size, { eps, frozen }, verdicts) {
+function explain({ what, how, letter, neutral }, why, size, { eps, frozen }, verdicts) {
   const groups = Object.entries({
     same: ["stays the same", "stay the same"],
     nearly: ["changes by less than 1 %", "change by less than 1 %"],
@@ -88,11 +93,11 @@ function explain({ name, what, how, letter, neutral }, size, { eps, frozen }, ve
   });
   const notes = size === neutral ? [`${letter} = ${neutral} is no change at all.`] : [
     neutral && size === 0 && "δ = 0 leaves nothing to normalize.",
-    neutral && size < 0 && "A std and a length are never negative: they divide |δ| out, and the sign goes through.",
-    neutral && eps > 0 && "ε is added to a variance and does not grow or shrink with it.",
-    frozen && "Frozen statistics are those of before the change, so batch norm cannot take it out.",
+    neutral && size < 0 && "A std and a length are never negative: |δ| cancels, and the sign goes through.",
+    neutral && eps > 0 && "ε is added to a variance and does not change with it.",
+    frozen && "Frozen statistics are those before the change, so batch norm cannot take it out.",
   ].filter(Boolean);
-  return [`${what} ${how}: ${groups.join("; ")}.`, notes.join(" ") || MOVES[name][1]];
+  return [`${what} ${how}: ${groups.join("; ")}.`, notes.join(" ") || why];
 }
 
 // How the cells fare that Table 1 calls invariant.
@@ -111,8 +116,8 @@ function verdictTable(columns, select) {
     el("tr", attributes, head ? el("th", { scope: "row" }, ...head) : el("td"), ...nodes);
   const radios = columns.map(({ what, how }, k) =>
     input("radio", { name: "column", "aria-label": `${what} ${how}` }, () => select(k)));
-  const heads = [...new Set(columns.map(({ what }) => what))].map((name) =>
-    el("th", { scope: "colgroup", colspan: columns.filter(({ what }) => what === name).length }, name));
+  const parts = columns.map(({ what }) => what), heads = [...new Set(parts)].map((name) =>
+    el("th", { scope: "colgroup", colspan: parts.filter((what) => what === name).length }, name));
   const labels = columns.map(({ how }, k) => el("th", { scope: "col" }, el("label", {}, radios[k], how)));
   const blank = () => columns.map(() => el("td"));
   const now = blank(), cells = {};
@@ -153,7 +158,7 @@ function paint({ key, cells, grid, words }, { before, after, verdicts }) {
 
 // Build the figure under `root`; every change of the state goes through `act`.
 function invariancePlayground(root, given) {
-  const { W, X, columns, promised, start } = given, state = {};
+  const { W, X, promised, start } = given, columns = given.columns.map(label), state = {};
   const initial = { column: 0, sizes: start, position: 0, frozen: false };
   const scaled = (run) => start.map((size, k) => (columns[k].neutral ? run(size) : size));
   const presets = {
@@ -207,7 +212,7 @@ function invariancePlayground(root, given) {
     eps.node.setAttribute("aria-valuetext", eps.value.textContent);
     freeze.checked = state.frozen;
     panels.forEach((part) => paint(part, results[column]));
-    const [headline, detail] = explain(columns[column], sizes[column], state, results[column].verdicts), news = count(results, promised);
+    const [headline, detail] = explain(columns[column], MOVES[column][1], sizes[column], state, results[column].verdicts), news = count(results, promised);
     if (live.textContent !== `${headline} ${detail} ${news}`)
       live.replaceChildren(el("strong", {}, headline), ` ${detail} `, el("span", {}, news));
   }

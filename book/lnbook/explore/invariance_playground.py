@@ -29,14 +29,7 @@ PROMISED = {norm: [PAPER[norm, column] for column in COLUMNS] for norm in ("batc
     "rms": [True, False, False, True, False, True]
 }
 METHODS = {"batch": "Batch norm", "weight": "Weight norm", "layer": "Layer norm", "rms": "RMS norm"}
-# What is changed, how, the letter of the size and the size that changes nothing; and the size at the start.
-LABELS = [
-    {"name": name, "what": what.capitalize(), "how": how, "letter": letter, "neutral": neutral}
-    for name in COLUMNS
-    for what, how in [name.replace("training ", "").rsplit(" ", 1)]
-    for letter, neutral in [("δ", 1) if how == "re-scaling" else ("γ", 0)]
-]
-START = tuple(2.0 if label["neutral"] else 1.0 for label in LABELS)
+START = tuple(2 if name.endswith("re-scaling") else 1 for name in COLUMNS)  # the sizes, to begin with
 MOST = 3.0  # the largest size that the slider reaches
 # Normalizing two numbers leaves their order and nothing else, so that there is little to see.
 LEAST, MAX = {"units": 3, "cases": 3, "inputs": 2}, {"units": 6, "cases": 8, "inputs": 8}
@@ -89,10 +82,10 @@ def invariance_playground(
         "X": x.tolist(),
         "gamma": gamma.tolist(),
         "shift": shift.tolist(),
-        "columns": LABELS,
+        "columns": [name.replace("training ", "").capitalize() for name in COLUMNS],
         "start": START,
-        "promised": PROMISED,
-        "rounding": bound,
+        "promised": {norm: list(map(int, cells)) for norm, cells in PROMISED.items()},
+        "rounding": float(f"{2 * bound:.0e}"),
     }
     title = "The invariance playground"
     return Element("invariance_playground", "invariancePlayground", title, state, _fallback(cells))

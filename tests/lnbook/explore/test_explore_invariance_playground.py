@@ -186,10 +186,12 @@ def test_what_cannot_be_shown_is_refused_with_its_reason(W, X, message):
 
 def test_the_columns_and_their_moves_are_those_of_table_1():
     columns = invariance_playground().state["columns"]
-    assert [column["name"] for column in columns] == list(COLUMNS)
-    assert set(evaluate("invariance_playground", "Object.keys(MOVES)")) == set(COLUMNS)
-    for column in columns:
-        assert f"{column['what']} {column['how']}".lower() == column["name"].replace(" training", "")
+    assert [column.lower() for column in columns] == [name.replace("training ", "") for name in COLUMNS]
+    assert evaluate("invariance_playground", "MOVES.length") == len(COLUMNS)
+    labels = evaluate("invariance_playground", f"{json.dumps(columns)}.map(label)")
+    for name, label in zip(columns, labels, strict=True):
+        assert f"{label['what']} {label['how']}" == name
+        assert (label["letter"], label["neutral"]) == (("δ", 1) if label["how"] == "re-scaling" else ("γ", 0))
 
 
 # ------------------------------------------------------------------------------------------- the browser
