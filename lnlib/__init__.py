@@ -8,8 +8,9 @@ import importlib
 from types import ModuleType
 
 from lnlib.glm import GLM
+from lnlib.norms.channel_modules import GroupNorm, InstanceNorm
 from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
+from lnlib.norms.modules import BatchNorm, LayerNorm, RMSNorm, WeightNormLinear
 from lnlib.norms.normalize import batch_norm, layer_norm, rms_norm, weight_norm
 from lnlib.rnn import GRU, LSTM, RNN
 

@@ -173,8 +173,7 @@ class Bundle:
             zlib.error,
             OSError,
             EOFError,
-            NotImplementedError,
-            RuntimeError,
+            RuntimeError,  # also of a compression that this Python lacks
         ) as error:
             raise self._wrong(name, f"is damaged ({error})") from error
         if len(data) != size:

@@ -18,7 +18,7 @@ from lnbook.ledger.verdicts import Verdict, judge
 Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
 
 
-def html_table(label: str, rows: Iterable[Sequence[Cell]]) -> str:
+def html_table(label: str, rows: Iterable[Sequence[Cell]], kind: str = "") -> str:
     """A table that scrolls sideways where it must, and whose rows are cards on a phone."""
     body, columns = "", ()
     for row in rows:
@@ -26,7 +26,7 @@ def html_table(label: str, rows: Iterable[Sequence[Cell]]) -> str:
         body += "<tr>" + "".join(f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in row) + "</tr>"
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     return (
-        f'<div class="lnlib-table" role="region" aria-label="{escape(label)}" tabindex="0">'
+        f'<div class="lnlib-table {kind}" role="region" aria-label="{escape(label)}" tabindex="0">'
         '<table class="table">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
@@ -41,15 +41,18 @@ def badge(verdict: Verdict, flag: str = "") -> str:
 
 
 def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
-    """A sentence's place, what it says, the evidence under it, its verdict."""
+    """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
         f'<li><a href="{rule.page}.html">{escape(rule.id)}</a>: {escape(measured_cell(rule, found))} '
         f"{badge(verdict, flags.get(rule.id, ''))}</li>"
         for rule, found, verdict in judged.rules
     )
     return [
-        ("Where", escape(judged.sentence.place)),
-        ("The paper says", f'<span id="{judged.sentence.id}">{escape(judged.sentence.says)}</span>'),
+        (
+            "The paper says",
+            f'<span id="{judged.sentence.id}">{escape(judged.sentence.says)}</span>'
+            f'<span class="place">{escape(judged.sentence.place)}</span>',
+        ),
         ("Evidence", f"<ul>{items}</ul>" if items else "none"),
         ("Verdict", badge(judged.verdict)),
     ]
@@ -88,7 +91,7 @@ class SentencesDirective(_LedgerDirective):
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
         label = f"Sentences of section {self.options['section']}"
         rows = [sentence_row(j, dict(known.flags)) for j in chosen]
-        return [nodes.raw("", html_table(label, rows), format="html")]
+        return [nodes.raw("", html_table(label, rows, "sentences"), format="html")]
 
 
 class RulesDirective(_LedgerDirective):

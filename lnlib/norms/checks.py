@@ -7,7 +7,14 @@ from torch import Tensor
 
 from lnlib.norms.standardize import EPS
 
-__all__ = ["check_channels", "check_entries", "check_input", "check_units", "parameters_for"]
+__all__ = [
+    "check_built_for",
+    "check_channels",
+    "check_entries",
+    "check_input",
+    "check_units",
+    "parameters_for",
+]
 
 
 def check_input(name: str, a: Tensor, eps: float) -> None:
@@ -51,6 +58,15 @@ def check_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> Non
         raise ValueError(
             f"{name}: there is no mean of 0 values, and the shape is {tuple(a.shape)}; "
             f"only the first axis, the cases, may be empty"
+        )
+
+
+def check_built_for(name: str, a: Tensor, channels: int) -> None:
+    """Refuse an input whose axis 1 does not have the channels that a layer was built for."""
+    if a.ndim < 2 or a.shape[1] != channels:
+        raise ValueError(
+            f"{name}: axis 1 holds the {channels} units, and the shape is {tuple(a.shape)}; "
+            f"move them there, or build the layer for that many"
         )
 
 

@@ -1,9 +1,8 @@
-r"""The normalizations as layers with parameters: `torch.nn`'s own, computed by
-:mod:`lnlib.norms.normalize` and :mod:`lnlib.norms.channel_norms`.
+r"""Batch, layer, weight and RMS norm as layers with parameters, computed by :mod:`lnlib.norms.normalize`.
 
-Constructor (but :class:`InstanceNorm`'s), parameters, `state_dict` and `repr` are those of `torch.nn`, so
-that one replaces the other in both directions; only the arithmetic differs, which holds for any mean and
-magnitude. The gain of Eq. (5) is called `weight`, as `torch` does.
+Constructor, parameters, `state_dict` and `repr` are those of `torch.nn`, so that one replaces the other in
+both directions; only the arithmetic differs, which holds for any mean and magnitude. The gain of Eq. (5) is
+called `weight`, as `torch` does. Group and instance norm are in :mod:`lnlib.norms.channel_modules`.
 """
 
 from collections.abc import Sequence
@@ -14,11 +13,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.linear import linear
-from lnlib.norms.channel_norms import group_norm, instance_norm
+from lnlib.norms.checks import check_built_for
 from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import EPS, widen
 
-__all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
+__all__ = ["BatchNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -62,7 +61,7 @@ class BatchNorm(nn.BatchNorm1d):
         self.unbiased = unbiased
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        _check_channels(self, a, self.num_features)
+        check_built_for(type(self).__name__, a, self.num_features)
         if self.running_mean is None or self.running_var is None:
             return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
         if not self.training:
@@ -216,76 +215,6 @@ class RMSNorm(nn.RMSNorm):
         return rms_norm(rows, _flat(self.weight), eps).reshape(a.shape)
 
 
-class GroupNorm(nn.GroupNorm):
-    r"""Group normalization: :class:`torch.nn.GroupNorm`, computed by :func:`lnlib.group_norm`.
-
-    $\bar a_c = g_c\,(a_c - \mu_k)/\sqrt{\sigma_k^2 + \epsilon} + b_c$ for channel c in group k.
-
-    *Source* Wu and He (2018).
-
-    Args:
-        num_groups: how many groups; divides `num_channels`.
-        num_channels: the length of axis 1.
-        eps: added to the variance.
-        affine: learn a gain and a bias.
-        device, dtype: of the parameters.
-        **kwargs: what else this `torch` takes.
-
-    >>> GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
-    tensor([[-1.,  1., -1.,  1.]])
-    """
-
-    def __init__(
-        self,
-        num_groups: int,
-        num_channels: int,
-        eps: float = EPS,
-        affine: bool = True,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(num_groups, num_channels, eps, affine, device, dtype, **kwargs)
-
-    def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
-        _check_channels(self, a, self.num_channels)
-        return group_norm(a, self.num_groups, self.weight, self.bias, self.eps)
-
-
-class InstanceNorm(nn.InstanceNorm1d):
-    r"""Instance normalization: :class:`torch.nn.InstanceNorm1d`, `2d` and `3d` in one.
-
-    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$ over space, without
-    running statistics. `torch` has their momentum where `affine` would stand, so `affine` goes by name.
-
-    *Source* Ulyanov, Vedaldi, Lempitsky (2016).
-
-    Args:
-        num_features: channels: the length of axis 1.
-        eps: added to the variance.
-        affine: learn a gain and a bias; `torch` does not by default.
-        device, dtype: of the parameters.
-
-    >>> InstanceNorm(1, eps=0.0)(torch.tensor([[[1.0, 3.0]]]))
-    tensor([[[-1.,  1.]]])
-    """
-
-    def __init__(
-        self,
-        num_features: int,
-        eps: float = EPS,
-        *,
-        affine: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> None:
-        super().__init__(num_features, eps, affine=affine, device=device, dtype=dtype)
-
-    def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
-        _check_channels(self, a, self.num_features)
-        return instance_norm(a, self.weight, self.bias, self.eps)
-
-
 def _flatten_units(a: Tensor, normalized_shape: tuple[int, ...]) -> Tensor:
     """The input with its last axes, which must be `normalized_shape`, as one."""
     if a.shape[-len(normalized_shape) :] != torch.Size(normalized_shape):
@@ -294,15 +223,6 @@ def _flatten_units(a: Tensor, normalized_shape: tuple[int, ...]) -> Tensor:
             f"{tuple(a.shape)}; give the module the shape of a case, or move the units to the end"
         )
     return a.flatten(-len(normalized_shape))
-
-
-def _check_channels(module: nn.Module, a: Tensor, channels: int) -> None:
-    """Refuse an input whose axis 1 does not have the channels that the module was built for."""
-    if a.ndim < 2 or a.shape[1] != channels:
-        raise ValueError(
-            f"{type(module).__name__}: axis 1 holds the {channels} units, and the shape is {tuple(a.shape)}; "
-            f"move them there, or build the layer for that many"
-        )
 
 
 def _flat(parameter: Tensor | None) -> Tensor | None:

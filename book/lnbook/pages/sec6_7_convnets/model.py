@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from lnbook.pages.sec6_7_convnets.statistics import reaches_over
 from lnbook.shared.classifiers import initialize
 from lnlib.linear import Linear
-from lnlib.norms import modules
+from lnlib import norms
 
 __all__ = ["BorderApart", "ConvNet", "Norm", "Padding", "PositionNorm"]
 
@@ -98,19 +98,19 @@ def _normalization(norm: Norm, channels: int, over: Bool[Tensor, "h w"]) -> nn.M
     if norm == "none":
         return nn.Identity()
     if norm == "batch":
-        return modules.BatchNorm(channels)
+        return norms.BatchNorm(channels)
     if norm == "position":
         return PositionNorm(channels)
     if norm == "instance":
-        return modules.InstanceNorm(channels, affine=True)
+        return norms.InstanceNorm(channels, affine=True)
     if norm == "layer, border apart":
-        return BorderApart(channels, over, lambda: modules.GroupNorm(1, channels, affine=False))
+        return BorderApart(channels, over, lambda: norms.GroupNorm(1, channels, affine=False))
     if norm == "batch, border apart":
-        return BorderApart(channels, over, lambda: modules.BatchNorm(channels, affine=False))
-    return modules.GroupNorm(1 if norm == "layer" else GROUPS, channels)
+        return BorderApart(channels, over, lambda: norms.BatchNorm(channels, affine=False))
+    return norms.GroupNorm(1 if norm == "layer" else GROUPS, channels)
 
 
-class PositionNorm(modules.LayerNorm):
+class PositionNorm(norms.LayerNorm):
     """Layer norm over the channels at each position, axis 1 of the input: ConvNeXt's."""
 
     def forward(self, a: Float[Tensor, "N C h w"]) -> Float[Tensor, "N C h w"]:

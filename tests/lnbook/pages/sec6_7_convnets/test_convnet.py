@@ -16,7 +16,7 @@ from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Norm, Paddi
 from lnbook.pages.sec6_7_convnets.statistics import reaches_over
 from lnbook.training import Machine, generators, train
 from lnbook.training.runs import run
-from lnlib.norms.modules import BatchNorm, GroupNorm
+from lnlib.norms import BatchNorm, GroupNorm
 
 CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
 ALL: tuple[Norm, ...] = (*convnet.NORMS, *convnet.APART)
