@@ -47,12 +47,12 @@ def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
         f"{badge(verdict, flags.get(rule.id, ''))}</li>"
         for rule, found, verdict in judged.rules
     )
+    says = (
+        f'<span id="{judged.sentence.id}">{escape(judged.sentence.says)}</span>'
+        f'<span class="place">{escape(judged.sentence.place)}</span>'
+    )
     return [
-        (
-            "The paper says",
-            f'<span id="{judged.sentence.id}">{escape(judged.sentence.says)}</span>'
-            f'<span class="place">{escape(judged.sentence.place)}</span>',
-        ),
+        ("The paper says", says),
         ("Evidence", f"<ul>{items}</ul>" if items else "none"),
         ("Verdict", badge(judged.verdict)),
     ]

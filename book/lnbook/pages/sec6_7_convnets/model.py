@@ -21,8 +21,8 @@ from torch import Tensor, nn
 
 from lnbook.pages.sec6_7_convnets.statistics import reaches_over
 from lnbook.shared.classifiers import initialize
-from lnlib.linear import Linear
 from lnlib import norms
+from lnlib.linear import Linear
 
 __all__ = ["BorderApart", "ConvNet", "Norm", "Padding", "PositionNorm"]
 
