@@ -10,13 +10,12 @@ from browser import Chromium, launch
 from hypothesis import settings
 from pairwise import pairwise
 
-# Before anything imports ours: every annotated argument and result is checked while the tests run. Not so
-# the kernels: numba compiles functions, not wrappers of them.
+# With --slow every annotated argument and result is checked while the tests run. Not so the kernels: numba
+# compiles functions, not wrappers of them.
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (ROOT / "lnlib", ROOT / "book" / "lnbook")
 FILES = [f.relative_to(p.parent).with_suffix("").parts for p in PACKAGES for f in sorted(p.rglob("*.py"))]
 MODULES = [".".join(parts) for parts in FILES if "kernels" not in parts and parts[-1] != "__init__"]
-jaxtyping.install_import_hook(MODULES, "checked.checked")
 
 # The extra `peers`, which `make` installs and an environment of conda has not.
 PEERS = ("curvlinops", "nngeometry", "backpack", "jax")
@@ -36,12 +35,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--slow",
         action="store_true",
-        help="also what is marked slow, the whole of each grid, and four times the examples",
+        help="also what is marked slow, the whole of each grid, four times the examples, and the type of "
+        "every argument",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile("slow" if config.getoption("--slow") else "quick")
+    slow = config.getoption("--slow")
+    settings.load_profile("slow" if slow else "quick")
+    if slow:  # before anything imports ours
+        jaxtyping.install_import_hook(MODULES, "checked.checked")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
