@@ -35,7 +35,7 @@ test ! -f _build/failures.txt || { echo; echo "These pages failed; the others we
 endef
 
 help:
-	@echo "make book   install, execute and render the book (SCALE=smoke|book|paper, now $(SCALE))"
+	@echo "make book   install, execute and render the book (SCALE=smoke|book, now $(SCALE))"
 	@echo "make book FROM=<bundle>  run only what differs from a released book"
 	@echo "make pdf    make book, then print it to one PDF (needs Chromium)"
 	@echo "make release  make pdf, then put pages, PDF, results and packages into one bundle"
@@ -60,8 +60,8 @@ $(READY): pyproject.toml book/pyproject.toml constraints.txt
 
 # What is known to be wrong before anything is installed or run; the build itself looks at the rest.
 ready-to-build:
-	@case "$(SCALE)" in smoke|book|paper) ;; *) \
-		echo "SCALE is '$(SCALE)'; it is smoke, book or paper." >&2; exit 2 ;; esac
+	@case "$(SCALE)" in smoke|book) ;; *) \
+		echo "SCALE is '$(SCALE)'; it is smoke or book. Larger runs: python -m lnbook run --help." >&2; exit 2 ;; esac
 	@test -z "$$LNLIB_DATA" || test -d "$$LNLIB_DATA" || { echo "LNLIB_DATA names $$LNLIB_DATA, which is not" \
 		"a folder. Name the one that holds the data sets, or unset it." >&2; exit 2; }
 

@@ -93,7 +93,7 @@ def rows_read(page: Path) -> set[str]:
             or not isinstance(node.args[0], ast.Constant)
         ):
             continue
-        scale = next((k.value for k in node.keywords if k.arg == "scale"), ast.Constant("paper"))
+        scale = next((k.value for k in node.keywords if k.arg == "scale"), ast.Constant("study"))
         assert isinstance(scale, ast.Constant), f"{page.stem} reads rows of a scale that only a run knows"
         found.add(f"{scale.value}/{node.args[0].value}")
     return found

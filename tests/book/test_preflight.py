@@ -130,7 +130,7 @@ def test_make_looks_for_data_and_runs_where_a_relative_path_was_typed(
     [
         ("LNLIB_DATA=../nowhere", "nowhere"),
         ("FROM=../nowhere.zip", "nowhere.zip, which is not a file"),
-        ("SCALE=bok", "smoke, book or paper"),
+        ("SCALE=bok", "smoke or book"),
     ],
 )
 def test_make_refuses_what_cannot_be_before_it_installs_anything(

@@ -43,7 +43,12 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("experiment", help="section or name: 6.6 or permutation_mnist")
     add = found.add_argument_group("which runs").add_argument
-    add("--scale", choices=SCALES, default="book", help="smoke: seconds; book: minutes; paper: its own sizes")
+    add(
+        "--scale",
+        choices=SCALES,
+        default="book",
+        help="smoke: seconds; book: minutes; study: hours; paper: the paper's sizes",
+    )
     add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
     add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
     add("--job", type=int, metavar="K", help="only the K-th of these runs, from 0: for a scheduler's array")

@@ -59,7 +59,10 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
         experiment = find(asked.experiment)
     except ValueError as error:
         raise UsageError(error) from None
-    every = jobs_of(experiment, asked.scale, asked.seed)
+    try:
+        every = jobs_of(experiment, asked.scale, asked.seed)
+    except ValueError as error:
+        raise UsageError(error) from None
     jobs = options.chosen(every, asked.only, asked.job)
     if asked.list:
         return _list(jobs, argv)

@@ -42,12 +42,15 @@ def changed_after_data(rules: Iterable[Rule], results: Path, path: Path) -> dict
     """What the ledger says of estimates that were taken before their rule had its present text, by rule.
 
     A rule with a `study` is judged by that study's rows, `<results>/<study>.json`; the others by the page's,
-    `<results>/book/<page>.json`. Mathematics and computed numbers are checked on every build and need none.
+    at scale "study" or else "book". Mathematics and computed numbers are checked on every build and need
+    none.
     """
     history, taken = read(path), {}
     said: dict[str, str] = {}
     for rule in rules:
-        place = results / f"{rule.study or f'book/{rule.page}'}.json"
+        studied = results / "study" / f"{rule.page}.json"
+        own = studied if studied.is_file() else results / "book" / studied.name
+        place = results / f"{rule.study}.json" if rule.study else own
         if place not in taken:
             taken[place] = _digests(place)
         under = taken[place]

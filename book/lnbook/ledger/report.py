@@ -9,7 +9,7 @@ from lnbook.ledger.history import changed_after_data
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
 from lnbook.ledger.sentences import Judged, judge_sentence
-from lnbook.ledger.stored import load_measured
+from lnbook.ledger.stored import load_recorded
 from lnbook.ledger.tables import Table, number, rules_table, tally_sentences
 from lnbook.ledger.verdicts import Measurement
 
@@ -71,7 +71,7 @@ def report(book: Path | None = None) -> Report:
     if place is None:
         raise FileNotFoundError("recorded rows are in the repository, under book/results; clone it")
     rules = load_rules(place / "claims.toml")
-    found = load_measured(rules, folder=place / "results")
+    found = load_recorded(rules, folder=place / "results")
     judged = [judge_sentence(s, rules, found) for s in load_sentences(place / "claims.toml")]
     flags = changed_after_data(rules, place / "results", place / "rules.json")
     return Report(tuple(judged), tuple(rules), found, flags)
@@ -84,5 +84,5 @@ def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Pat
     if place is None:
         return rules_table(rules, found)
     estimates = [rule for rule in rules if rule.sampled]
-    found |= load_measured(estimates, folder=place / "results")
+    found |= load_recorded(estimates, folder=place / "results")
     return rules_table(rules, found, changed_after_data(rules, place / "results", place / "rules.json"))

@@ -21,7 +21,7 @@ __all__ = [
     "write_rows",
 ]
 
-SCALES = ("smoke", "book", "paper")
+SCALES = ("smoke", "book", "study", "paper")
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 

@@ -8,7 +8,7 @@ from lnbook.ledger.rows import read_rows
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.verdicts import Measurement
 
-__all__ = ["as_row", "load_measured"]
+__all__ = ["as_row", "load_measured", "load_recorded"]
 
 
 def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -> dict[str, Measurement]:
@@ -22,6 +22,16 @@ def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -
             continue
         found |= {row["rule"]: _measurement(row) for row in rows if row["rule"] in known}
     return found
+
+
+def load_recorded(rules: Iterable[Rule], *, folder: Path) -> dict[str, Measurement]:
+    """What `book/results/` holds for each rule: of an estimate a study's number, where its page has been one.
+
+    A page at scale "study" has more seeds than at "book", and others.
+    """
+    known = list(rules)
+    studied = load_measured([r for r in known if r.sampled], folder=folder, scale="study")
+    return load_measured(known, folder=folder) | studied
 
 
 def as_row(found: Measurement) -> dict[str, object]:

@@ -41,18 +41,21 @@ __all__ = [
 Rows: TypeAlias = Sequence[Row] | pd.DataFrame
 
 
-def stored(experiment: str, *, folder: Path | None = None) -> tuple[list[Row], dict[str, Any]]:
-    """The rows of an experiment as stored at paper scale, numbers as numbers, and how they came about.
+def stored(
+    experiment: str, *, scale: str = "study", folder: Path | None = None
+) -> tuple[list[Row], dict[str, Any]]:
+    """The rows of an experiment as recorded, numbers as numbers, and how they came about.
 
     Args:
         experiment: its name in `lnbook.cli.experiments`.
-        folder: holds `paper/<experiment>.csv` and `.json`; default: the checkout's `book/results`.
+        scale: "study" or "paper".
+        folder: holds `<scale>/<experiment>.csv` and `.json`; default: the checkout's `book/results`.
 
     Raises FileNotFoundError where there are none.
     """
     place = folder or (book_dir() or Path("book")) / "results"
-    rows = read_rows(experiment, scale="paper", folder=place)
-    facts = json.loads((place / "paper" / f"{experiment}.json").read_text(encoding="utf-8"))
+    rows = read_rows(experiment, scale=scale, folder=place)
+    facts = json.loads((place / scale / f"{experiment}.json").read_text(encoding="utf-8"))
     return [{key: _number(text) for key, text in row.items()} for row in rows], facts
 
 

@@ -66,8 +66,9 @@ class Study:
     quick: int = 0
 
 
-DATA = {"smoke": "digits", "book": "mnist", "paper": "mnist"}
-HIDDEN = {"smoke": (64, 64), "book": (1000, 1000), "paper": (1000, 1000)}
+LARGE = ("book", "study", "paper")
+DATA = dict.fromkeys(LARGE, "mnist") | {"smoke": "digits"}
+HIDDEN = dict.fromkeys(LARGE, (1000, 1000)) | {"smoke": (64, 64)}
 LOGITS: tuple[Norm, ...] = ("layer, logits too", "batch, hidden only")
 OTHERS: tuple[Norm, ...] = ("rms", "weight", *LOGITS)
 
@@ -77,19 +78,22 @@ STUDIES: dict[str, list[Study]] = {
         Study(NORMS, 4, epochs=0.5, seeds=2, rows=4),
     ],
     "book": [Study((*NORMS, *LOGITS), 128, epochs=1, seeds=3, rows=8, quick=1000)],
+    "study": [
+        Study(NORMS, 4, epochs=2, seeds=8, rows=8),
+        Study(NORMS, 1, epochs=0.25, seeds=8, rows=5),
+        Study(NORMS, 128, epochs=5, seeds=5, rows=5, rates=(1e-4, 1e-2)),
+        Study(OTHERS, 128, epochs=15, seeds=5, rows=15),
+    ],
     "paper": [  # the paper does not say how many epochs; its figure shows 60
         Study(NORMS, 128, epochs=60, seeds=5, rows=60),
-        Study(NORMS, 4, epochs=2, seeds=3, rows=8),
-        Study(OTHERS, 128, epochs=15, seeds=5, rows=15),
-        Study(NORMS, 128, epochs=5, seeds=3, rows=5, rates=(1e-4, 1e-2)),
-        Study(NORMS, 1, epochs=0.25, seeds=3, rows=5),
+        Study(NORMS, 4, epochs=60, seeds=5, rows=60),
     ],
 }
 
 PREVIEWS: dict[str, tuple[int, dict[int, int]]] = {  # seeds, and updates at each batch size
     "smoke": (2, {128: 120, 4: 300, 1: 300}),
     "book": (4, {128: 280, 4: 500, 1: 500}),
-    "paper": (10, {128: 280, 4: 500, 1: 500}),
+    "study": (10, {128: 280, 4: 500, 1: 500}),
 }
 
 

@@ -37,8 +37,8 @@ def collect(folder: Path, jobs: Sequence[Job], *, partial: bool = False) -> tupl
 def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, folder: Path) -> Path:
     """Write `<experiment>.csv`, the rows of all runs, and `<experiment>.json`, how they came about.
 
-    Facts that all runs share stand once, the others under `runs`, in the order of the outcomes. A column
-    that some rows lack is empty there.
+    Facts that all runs share stand once, the others under `runs`, in the order of the outcomes; `rules` are
+    those that were the same for all. A column that some rows lack is empty there.
 
     Raises:
         ValueError: no rows.
@@ -56,6 +56,12 @@ def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, fold
 
 def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
     runs = [{**o.facts, "failed": o.failed} for o in outcomes]
+    rules = dict(sorted(set.intersection(*(set(r.pop("rules", {}).items()) for r in runs))))
     common = {k: v for k, v in runs[0].items() if all(k in r and r[k] == v for r in runs)}
     own = [{k: v for k, v in r.items() if k not in common} for r in runs]
-    return common | {"scale": scale, "runs": own, "seconds": round(sum(r["seconds"] for r in runs), 1)}
+    return common | {
+        "rules": rules,
+        "scale": scale,
+        "runs": own,
+        "seconds": round(sum(r["seconds"] for r in runs), 1),
+    }

@@ -5,12 +5,14 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from lnbook.ledger.provenance import provenance
+from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
@@ -147,8 +149,9 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         started = time.perf_counter()
         _forget_peak_memory()
         task = plan.experiment.task(job, plan.scale, plan.machine)
+        begun = _facts(plan, job, group, 0.0)
         if folder:
-            folder.begin(_facts(plan, job, group, 0.0))
+            folder.begin(begun)
         name, failed = title(job, plan.names), ""
         try:
             done = train(
@@ -165,11 +168,10 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
             )
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
+        sessions = RunFolder.sessions(folder.path) if folder else [begun]
         facts = _facts(plan, job, group, done.wall_seconds)
-        commits = (
-            dict.fromkeys(session["commit"] for session in RunFolder.sessions(folder.path)) if folder else {}
-        )
-        if len(commits) > 1:
+        facts["rules"] = sessions[0].get("rules", {})  # as they were before there was any data
+        if len(commits := dict.fromkeys(session["commit"] for session in sessions)) > 1:
             facts["commits"] = list(commits)
         outcome = Outcome(job, _rows(job, done.rows, done.selected), facts, failed)
         if folder:
@@ -206,9 +208,16 @@ def _numbers(machine: Machine) -> dict[str, str]:
 def _facts(plan: Plan, job: Job, group: Group, seconds: float) -> dict[str, Any]:
     facts = provenance(scale=plan.scale, job=dict(job), seconds=round(seconds, 2), **_numbers(plan.machine))
     facts |= {"processes": group.world, "machine": str(plan.machine.device)}
+    facts["rules"] = _rules(f"{plan.scale}/{plan.experiment.name}")
     if plan.machine.device.type == "cuda":
         facts["peak_gpu_memory_mb"] = round(torch.cuda.max_memory_allocated(plan.machine.device) / 1e6)
     return facts
+
+
+@cache
+def _rules(study: str) -> Mapping[str, str]:
+    """The digests of the ledger's rules that a study is to decide."""
+    return {rule.id: digest(rule) for rule in load_rules() if rule.study == study}
 
 
 def _forget_peak_memory() -> None:

@@ -55,7 +55,7 @@ def test_the_selected_model_and_other_settings_are_kept_apart() -> None:
 
 
 def test_stored_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) -> None:
-    folder = tmp_path / "paper"
+    folder = tmp_path / "study"
     folder.mkdir()
     rows = [{"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None, "nll": float("nan")}]
     write_csv(folder / "some.csv", rows)

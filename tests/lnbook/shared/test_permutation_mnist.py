@@ -304,7 +304,7 @@ def test_two_processes_give_the_rows_of_one(preview: list[Outcome]) -> None:
 
 
 def test_the_sizes_are_the_papers_where_the_paper_gives_them() -> None:
-    for scale in ("book", "paper"):
+    for scale in ("book", "study", "paper"):
         assert (experiment.DATA[scale], experiment.HIDDEN[scale]) == ("mnist", (1000, 1000))
     assert {128, 4} <= {study.batch_size for study in STUDIES["paper"]}
     first = STUDIES["paper"][0]

@@ -32,13 +32,13 @@ def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     forget()
 
 
-@pytest.mark.parametrize("scale", ["book", "paper"])
+@pytest.mark.parametrize("scale", ["book", "study"])
 @pytest.mark.parametrize("name", EXPERIMENTS.values())
 def test_without_data_a_run_can_begin_and_nothing_is_written_to_stderr(
     name: str, scale: str, nothing_there: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     experiment = find(name)
-    job = experiment.jobs(scale, 0)[-1] | FEW.get(name, {})  # of the small study, where a scale has two
+    job = experiment.jobs(scale, 0)[-1] | FEW.get(name, {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         task = experiment.task(job, scale, Machine())

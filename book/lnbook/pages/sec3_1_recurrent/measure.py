@@ -240,7 +240,7 @@ class Scale:
 SCALES = {
     "smoke": Scale(40, 500, (0.5, 4), few=2, many=2, processes=1),
     "book": Scale(160, 5000, (0.5, 2, 4), few=3, many=5, processes=None),
-    "paper": Scale(1000, 5000, (0.25, 0.5, 2, 4), few=5, many=10, processes=None),
+    "study": Scale(1000, 5000, (0.25, 0.5, 2, 4), few=5, many=10, processes=None),
 }
 
 

@@ -65,10 +65,13 @@ class Runs:
 
     @classmethod
     def stored(cls, folder: Path | None = None) -> "Runs":
-        """The runs at paper scale, as `curves.stored` reads them; with `overconfidence`, in points."""
-        found, facts = curves.stored("permutation_mnist", folder=folder)
-        rows = pd.DataFrame(found)
-        return cls(rows.assign(overconfidence=overconfidence(rows)), facts)
+        """All recorded runs, as `curves.stored` reads them; with `overconfidence`, in points."""
+        paper, facts = curves.stored("permutation_mnist", scale="paper", folder=folder)
+        study, more = curves.stored("permutation_mnist", scale="study", folder=folder)
+        rows = pd.DataFrame([*paper, *study])
+        whole = {**facts, "runs": [{**f, **one} for f in (facts, more) for one in f["runs"]]}
+        whole["seconds"] = facts["seconds"] + more["seconds"]
+        return cls(rows.assign(overconfidence=overconfidence(rows)), whole)
 
     def provenance(self) -> str:
         """Commits, versions, machine, date and hours."""

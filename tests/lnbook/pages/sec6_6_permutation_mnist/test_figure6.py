@@ -30,11 +30,18 @@ def runs(tmp_path: Path) -> Runs:
     rows = rows_of("batch", 0, [0.9, 0.2, 0.1]) + rows_of("batch", 1, [0.9, 0.4, 0.1])
     rows += rows_of("layer", 0, [0.9, 0.1, 0.2]) + rows_of("layer", 1, [0.9, 0.1])
     rows += rows_of("none", 0, [0.9, 0.5, 0.4])
-    (tmp_path / "paper").mkdir()
-    write_csv(tmp_path / "paper" / "permutation_mnist.csv", rows)
-    facts = {"torch": "2", "cpu": "some", "date": "today", "seconds": 7200.0}
-    facts["runs"] = [{"commit": "abc"}, {"commit": "abd"}]
-    (tmp_path / "paper" / "permutation_mnist.json").write_text(json.dumps(facts))
+    recorded = {"paper": (rows[:-3], "abc"), "study": (rows[-3:], "abd")}
+    for scale, (some, commit) in recorded.items():
+        (tmp_path / scale).mkdir()
+        write_csv(tmp_path / scale / "permutation_mnist.csv", some)
+        facts = {
+            "torch": "2",
+            "cpu": "some",
+            "date": "today",
+            "seconds": 3600.0,
+            "runs": [{"commit": commit}],
+        }
+        (tmp_path / scale / "permutation_mnist.json").write_text(json.dumps(facts))
     return Runs.stored(tmp_path)
 
 

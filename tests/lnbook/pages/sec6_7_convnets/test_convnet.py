@@ -215,7 +215,7 @@ def test_every_scale_has_its_jobs_seeds_outermost_and_equal_keys(monkeypatch: py
         assert {job["norm"] for job in jobs} == set(ALL)
         assert "cifar10" not in {job["data"] for job in jobs}
     monkeypatch.setattr(convnet, "find", lambda name: "cache")
-    assert "cifar10" in {job["data"] for job in convnet.EXPERIMENT.jobs("paper", 0)}
+    assert "cifar10" in {job["data"] for job in convnet.EXPERIMENT.jobs("study", 0)}
 
 
 def test_the_engine_runs_a_job() -> None:
@@ -231,7 +231,7 @@ def test_the_head_is_a_linear_map_of_all_units() -> None:
     assert make("none").head.in_features == 8 * 4 * 4
 
 
-@pytest.mark.parametrize("scale", ["book", "paper"])
+@pytest.mark.parametrize("scale", ["book", "study"])
 def test_on_the_stand_in_every_layer_has_a_border_and_a_center_and_the_updates_are_those_of_clothes(
     scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
