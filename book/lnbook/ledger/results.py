@@ -5,6 +5,7 @@ the recorded rows under `book/results/`, which `python -m lnbook claims --record
 committed.
 """
 
+import math
 import time
 from collections.abc import Iterable, Sequence
 
@@ -79,6 +80,17 @@ class Ledger:
             found = Measurement(rule, float(value), ends[0], ends[1], n, reached=reached)
         self.found[rule] = found
         return Shown(self.rules[rule], found)
+
+    def race(self, rule: str, factors: Sequence[float]) -> Shown:
+        """Keep how many times as long the other method takes to a goal, one number a seed.
+
+        A factor is 0 where the method never arrives, infinite where the other does not, and NaN where neither
+        does. If there is such a seed, there is no mean, and what is kept is how many runs of each arrive.
+        """
+        if factors and all(0 < factor < math.inf for factor in factors):
+            return self.measure(rule, values=factors)
+        reached = sum(factor > 0 for factor in factors), sum(factor < math.inf for factor in factors)
+        return self.measure(rule, math.nan, n=max(1, len(factors)), reached=reached)
 
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.

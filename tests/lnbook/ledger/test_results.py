@@ -112,6 +112,19 @@ def test_a_measurement_is_a_value_or_values(given) -> None:
         ledger(rule()).measure("a", **given)
 
 
+def test_a_race_that_somebody_loses_has_counts_and_no_mean() -> None:
+    page = ledger(rule("> 1", scale="ratio", effect=1.5))
+    page.race("a", [1.0, 4.0])
+    assert page.found["a"].value == pytest.approx(2.0)
+    assert page.found["a"].values == (1.0, 4.0)
+    page.race("a", [1.5, 0.0, math.inf, math.inf, math.nan])
+    assert math.isnan(page.found["a"].value)
+    assert page.found["a"].reached == (3, 2), "the method arrives in 3 of 5 runs, the other in 2"
+    assert page.found["a"].n == 5
+    page.race("a", [])
+    assert page.found["a"].reached == (0, 0)
+
+
 @pytest.mark.usefixtures("as_users_call")
 def test_an_unknown_scale_is_refused() -> None:
     with pytest.raises(ValueError, match="scale is 'tiny'"):
