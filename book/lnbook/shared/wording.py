@@ -1,11 +1,13 @@
 """Results in words, for pages: a number where there is one, and where there is none, why.
 
-A goal that a run never reaches is a result. `curves.mean_of` says it with NaN; a reader is told here.
+A goal that a run never reaches is a result. `curves.mean_of` says it with NaN; a reader is told here. An
+interval over fewer seeds than the ledger takes (`FEWEST`) is not shown.
 """
 
 from collections.abc import Mapping
 from math import inf, isfinite, isnan
 
+from lnbook.ledger.verdicts import FEWEST
 from lnbook.shared.curves import Mean, mean_of
 
 __all__ = ["between", "interval", "lead", "missed", "told"]
@@ -23,23 +25,27 @@ def told(mean: Mean, form: str = ".2f", missing: str = "no number") -> str:
 def between(mean: Mean, form: str = ".2f", missing: str = "no interval") -> str:
     """The interval of a mean, or what is said in its place.
 
-    >>> between(mean_of({0: 1.0, 1: 1.0})), between(mean_of({0: 1.0}))
+    >>> between(mean_of(dict.fromkeys(range(5), 1.0))), between(mean_of({0: 1.0}))
     ('1.00 to 1.00', 'no interval')
+    >>> between(mean_of({0: 1.0, 1: 1.0}))
+    '2 seeds, no interval'
     """
     if mean.low is None or mean.high is None:
         return missing
+    if mean.n < FEWEST:
+        return f"{mean.n} seeds, no interval"
     return f"{mean.low:{form}} to {mean.high:{form}}"
 
 
 def interval(mean: Mean, form: str = ".2f", missing: str = "no number") -> str:
     """A mean with its interval behind it.
 
-    >>> interval(mean_of({0: 1.0, 1: 1.0}))
-    '1.00 (95 %: 1.00 to 1.00)'
+    >>> interval(mean_of(dict.fromkeys(range(5), 1.0))), interval(mean_of({0: 1.0, 1: 1.0}))
+    ('1.00 (95 %: 1.00 to 1.00)', '1.00 (2 seeds, no interval)')
     """
     if mean.low is None or mean.high is None:
         return told(mean, form, missing)
-    return f"{told(mean, form)} (95 %: {between(mean, form)})"
+    return f"{told(mean, form)} ({'' if mean.n < FEWEST else '95 %: '}{between(mean, form)})"
 
 
 def missed(factors: Mapping[int, float], updates: float) -> str:
@@ -69,16 +75,14 @@ def lead(factors: Mapping[int, float], updates: float, form: str = ".2f") -> str
         form: of the numbers.
 
     >>> lead({0: 2.0, 1: 2.0}, 60)
-    'the baseline takes 2.00 times as many updates as layer norm (95 %: 2.00 to 2.00)'
+    'the baseline takes 2.00 times as many updates as layer norm (2 seeds, no interval)'
     >>> lead({0: 2.0, 1: 0.0}, 60)
     'within 60 updates layer norm misses the goal in 1 of 2 runs, so there is no factor'
     """
     mean = mean_of(factors, geometric=True)
     if isfinite(mean.value):
-        return (
-            f"the baseline takes {told(mean, form)} times as many updates as layer norm "
-            f"(95 %: {between(mean, form)})"
-        )
+        factor, _, behind = interval(mean, form).partition(" ")
+        return f"the baseline takes {factor} times as many updates as layer norm {behind}"
     if all(isfinite(factor) and factor > 0 for factor in factors.values()):
         return f"{len(factors)} pairs of runs are too few for a factor with an interval"
     return f"{missed(factors, updates)}, so there is no factor"

@@ -4,6 +4,7 @@ from math import inf, nan
 
 import pytest
 
+from lnbook.ledger.verdicts import FEWEST
 from lnbook.shared.curves import Mean, mean_of, quotient
 from lnbook.shared.wording import between, interval, lead, missed, told
 
@@ -41,7 +42,14 @@ def test_too_few_seeds_are_called_too_few(factors: dict[int, float]) -> None:
 def test_a_mean_without_a_number_is_said_in_words_in_every_form() -> None:
     assert [told(NONE), between(NONE), interval(NONE)] == ["no number", "no interval", "no number"]
     assert interval(NONE, missing="never reached") == "never reached"
-    assert interval(mean_of({0: 1.0, 1: 1.0}), "+.1f") == "+1.0 (95 %: +1.0 to +1.0)"
+    assert interval(mean_of(dict.fromkeys(range(FEWEST), 1.0)), "+.1f") == "+1.0 (95 %: +1.0 to +1.0)"
+
+
+def test_an_interval_over_fewer_seeds_than_the_ledger_takes_is_not_shown() -> None:
+    few = mean_of(dict.fromkeys(range(FEWEST - 1), 1.0))
+    assert interval(few, "+.1f") == "+1.0 (4 seeds, no interval)"
+    assert "95 %" not in lead(dict.fromkeys(range(FEWEST - 1), 2.0), 60)
+    assert "95 %" in lead(dict.fromkeys(range(FEWEST), 2.0), 60)
 
 
 def test_times_that_cannot_be_compared_have_no_quotient() -> None:
