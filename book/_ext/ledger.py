@@ -1,4 +1,4 @@
-"""The ledger on the pages: `{sentences}` of the paper with their evidence, `{rules}`, `{verdicts}`."""
+"""The ledger on the pages: `{sentences}` with evidence, `{rules}`, `{verdicts}`, `{settings}`."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -9,6 +9,8 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from digest import BOOK
+from lnbook.cli.experiments import find
+from lnbook.cli.settings import settings_of
 from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
@@ -118,6 +120,19 @@ class VerdictsDirective(_LedgerDirective):
             "undecided": known.undecided(),
         }
         return [nodes.raw("", tables[self.options.get("show")]._repr_html_(), format="html")]
+
+
+class SettingsDirective(SphinxDirective):
+    """`{settings} <section>`: where the settings of its experiment come from, and what is recorded of it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        for file in (BOOK / "results").glob("*/*.json"):
+            self.env.note_dependency(str(file))
+        found = settings_of(find(self.arguments[0]), BOOK)
+        items = "".join(f"<dt>{escape(label)}</dt><dd>{escape(words)}</dd>" for label, words in found.items())
+        return [nodes.raw("", f'<dl class="settings">{items}</dl>', format="html")]
 
 
 def in_section(section: str, wanted: Iterable[str]) -> bool:

@@ -42,6 +42,11 @@ def parser() -> argparse.ArgumentParser:
         epilog=f"experiments:\n{sections}\n{NOTES}",
     )
     found.add_argument("experiment", help="section or name: 6.6 or permutation_mnist")
+    found.add_argument(
+        "--settings",
+        action="store_true",
+        help="say where its settings come from and what is recorded; run none",
+    )
     add = found.add_argument_group("which runs").add_argument
     add(
         "--scale",

@@ -14,6 +14,7 @@ import torch
 from lnbook.cli import options
 from lnbook.cli.experiments import find
 from lnbook.cli.options import UsageError
+from lnbook.cli.settings import settings_of
 from lnbook.data.dataset import DataError
 from lnbook.ledger.rows import book_dir, results_dir
 from lnbook.training.checkpoint import RunFolder
@@ -59,6 +60,9 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
         experiment = find(asked.experiment)
     except ValueError as error:
         raise UsageError(error) from None
+    if asked.settings:
+        print("\n".join(f"{label}: {words}" for label, words in settings_of(experiment).items()))
+        return 0
     try:
         every = jobs_of(experiment, asked.scale, asked.seed)
     except ValueError as error:

@@ -30,7 +30,7 @@ from lnbook.training.lengths import LengthBatches
 from lnbook.training.loop import train
 from lnbook.training.record import Run
 from lnbook.training.sweeps import cores, sweep, torch_threads
-from lnbook.training.task import Cases, Experiment, Job, Machine, Row, Task
+from lnbook.training.task import Cases, Experiment, Job, Machine, Row, Settings, Task
 
 __all__ = [
     "ALONE",
@@ -50,6 +50,7 @@ __all__ = [
     "Run",
     "RunBusy",
     "RunFolder",
+    "Settings",
     "Task",
     "cores",
     "fit",

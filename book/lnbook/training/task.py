@@ -102,6 +102,25 @@ class Task(ABC):
 
 
 @dataclass(frozen=True)
+class Settings:
+    """Where an experiment's settings come from, in words: `python -m lnbook run --settings` prints them.
+
+    Args:
+        paper: what the paper says, and scale "paper" does.
+        sources: what the articles and the code say that the paper builds on.
+        ours: what nobody says.
+        differs: where scale "paper" deviates from the paper or its sources.
+        study: what scale "study" makes smaller.
+    """
+
+    paper: str
+    sources: str
+    ours: str
+    differs: str
+    study: str
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One of the paper's experiments, as `python -m lnbook run` finds it.
 
@@ -111,6 +130,7 @@ class Experiment:
         summary: a line for `--help`.
         jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
         task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
+        settings: where they come from.
     """
 
     name: str
@@ -118,3 +138,4 @@ class Experiment:
     summary: str
     jobs: Callable[[str, int], list[Job]]
     task: Callable[[Job, str, Machine], Task]
+    settings: Settings | None = None

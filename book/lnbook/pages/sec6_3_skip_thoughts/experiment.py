@@ -1,15 +1,9 @@
 r"""Skip-thought vectors with layer norm and without, judged by what can be read from them.
 
-*Source* Section 6.3, Figure 3, Table 3, and Eqs. (23)-(28). What the paper says, and is done at scale
-"paper": an encoder of 2400 units, a million updates, an evaluation every 50,000 of them; from Kiros and
-others (2015): words of 620 numbers, a vocabulary of 20,000, batch size 128, Adam, the gradient's 2-norm
-clipped at 10. From their code: sentences of at most 30 words, step size 0.0002. Ours: the text. BookCorpus,
-74 million sentences of novels that are under copyright, is given out no more; 43 older novels of Project
-Gutenberg hold 0.33 million. Ours too: word vectors made of these books (see `word_vectors`), pros
-and cons for MPQA, a penalty chosen among four strengths.
-
-"study" is what a CPU can do. "book" has fewer units, words and updates, and judges by a
-part of the sentences; "smoke" reads Python's own help and is judged by sentences from templates.
+*Source* Section 6.3, Figure 3, Table 3, and Eqs. (23)-(28); Kiros and others (2015). Where each setting
+comes from stands at the end, in `EXPERIMENT.settings`. Scale "study" is what a CPU can do; "book" has fewer
+units, words and updates, and judges by a part of the sentences; "smoke" reads Python's own help and is
+judged by sentences from templates.
 """
 
 from collections.abc import Mapping
@@ -27,7 +21,7 @@ from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus, corpus, tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.shared.studies import NORMS, jobs_of
-from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 __all__ = ["BASELINES", "EXPERIMENT", "NORMS", "STUDIES", "Skipping", "Study", "corpus_of"]
 
@@ -205,4 +199,16 @@ EXPERIMENT = Experiment(
     "skip-thought vectors: prediction of neighboring sentences, and what can be read from the vectors",
     _jobs,
     _task,
+    Settings(
+        paper="An encoder of 2,400 units, a million updates, an evaluation every 50,000 on SICK, MR, CR, "
+        "SUBJ, MPQA; BookCorpus.",
+        sources="Kiros and others (2015): words of 620, a vocabulary of 20,000, batches of 128, Adam, the "
+        "gradient clipped at 10; their code: sentences of at most 30 words, step size 0.0002.",
+        ours="Word vectors made of the books that are read; the strength of the probes' penalty is one of "
+        "four.",
+        differs="43 novels of Project Gutenberg (0.33 million sentences) for BookCorpus (74 million), which "
+        "is given out no more; pros and cons for MPQA; the decoders are conditioned at every step, as "
+        "in the article and not in the code that the paper used.",
+        study="192 units, 3,000 words, batches of 32, step size 0.002, 800 updates.",
+    ),
 )

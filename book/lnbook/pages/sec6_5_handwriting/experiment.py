@@ -1,12 +1,8 @@
 r"""Handwriting from text: Graves' synthesis network, without a norm and with layer norm in its LSTMs.
 
-*Source* Section 6.5, Figure 5, and Eqs. (20)-(22). What the paper says, and is done at scale "paper": three
-layers of 400 units, 20 Gaussians for the pen, 10 for the window, 57 characters, batches of 8 lines, sequences
-of 500 points, Adam. What it does not say, ours: Adam's step size (0.001, its default), the gradient's 2-norm
-clipped at 1, how long (20 epochs), initial weights (`lnbook.pages.sec6_5_handwriting.model`).
-
-Its data, IAM-OnDB, need a registration. "study" is what a CPU can do: lines composed of Omniglot's letters, a
-third of the units. "book" has fewer; and a second task, generated strokes whose exact
+*Source* Section 6.5, Figure 5, and Eqs. (20)-(22); Graves (2013). Where each setting comes from stands at
+the end, in `EXPERIMENT.settings`. Scale "paper" takes IAM-OnDB, which needs a registration, "study" lines
+composed of Omniglot's letters. "book" has fewer; and a second task, generated strokes whose exact
 likelihood is known. "smoke" has only that.
 """
 
@@ -21,7 +17,7 @@ from torch import Tensor, nn
 from lnbook.data.strokes import Lines, Part, Wanted, load_lines
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
-from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Task, generators
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 __all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "shown", "wanted"]
 
@@ -168,4 +164,13 @@ EXPERIMENT = Experiment(
     "handwriting from text: nats a line, with layer norm in three LSTMs and without",
     _jobs,
     _task,
+    Settings(
+        paper="Three layers of 400 LSTM units, 20 Gaussians for the pen, 10 for the window, 57 characters, "
+        "batches of 8 lines, sequences of 500 points, Adam; IAM-OnDB.",
+        sources="Graves (2013): the network.",
+        ours="Step size 0.001, the gradient's 2-norm clipped at 1, 20 passes, initial weights.",
+        differs="The parts are ours: no form is in two of them, but a writer may be.",
+        study="Lines composed of Omniglot's letters, 128 units, step size 0.003, 500 updates, gradients "
+        "through 125 points.",
+    ),
 )

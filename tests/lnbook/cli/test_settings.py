@@ -1,0 +1,35 @@
+"""Every experiment says where its settings come from, and what is recorded of it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lnbook.__main__ import main as lnbook
+from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.cli.settings import recorded, settings_of
+
+
+@pytest.mark.parametrize("section", EXPERIMENTS)
+def test_an_experiment_says_where_each_setting_comes_from(
+    section: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lnbook(["run", section, "--settings"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == list(settings_of(find(section)))
+    assert all(line.partition(": ")[2].strip() for line in lines)
+
+
+def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path: Path) -> None:
+    draw = find("draw")
+    assert recorded(draw, tmp_path) == "nothing"
+    (tmp_path / "results" / "study").mkdir(parents=True)
+    facts = {"runs": [{"job": {"seed": seed}} for seed in (0, 0, 7)], "seconds": 5400}
+    (tmp_path / "results" / "study" / "draw.json").write_text(json.dumps(facts))
+    assert recorded(draw, tmp_path) == "study: 3 runs, 2 seeds, 1.5 h"
+
+
+def test_an_experiment_without_settings_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="draw does not say where its settings come from"):
+        settings_of(replace(find("draw"), settings=None))
