@@ -3,8 +3,6 @@ r"""Group and instance norm as layers with parameters, computed by :mod:`lnlib.n
 Parameters, `state_dict` and `repr` are those of `torch.nn`; so is :class:`GroupNorm`'s constructor.
 """
 
-from typing import Any
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -29,7 +27,7 @@ class GroupNorm(nn.GroupNorm):
         eps: added to the variance.
         affine: learn a gain and a bias.
         device, dtype: of the parameters.
-        **kwargs: what else this `torch` takes.
+        bias: learn the bias too.
 
     >>> GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
     tensor([[-1.,  1., -1.,  1.]])
@@ -43,9 +41,12 @@ class GroupNorm(nn.GroupNorm):
         affine: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
-        **kwargs: Any,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_groups, num_channels, eps, affine, device, dtype, **kwargs)
+        super().__init__(num_groups, num_channels, eps, affine, device, dtype)
+        if not bias:  # not every torch takes it
+            self.register_parameter("bias", None)
 
     def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
         check_built_for(type(self).__name__, a, self.num_channels)
@@ -64,6 +65,7 @@ class InstanceNorm(nn.InstanceNorm1d):
         num_features: channels: the length of axis 1.
         eps: added to the variance.
         affine: learn a gain and a bias; `torch` does not by default.
+        bias: learn the bias too.
         device, dtype: of the parameters.
 
     >>> InstanceNorm(1, eps=0.0)(torch.tensor([[[1.0, 3.0]]]))
@@ -76,10 +78,13 @@ class InstanceNorm(nn.InstanceNorm1d):
         eps: float = EPS,
         *,
         affine: bool = False,
+        bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(num_features, eps, affine=affine, device=device, dtype=dtype)
+        if not bias:  # not every torch takes it
+            self.register_parameter("bias", None)
 
     def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
         check_built_for(type(self).__name__, a, self.num_features)

@@ -1,6 +1,7 @@
 """What the normalizations refuse, and in which words: the invariant, the values, the way out."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -74,16 +75,16 @@ def parameters_for(
     name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
-    check_entries(name, units, gain=gain, bias=bias)
+    check_entries(name, [units], gain=gain, bias=bias)
     dtype = torch.promote_types(a.dtype, torch.float32)
     return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))
 
 
-def check_entries(name: str, units: int, **parameters: Tensor | None) -> None:
-    """Refuse what has not one entry a unit; one that broadcasts would be shared silently."""
+def check_entries(name: str, units: Sequence[int], **parameters: Tensor | None) -> None:
+    """Raise unless there is one entry per unit; one that broadcasts would be shared silently."""
     for label, p in parameters.items():
-        if p is not None and p.shape != (units,):
+        if p is not None and p.shape != torch.Size(units):
             raise ValueError(
-                f"{name}: {label} has one entry a unit, shape ({units},), and its shape is {tuple(p.shape)}; "
-                f"reshape it or leave it out"
+                f"{name}: {label} has one entry per unit, shape {tuple(units)}, and its shape is "
+                f"{tuple(p.shape)}; reshape it or leave it out"
             )

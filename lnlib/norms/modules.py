@@ -36,6 +36,7 @@ class BatchNorm(nn.BatchNorm1d):
         affine: learn a gain and a bias.
         track_running_stats: keep running statistics; without them evaluation uses the batch as well.
         device, dtype: of parameters and statistics.
+        bias: learn the bias too.
         unbiased: normalize by the unbiased variance too. `torch` has the biased one there.
 
     >>> bn = BatchNorm(1, eps=0.0)
@@ -55,19 +56,22 @@ class BatchNorm(nn.BatchNorm1d):
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
         *,
+        bias: bool = True,
         unbiased: bool = False,
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        if not bias:  # not every torch takes it
+            self.register_parameter("bias", None)
         self.unbiased = unbiased
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
         check_built_for(type(self).__name__, a, self.num_features)
-        if self.running_mean is None or self.running_var is None:
-            return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
-        if not self.training:
-            return batch_norm_by(a, self.running_mean, self.running_var, self.weight, self.bias, self.eps)
+        mean, var = self.running_mean, self.running_var
+        if mean is not None and var is not None and not self.training:
+            return batch_norm_by(a, mean, var, self.weight, self.bias, self.eps)
         out = batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
-        self._track(a, self.running_mean, self.running_var)
+        if mean is not None and var is not None and self.track_running_stats:
+            self._track(a, mean, var)
         return out
 
     def extra_repr(self) -> str:
@@ -83,17 +87,21 @@ class BatchNorm(nn.BatchNorm1d):
                 f"{tuple(a.shape)} has 1; give more cases, use evaluation mode, or set "
                 f"track_running_stats=False"
             )
-        if cases > 1 and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
+        if cases > 1:
+            count = self.num_batches_tracked
+            if count is not None:
+                count.add_(1)
             x, over = widen(a), [0, *range(2, a.ndim)]
             center = x.mean(over, keepdim=True)
             d = x - center
             d -= d.mean(over, keepdim=True)  # what the rounding of the center left
             # torch.var_mean takes ten times as long over cases
             batch_mean, batch_var = center.flatten(), d.square().sum(over) / (cases - 1)
-            # the count stays where it is: to read it would wait for a GPU
-            count = self.num_batches_tracked.to(batch_mean.dtype)
-            step = 1 / count if self.momentum is None else self.momentum
+            step: float | Tensor = 0.0  # an average of all batches stands still without a count, as torch's
+            if self.momentum is not None:
+                step = self.momentum
+            elif count is not None:  # which stays where it is: to read it would wait for a GPU
+                step = 1 / count.to(batch_mean.dtype)
             mean.add_(step * (batch_mean.to(mean.dtype) - mean))
             var.add_(step * (batch_var.to(var.dtype) - var))
 

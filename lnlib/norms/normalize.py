@@ -20,6 +20,7 @@ values it belongs to.
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Bool, Float
@@ -179,7 +180,7 @@ def batch_norm_by(
     """
     check_channels("batch_norm_by", a, eps)
     gain, bias = parameters_for("batch_norm_by", a, gain, bias, a.shape[1])
-    check_entries("batch_norm_by", a.shape[1], mean=mean, var=var)
+    check_entries("batch_norm_by", a.shape[1:2], mean=mean, var=var)
     x, column = widen(a), (-1, *[1] * (a.ndim - 2))
     d, std = x - mean.to(x.dtype).view(column), (var.to(x.dtype) + eps).sqrt().view(column)
     std = std.masked_fill(std == math.inf, math.nan)  # beyond the range: unknown, and no reason for zeros
@@ -190,10 +191,10 @@ def batch_norm_by(
 
 def layer_norm(
     a: Float[Tensor, "..."],
-    gain: Float[Tensor, " H"] | None = None,
-    bias: Float[Tensor, " H"] | None = None,
+    gain: Float[Tensor, "*H"] | None = None,
+    bias: Float[Tensor, "*H"] | None = None,
     eps: float = EPS,
-    dim: int = -1,
+    dim: int | Sequence[int] = -1,
 ) -> Float[Tensor, "..."]:
     r"""Normalize each case over the units of its layer.
 
@@ -206,22 +207,41 @@ def layer_norm(
         a: summed inputs; the H units along axis `dim`, every other axis counts cases.
         gain, bias: one number a unit; 1 and 0 where left out.
         eps: added to the variance. The paper prints none.
-        dim: the axis of the units, counted from either end.
+        dim: the axis of the units, counted from either end; several count as one, and gain and bias have
+            them in this order.
 
     Returns:
         The normalized summed inputs, shaped like `a`; empty for no cases.
 
     Raises:
         TypeError: `a` is not floating point.
-        ValueError: no units, no axis `dim`, wrong shape of `gain` or `bias`, negative `eps`.
+        ValueError: no units, no axis `dim` or one twice, wrong shape of `gain` or `bias`, negative `eps`.
 
     >>> layer_norm(torch.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]), bias=torch.tensor([0.0, 0.5, 1.0]))
     tensor([[-1.2247,  0.5000,  2.2247],
             [ 0.0000,  0.5000,  1.0000]])
     """
+    if not isinstance(dim, int):
+        return _over_axes(a, gain, bias, eps, tuple(dim))
     check_units("layer_norm", a, eps, dim)
     gain, bias = parameters_for("layer_norm", a, gain, bias, a.shape[dim])
     return standardize_rows(a.movedim(dim, -1), gain, bias, eps).to(a.dtype).movedim(-1, dim)
+
+
+def _over_axes(
+    a: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float, dims: tuple[int, ...]
+) -> Tensor:
+    """:func:`layer_norm` over several axes: they are moved to the end, and one there is made of them."""
+    for dim in dims:
+        check_units("layer_norm", a, eps, dim)
+    if not dims or len({dim % a.ndim for dim in dims}) < len(dims):
+        raise ValueError(f"layer_norm: dim names each axis of the units once, and it is {dims}")
+    sizes, ends = [a.shape[dim] for dim in dims], tuple(range(-len(dims), 0))
+    check_entries("layer_norm", sizes, gain=gain, bias=bias)
+    moved = a.movedim(dims, ends)
+    gain, bias = (None if p is None else p.flatten() for p in (gain, bias))
+    rows = layer_norm(moved.flatten(ends[0]), gain, bias, eps)
+    return rows.reshape(moved.shape).movedim(ends, dims)
 
 
 def weight_norm(

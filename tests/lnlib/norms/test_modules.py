@@ -144,15 +144,43 @@ def test_arguments_and_defaults_are_torchs(ours: type[nn.Module], theirs: type[n
     assert mine == its
 
 
-def test_a_group_norm_without_a_bias_is_torchs_where_torch_has_one() -> None:
-    if "bias" not in inspect.signature(nn.GroupNorm).parameters:
-        pytest.skip("this torch has no such option")
-    ours, theirs, a = (
-        GroupNorm(2, 4, bias=False, **F64),
-        nn.GroupNorm(2, 4, bias=False, **F64),
-        draw((6, 4, 5)),
-    )
+@pytest.mark.parametrize("name", ["BatchNorm", "GroupNorm", "InstanceNorm"])
+def test_a_layer_without_a_bias_is_torchs_without_one(name: str) -> None:
+    ours, theirs = {
+        "BatchNorm": (BatchNorm(4, bias=False, **F64), nn.BatchNorm1d(4, **F64)),
+        "GroupNorm": (GroupNorm(2, 4, bias=False, **F64), nn.GroupNorm(2, 4, **F64)),
+        "InstanceNorm": (
+            InstanceNorm(4, affine=True, bias=False, **F64),
+            nn.InstanceNorm1d(4, affine=True, **F64),
+        ),
+    }[name]
+    theirs.register_parameter("bias", None)  # not every torch has the argument
+    gain = draw((4,))
+    for layer in (ours, theirs):
+        layer.load_state_dict({**layer.state_dict(), "weight": gain})
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    a = draw((6, 4, 5))
     assert_close(ours(a), theirs(a), **EXACT)
+
+
+def test_statistics_that_are_no_longer_tracked_stand_still() -> None:
+    ours, theirs, a = BatchNorm(4, **F64), nn.BatchNorm1d(4, **F64), draw((6, 4)) + 3
+    for norm in (ours, theirs):
+        norm(a)
+        norm.track_running_stats = False
+        norm(2 * a)
+        norm.eval()
+    assert_close(dict(ours.named_buffers()), dict(theirs.named_buffers()), **EXACT)
+    assert_close(ours(a), theirs(a), **EXACT)
+
+
+@pytest.mark.parametrize("momentum", [0.1, None])
+def test_statistics_move_without_a_count_of_batches_as_torchs_do(momentum: float | None) -> None:
+    ours, theirs, a = BatchNorm(4, momentum=momentum, **F64), nn.BatchNorm1d(4, momentum=momentum, **F64), 3
+    for norm in (ours, theirs):
+        norm.num_batches_tracked = None
+        norm(draw((6, 4)) + a)
+    assert_close(dict(ours.named_buffers()), dict(theirs.named_buffers()), **EXACT)
 
 
 @pytest.mark.parametrize("momentum", [0.1, 0.75, 1.0, None])

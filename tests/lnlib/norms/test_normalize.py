@@ -1,6 +1,7 @@
 """The normalizations against the equations, torch's functions and exact arithmetic; and at the edges."""
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -481,6 +482,30 @@ def test_the_axis_of_the_units_can_be_any(dim: int) -> None:
     for norm in (layer_norm, rms_norm):
         moved = norm(a.movedim(dim, -1), draw(H)).movedim(-1, dim)
         assert_close(norm(a, draw(H), dim=dim), moved, **EXACT)
+
+
+@pytest.mark.parametrize("dims", [(-1,), (1, 2), (-1, -2), (0, 2), (2, 0, 1)])
+def test_several_axes_of_units_count_as_one(dims: tuple[int, ...]) -> None:
+    a = draw((3, 4, 5))
+    sizes = [a.shape[d] for d in dims]
+    gain, bias = draw(tuple(sizes), seed=1), draw(tuple(sizes), seed=2)
+    expected = F.layer_norm(a.movedim(dims, tuple(range(-len(dims), 0))), sizes, gain, bias)
+    assert_close(layer_norm(a, gain, bias, dim=dims).movedim(dims, tuple(range(-len(dims), 0))), expected)
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"dim": ()}, "each axis of the units once, and it is ()"),
+        ({"dim": (1, -2)}, "each axis of the units once, and it is (1, -2)"),
+        ({"dim": (0, 3)}, "no axis 3"),
+        ({"dim": (0, 1), "gain": torch.ones(12)}, "shape (3, 4), and its shape is (12,)"),
+    ],
+)
+def test_axes_that_cannot_be_are_refused_in_words(given: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        layer_norm(draw((3, 4, 5)), **given)
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if name != "weight"])
