@@ -111,14 +111,14 @@ class Layer:
             )
             self.options = (self.center,)
             self.kernels = lstm.forward, lstm.backward
-        self.norm_arrays = tuple(t.contiguous().numpy() for t in self.norm)
+        self.norm_arrays = tuple(_array(t.contiguous()) for t in self.norm)
         self.scratch = np.empty((self.parts, 6 * self.size), np.float32)
         self._packed: dict[bool, np.ndarray] = {}
 
     def packed(self, transposed: bool) -> np.ndarray:
         """The matrix for h W', or for the way back."""
         if transposed not in self._packed:
-            self._packed[transposed] = pack((self.matrix if transposed else self.matrix.mT).numpy())
+            self._packed[transposed] = pack(_array(self.matrix if transposed else self.matrix.mT))
         return self._packed[transposed]
 
     def forward(
@@ -180,6 +180,12 @@ class Layer:
             d_x[chunk.rows] = product(d_a, self.p["weight_ih"])
 
 
+def _array(parameter: Tensor) -> np.ndarray:
+    """A parameter's memory as an array. After Tensor.numpy it could not be resized, which FSDP does."""
+    array: np.ndarray = np.from_dlpack(parameter)
+    return array
+
+
 class Gradients:
     """What the way back adds up."""
 
@@ -203,7 +209,9 @@ class Gradients:
     def parameters(self, names: Sequence[str]) -> list[Tensor]:
         d = [torch.from_numpy(part.sum(0)) for part in self.d_norm]
         found = {"gain_ih": d[0], "gain_hh": d[1], "bias_ih": d[2], "bias_hh": d[2].clone()}
-        found |= {"weight_ih": self.weight_ih_t.mT, "weight_hh": self.weight_hh_t.mT}
+        found["weight_ih"], found["weight_hh"] = (
+            d.mT.contiguous() for d in (self.weight_ih_t, self.weight_hh_t)
+        )
         found["bias_inner"] = self.bias_inner
         if self.gru:
             found["bias_hh"][2 * self.size :] = d[3]

@@ -148,6 +148,15 @@ def test_a_second_backward_pass_repeats_the_first(kind: str, memory: str) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_gradients_are_laid_out_as_torchs_and_storages_stay_resizable(kind: str) -> None:
+    module = network(kind, 3, 8)
+    module(torch.randn(5, 2, 3))[0].sum().backward()
+    torch.cat([p.grad.view(-1) for p in module.parameters()])  # as optimizers do that flatten
+    for p in module.parameters():
+        p.untyped_storage().resize_(0)  # as FSDP does between steps
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_second_derivatives_are_the_plain_paths(kind: str) -> None:
     module = network(kind, 3, 6)
     x = torch.randn(4, 2, 3, requires_grad=True)
