@@ -100,7 +100,7 @@ def run(
 
     Args:
         experiment: see `lnbook.cli.experiments`.
-        scale: "smoke", "book" or "paper".
+        scale: "smoke", "book", "study" or "paper".
         seed: the first seed; the others count up from it.
         jobs: default: all of the scale.
         machine: default: float32 on the CPU.

@@ -1,7 +1,6 @@
 """Books: what is cut from a published text, what counts as a sentence, and where the texts come from."""
 
 import io
-import os
 import tarfile
 from pathlib import Path
 
@@ -9,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.data import DataError, StandInWarning, books, registry
+from lnbook.data import DataError, StandInWarning, books, find, registry
 from lnbook.data.books import Books, body, load_books, prose, sentences
 from lnbook.data.entries.books import catalogue
 
-USERS_FOLDER = os.environ.get("LNLIB_DATA", "nowhere")
+WHOLE = find("gutenberg") == "LNLIB_DATA"  # all files, before a test changes where they are looked for
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ def test_an_archive_without_a_book_names_it(tmp_path: Path) -> None:
 def test_the_published_books_are_read_whole_where_they_are() -> None:
     name, title, line, least = (
         ("gutenberg", "Moby Dick; or The Whale", "Call me Ishmael.", 8_000)
-        if (Path(USERS_FOLDER) / "gutenberg").is_dir()
+        if WHOLE
         else ("python_topics", "with", "", 5)
     )
     found = load_books("error", name=name)

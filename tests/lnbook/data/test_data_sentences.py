@@ -1,18 +1,18 @@
 """The sentence sets: published formats, and the generated sentences that stand in for them."""
 
 import gzip
-import os
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lnbook.data import DataError, StandInWarning, loaded, sentences, templates
+from lnbook.data import DataError, StandInWarning, find, loaded, sentences, templates
 from lnbook.data.registry import data_set
 from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs, read_sick
 
-USERS_FOLDER = os.environ.get("LNLIB_DATA", "nowhere")
+SETS = ("sentence_classification", "sick")
+WHOLE = {find(name) for name in SETS} == {"LNLIB_DATA"}  # before a test changes where they are looked for
 HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
 
 
@@ -97,17 +97,16 @@ def test_a_pairs_score_counts_the_slots_that_agree() -> None:
 
 
 def test_published_sets_have_their_known_sizes_where_they_are() -> None:
-    real = all((Path(USERS_FOLDER) / name).is_dir() for name in ("sick", "sentence_classification"))
-    names = ("sentence_classification", "sick") if real else ("sentence_templates",) * 2
+    names = SETS if WHOLE else ("sentence_templates",) * 2
     tasks, _ = load_labelled("error", name=names[0])
     parts, _ = load_pairs("error", name=names[1])
-    sizes = [10_662, 3_771, 10_000, 45_867] if real else [160] * 4  # 3,775 and 45,875 less the empty lines
+    sizes = [10_662, 3_771, 10_000, 45_867] if WHOLE else [160] * 4  # 3,775 and 45,875 less the empty lines
     assert [len(tasks[task].texts) for task in CLASSIFICATIONS] == sizes
     assert [len(pairs.scores) for pairs in parts.values()] == (
-        [4_500, 500, 4_927] if real else [200, 50, 100]
+        [4_500, 500, 4_927] if WHOLE else [200, 50, 100]
     )
     assert all(np.isfinite(pairs.scores).all() and pairs.scores.max() <= 5 for pairs in parts.values())
-    if real:
+    if WHOLE:
         assert round(float(tasks["cr"].labels.mean()), 3) == 0.638
         assert not any("<" in text for text in tasks["pros_cons"].texts[:100])
 

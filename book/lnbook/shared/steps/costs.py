@@ -27,7 +27,7 @@ def one_of_each_norm(experiment: Experiment, scale: str, **settings: object) -> 
     """The experiment's first job with each norm, of those that have these settings.
 
     >>> from lnbook.cli.experiments import find
-    >>> [job["norm"] for job in one_of_each_norm(find("6.4"), "paper", glimpses=16)]
+    >>> [job["norm"] for job in one_of_each_norm(find("6.4"), "study", glimpses=16)]
     ['none', 'layer']
     """
     found: dict[str, Job] = {}
@@ -50,7 +50,7 @@ def step_costs(
 
     Args:
         experiment: of the registry.
-        scale: "smoke", "book" or "paper".
+        scale: "smoke", "book", "study" or "paper".
         jobs: default: `one_of_each_norm`.
         rounds: in each of which every run makes its `updates`.
         updates: in a round; as many as there are rounds are profiled.
