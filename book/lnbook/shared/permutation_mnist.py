@@ -89,7 +89,7 @@ STUDIES: dict[str, list[Study]] = {
 
 PREVIEWS: dict[str, tuple[int, dict[int, int]]] = {  # seeds, and updates at each batch size
     "smoke": (2, {128: 120, 4: 300, 1: 300}),
-    "book": (4, {128: 280, 4: 500, 1: 500}),
+    "book": (5, {128: 280, 4: 500, 1: 500}),
     "study": (10, {128: 280, 4: 500, 1: 500}),
 }
 
@@ -135,6 +135,8 @@ class Classification(Task):
         quick: measure all but the last row on about so many test cases, evenly spread, and select no
             model; 0: on all validation and test cases.
         whole: if `quick`, measure the last row on all test cases.
+        optimizer: "adam", or "sgd" without momentum.
+        units: of each hidden layer, in place of those of `hidden`; 0: those.
     """
 
     def __init__(
@@ -152,12 +154,16 @@ class Classification(Task):
         rate: float = 1e-3,
         quick: int = 0,
         whole: bool = True,
+        optimizer: Literal["adam", "sgd"] = "adam",
+        units: int = 0,
     ) -> None:
         weights, order = generators(seed)
-        units = (images.train_x[0].size, *hidden, int(images.train_y.max()) + 1)
+        hidden = (units,) * len(hidden) if units else hidden
+        sizes = (images.train_x[0].size, *hidden, int(images.train_y.max()) + 1)
         unbiased = 1 < batch_size < 128
-        self.model = network(units, norm, weights, unbiased=unbiased).to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.model = network(sizes, norm, weights, unbiased=unbiased).to(machine.device, machine.dtype)
+        method = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}[optimizer]
+        self.optimizer = method(self.model.parameters(), lr=rate, fused=True)
         self.peak, self.dtype = images.peak, machine.dtype
         parts: dict[str, Cases] = {part: _cases(images, part) for part in ("train", "valid", "test")}
         share = {"rank": machine.rank, "world": machine.world}
