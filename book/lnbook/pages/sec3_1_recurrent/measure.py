@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from lnbook.data import Images
 from lnbook.data.images import Part
+from lnbook.pages.sec3_1_recurrent import by_step
 from lnbook.training import fit, generators, sweep
 from lnlib.norms.normalize import layer_norm
 from lnlib.rnn import RNN
@@ -191,6 +192,7 @@ class Run:
     within: float  # the steps of training
     beyond: float  # all steps after them
     right: list[float]  # between two EDGES each
+    change: float = 0.0  # of the distribution of a unit's summed input, from an early to a late step
 
 
 def measure(
@@ -215,7 +217,8 @@ def measure(
     within, after = _right(model, *short, EDGES[:3])
     (beyond,) = _right(model, *long, (STEPS, length))
     spans = [within, after, *_right(model, *long, [e for e in EDGES[2:] if e <= length])]
-    return Run(norm, factor, seed, anywhere, growth(model, short[0][:60, :8]), within, beyond, spans)
+    fields = growth(model, short[0][:60, :8]), within, beyond, spans, by_step.change(model.rnn, short[0])
+    return Run(norm, factor, seed, anywhere, *fields)
 
 
 @torch.no_grad()
@@ -240,7 +243,7 @@ class Scale:
 SCALES = {
     "smoke": Scale(40, 500, (0.5, 4), few=2, many=2, processes=1),
     "book": Scale(160, 5000, (0.5, 2, 4), few=3, many=5, processes=None),
-    "study": Scale(1000, 5000, (0.25, 0.5, 2, 4), few=5, many=10, processes=None),
+    "study": Scale(160, 5000, (0.5, 2, 4), few=3, many=10, processes=None),
 }
 
 
@@ -252,7 +255,7 @@ def compare(scale: str, seed: int, images: Images) -> list[Run]:
     size = SCALES[scale]
     jobs: list[dict[str, Any]] = []
     for norm in ("batch", "none", "layer"):
-        for s in range(seed, seed + (size.few if norm == "none" else size.many)):
+        for s in range(seed, seed + size.many):
             job = {"norm": norm, "seed": s, "updates": size.updates}
             long = {**job, "factor": 1.0, "length": size.length}
             if norm == "batch":

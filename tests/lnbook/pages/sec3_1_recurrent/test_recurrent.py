@@ -132,7 +132,7 @@ def test_a_comparison_has_every_norm_at_factor_1_and_batch_norm_twice(images, mo
     monkeypatch.setitem(recurrent.SCALES, "smoke", tiny)
     runs = recurrent.compare("smoke", 7, images)
     found = {(r.norm, r.factor, r.seed, r.anywhere) for r in runs}
-    long = {("layer", 1, 7, False), ("layer", 1, 8, False), ("none", 1, 7, False)}
+    long = {(norm, 1, seed, False) for norm in ("layer", "none") for seed in (7, 8)}
     batch = {("batch", 1, 7, False), ("batch", 1, 8, False), ("batch", 1, 7, True)}
     assert found == long | batch | {("layer", 2, 7, False), ("none", 2, 7, False)}
     assert len(runs) == len(found)
