@@ -297,6 +297,17 @@ def test_seeds_count_up_from_the_first_and_differ(preview: list[Outcome]) -> Non
     assert not {row["train_loss"] for row in first.rows[1:]} & {row["train_loss"] for row in second.rows[1:]}
 
 
+def test_plain_descent_moves_along_the_gradient_and_width_is_a_setting() -> None:
+    made = task("none", optimizer="sgd", rate=0.5, units=7)
+    first = made.model[0]
+    assert isinstance(made.optimizer, torch.optim.SGD)
+    assert first.weight.shape == (7, 64)
+    before = first.weight.detach().clone()
+    F.cross_entropy(made.model(torch.rand(4, 64)), torch.arange(4)).backward()
+    made.optimizer.step()
+    torch.testing.assert_close(first.weight.detach(), before - 0.5 * first.weight.grad)
+
+
 def test_two_processes_give_the_rows_of_one(preview: list[Outcome]) -> None:
     some = [o for o in preview if o.job["batch_size"] == 4]
     parallel = run(EXPERIMENT, "smoke", jobs=[o.job for o in some], processes=2)

@@ -5,6 +5,7 @@ batch size 128, once without a norm and once with batch norm, each at several st
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,8 @@ def jobs(scale: str, seed: int) -> list[Job]:
     (30, 'sgd')
     """
     seeds, updates = SIZES[scale]
-    common = {"batch_size": BATCH, "updates": updates, "rows": 20, "quick": 1000, "whole": False}
-    common |= {"optimizer": "sgd", "units": 100}
+    common: dict[str, Any] = {"batch_size": BATCH, "updates": updates, "rows": 20, "quick": 1000}
+    common |= {"whole": False, "optimizer": "sgd", "units": 100}
     return [
         {"norm": norm, **common, "rate": rate, "seed": seed + k}
         for k, norm, rate in product(range(seeds), ("none", "batch"), RATES)
