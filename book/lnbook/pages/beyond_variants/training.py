@@ -55,7 +55,7 @@ class Scale:
 SCALES = {
     "smoke": Scale(2, 16, 16, 10, 40, 40, processes=1),
     "book": Scale(5, 32, 32, 20, 150, 150, processes=None),
-    "study": Scale(10, 128, 64, 200, 5000, 5000, processes=None),
+    "study": Scale(10, 32, 32, 20, 150, 150, processes=None),
 }
 
 
