@@ -44,8 +44,8 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(2, 16, 2, 3, 16, 8, 24, 8, 12, 3e-3, processes=1),
-    "book": Scale(4, 48, 4, 8, 32, 12, 110, 22, 80, 3e-3, processes=None),
-    "study": Scale(10, 128, 4, 12, 128, 32, 3000, 100, 1000, 1e-3, processes=None),
+    "book": Scale(5, 48, 4, 8, 32, 12, 110, 22, 80, 3e-3, processes=None),
+    "study": Scale(10, 48, 4, 8, 32, 12, 110, 22, 80, 3e-3, processes=None),
 }
 
 
