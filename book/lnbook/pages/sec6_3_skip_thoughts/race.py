@@ -16,10 +16,12 @@ from lnbook.training import Row
 __all__ = [
     "COLUMNS",
     "LOSS",
+    "SICK",
     "averages",
     "ends",
     "gains",
     "losses",
+    "mean_gains",
     "mean_scores",
     "scores",
     "speed_ups",
@@ -36,6 +38,7 @@ COLUMNS = {  # Figure 3's and Table 3's, by the names of the tasks
     "subj": "subj_accuracy",
     "pros_cons": "pros_cons_accuracy",
 }
+SICK = ("sick_pearson", "sick_spearman", "sick_mse")  # Table 3's three numbers of one set
 
 
 def _runs(rows: Sequence[Row], norm: str, initial: str) -> dict[int, pd.DataFrame]:
@@ -68,11 +71,22 @@ def ends(
     return {seed: float(run[column].iloc[row]) for seed, run in _runs(rows, norm, initial).items()}
 
 
-def gains(rows: Sequence[Row], task: str) -> dict[int, float]:
-    """Layer norm's last score less the baseline's, by seed: points of accuracy, or of Pearson's r."""
-    factor = 1.0 if task == "sick" else 100.0
-    without, layer = (ends(rows, norm, COLUMNS[task]) for norm in NORMS)
+def gains(rows: Sequence[Row], column: str) -> dict[int, float]:
+    """Layer norm's last score less the baseline's, by seed.
+
+    Args:
+        rows: of runs with both norms.
+        column: an accuracy, whose gain is in points, or one of `SICK`.
+    """
+    factor = 1.0 if column in SICK else 100.0
+    without, layer = (ends(rows, norm, column) for norm in NORMS)
     return {seed: factor * (layer[seed] - without[seed]) for seed in without if seed in layer}
+
+
+def mean_gains(rows: Sequence[Row]) -> dict[int, float]:
+    """Layer norm's `mean_scores` less the baseline's, by seed, in points."""
+    without, layer = (mean_scores(rows, norm) for norm in NORMS)
+    return {seed: layer[seed] - without[seed] for seed in without if seed in layer}
 
 
 def scores(rows: Sequence[Row], kind: str) -> dict[str, float]:

@@ -58,8 +58,8 @@ def step_costs(
 
     Returns:
         For each job a row: its settings; `ms`, processor time of an update in milliseconds, the median of the
-        rounds; `ratio` to the first job's, the median of the quotients within a round; `ratio_low` and
-        `ratio_high`, their least and largest; the share of each part of an update, `PARTS` of
+        rounds; `ratios` to the first job's, a quotient within each round; `ratio`, their median, `ratio_low`
+        and `ratio_high`, their least and largest; the share of each part of an update, `PARTS` of
         `lnbook.shared.steps.profile`; `padding`, the share of padding in an epoch's batches, 0 where
         nothing is padded; and, if asked for, `step_mb` of `lnbook.shared.steps.memory`.
     """
@@ -72,6 +72,7 @@ def step_costs(
         task, taken = tasks[label(job)], times[label(job)]
         ratios = taken / first
         row: Row = {**job, "ms": 1e3 * float(np.median(taken)), "ratio": float(np.median(ratios))}
+        row["ratios"] = ratios.tolist()
         row |= {"ratio_low": float(ratios.min()), "ratio_high": float(ratios.max())}
         row |= shares(task, updates=rounds)
         row["padding"] = task.batches.padding() if isinstance(task.batches, LengthBatches) else 0.0

@@ -53,8 +53,11 @@ def test_runs_with_other_initial_weights_do_not_mix() -> None:
 
 def test_gains_are_points_of_accuracy_or_of_correlation() -> None:
     given = rows(CURVES)
-    assert race.gains(given, "mr") == pytest.approx({0: 2.0, 1: 2.0})
-    assert race.gains(given, "sick") == pytest.approx({0: 0.02, 1: 0.02})
+    assert race.gains(given, "mr_accuracy") == pytest.approx({0: 2.0, 1: 2.0})
+    assert race.gains(given, "sick_pearson") == pytest.approx({0: 0.02, 1: 0.02})
+    for row in given:
+        row["sick_mse"] = 1.0 - row["sick_pearson"]
+    assert race.gains(given, "sick_mse") == pytest.approx({0: -0.02, 1: -0.02})
     assert race.ends(given, "none", race.LOSS) == {0: 5.0, 1: 4.0, 2: 7.0}
     assert race.ends(given, "none", race.LOSS, row=0) == {0: 9.0, 1: 9.0, 2: 9.0}
 
@@ -65,6 +68,7 @@ def test_means_are_over_the_four_sets_with_two_classes() -> None:
     assert race.mean_scores(given, "none") == pytest.approx({0: 54.5, 1: 55.5, 2: 56.5})
     assert race.mean_scores(given, "none", "bag") == pytest.approx({0: 25.0, 1: 25.0, 2: 25.0})
     assert race.scores(given, "random") == pytest.approx(dict.fromkeys(race.COLUMNS, 0.25))
+    assert race.mean_gains(given) == pytest.approx({0: 2.0, 1: 2.0})  # seed 2 has no pair
     assert race.averages(given)["none", ""] == pytest.approx(55.5)
     assert race.averages(given)["layer", "untrained"] == pytest.approx(25.0)
 
