@@ -50,8 +50,10 @@ def test_runs_of_two_studies_race_by_seed() -> None:
     assert race.study_of(none + layer, rate=0.2) == layer
 
 
-def test_a_gap_is_a_share_of_the_fall() -> None:
-    assert race.gaps(rows("none", [9, 5, 4]) + rows("layer", [9, 3, 5])) == {0: pytest.approx(0.2)}
+def test_a_gap_is_a_share_of_the_fall_and_has_a_sign() -> None:
+    one, other = [9, 5, 4], [9, 3, 5]
+    assert race.gaps(rows("none", one) + rows("layer", other)) == {0: pytest.approx(-1 / 5)}
+    assert race.gaps(rows("none", other) + rows("layer", one)) == {0: pytest.approx(1 / 6)}
 
 
 def test_lines_leave_out_the_row_before_training() -> None:
