@@ -94,12 +94,18 @@ class Runs:
         """`curves.each` at the usual step size."""
         return curves.each(self.rows, measure, norm, batch_size, **{"rate": RATE, **also})
 
+    def quotients(
+        self, measure: Measure, above: str = "batch", below: str = "layer", batch_size: int = 128
+    ) -> dict[int, float]:
+        """Two norms compared in each seed that both have: one's number over the other's."""
+        one, other = (self.each(measure, norm, batch_size) for norm in (above, below))
+        return curves.over(one, other)
+
     def ratio(
         self, measure: Measure, above: str = "batch", below: str = "layer", batch_size: int = 128
     ) -> Mean:
-        """Two norms compared in each seed: geometric mean of the quotients."""
-        one, other = (self.each(measure, norm, batch_size) for norm in (above, below))
-        return curves.mean_of(curves.over(one, other), geometric=True)
+        """The geometric mean of these `quotients`."""
+        return curves.mean_of(self.quotients(measure, above, below, batch_size), geometric=True)
 
     def speed(
         self, goals: Mapping[str, Sequence[float]], norms: Sequence[str]

@@ -63,6 +63,7 @@ def test_curves_are_drawn_of_norms_with_two_whole_runs(runs: Runs) -> None:
 def test_norms_are_compared_in_the_seeds_of_both(runs: Runs) -> None:
     first = curves.near(55_000, "train_loss")
     assert runs.each(first, "batch") == {0: 0.2, 1: 0.4}
+    assert runs.quotients(first) == {0: pytest.approx(2), 1: pytest.approx(4)}
     assert runs.ratio(first).value == pytest.approx((2 * 4) ** 0.5)
     assert np.isnan(runs.ratio(first, "batch", "none").value)
     assert runs.each(first, "batch", rate=0.1) == {}

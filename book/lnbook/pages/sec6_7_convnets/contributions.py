@@ -1,0 +1,85 @@
+r"""Two small networks on the same pictures, to compare what their hidden units contribute.
+
+*Source* Section 6.7, third and fourth sentences: the units of a fully connected layer make similar
+contributions, those of a ConvNet do not. Sizes and lengths are ours. Neither network has a norm: alike
+contributions are what a layer norm supposes.
+"""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lnbook.data import Images
+from lnbook.pages.sec6_7_convnets import experiment as convnet
+from lnbook.pages.sec6_7_convnets.model import ConvNet
+from lnbook.shared import permutation_mnist
+from lnbook.training import Machine, train
+
+__all__ = ["CASES", "HIDDEN", "SEEDS", "trained", "with_inputs_of_relus"]
+
+HIDDEN = (256, 256)  # units of the fully connected network
+SEEDS = {"smoke": 2, "book": 5, "study": 5}
+CASES = {"smoke": 100, "book": 1000, "study": 1000}  # of the test cases, to measure contributions on
+
+
+def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn.Module]:
+    """The fully connected network and the ConvNet after so many updates with the same step and batch size.
+
+    The seed fixes each one's initial weights and the order of the cases.
+    """
+    wide = permutation_mnist.Classification(
+        images,
+        HIDDEN,
+        Machine(),
+        norm="none",
+        batch_size=convnet.BATCH,
+        seed=seed,
+        rows=1,
+        updates=updates,
+        rate=convnet.RATE,
+        quick=100,
+        whole=False,
+    )
+    local = convnet.Classification(
+        images,
+        *convnet.layers_of(scale, images),
+        Machine(),
+        norm="none",
+        seed=seed,
+        rows=1,
+        updates=updates,
+        quick=100,
+        last=100,
+    )
+    found: dict[str, nn.Module] = {}
+    for name, task in {"fully connected": wide, "convolutional": local}.items():
+        train(task, progress=False)
+        found[name] = task.model.eval()
+    return found
+
+
+def with_inputs_of_relus(
+    network: nn.Module, x: Float[Tensor, "N h w"]
+) -> tuple[Float[Tensor, "N K"], list[Tensor]]:
+    """The logits of either network, and what the ReLU of each hidden layer receives.
+
+    Args:
+        network: a `ConvNet`, or a chain of layers.
+        x: pixels from 0 to 1, one channel.
+
+    Returns:
+        Logits; for each layer $z$, (N, H) or (N, C, h, w), in the graph of the logits.
+
+    >>> chain = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    >>> logits, (z,) = with_inputs_of_relus(chain, torch.ones(5, 2, 2))
+    >>> logits.shape, z.shape
+    (torch.Size([5, 2]), torch.Size([5, 3]))
+    """
+    if isinstance(network, ConvNet):
+        received = [z for _, z in network.layers(x[:, None])]
+        return network.head(received[-1].relu().flatten(1)), received
+    assert isinstance(network, nn.Sequential)
+    a, received = x.flatten(1), []
+    for layer in network:
+        received += [a] if isinstance(layer, nn.ReLU) else []
+        a = layer(a)
+    return a, received
