@@ -248,6 +248,9 @@ def main() -> None:
     parser.add_argument("--quiet", action="store_true", help="print nothing if it went well")
     arguments = parser.parse_args()
     for path in arguments.notebooks:
+        if arguments.scale == "study" and path.stem.startswith("sec6_"):
+            section = ".".join(path.stem.removeprefix("sec").split("_")[:2])
+            raise SystemExit(f"A study of {path.stem} is `python -m lnbook run {section} --scale study`.")
         try:
             result = executed(path.resolve(), arguments.scale)
         except NotebookFailed as error:

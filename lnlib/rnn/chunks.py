@@ -183,7 +183,7 @@ class Layer:
 def _array(parameter: Tensor) -> np.ndarray:
     """A parameter's memory as an array. After Tensor.numpy it could not be resized, which FSDP does."""
     array: np.ndarray = np.from_dlpack(parameter)
-    return array
+    return array if array.flags.writeable else parameter.numpy()  # an older numpy gives what kernels refuse
 
 
 class Gradients:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from lnbook.ledger.rules import Rule, digest
+from lnbook.ledger.stored import recorded_in
 
 __all__ = ["changed_after_data", "register", "unregistered"]
 
@@ -48,9 +49,7 @@ def changed_after_data(rules: Iterable[Rule], results: Path, path: Path) -> dict
     history, taken = read(path), {}
     said: dict[str, str] = {}
     for rule in rules:
-        studied = results / "study" / f"{rule.page}.json"
-        own = studied if studied.is_file() else results / "book" / studied.name
-        place = results / f"{rule.study}.json" if rule.study else own
+        place = recorded_in(rule, results)
         if place not in taken:
             taken[place] = _digests(place)
         under = taken[place]

@@ -85,7 +85,8 @@ class Ledger:
         """Keep how many times as long the other method takes to a goal, one number a seed.
 
         A factor is 0 where the method never arrives, infinite where the other does not, and NaN where neither
-        does. If there is such a seed, there is no mean, and what is kept is how many runs of each arrive.
+        does or a run begins at the goal. If there is such a seed, there is no mean, and what is kept is how
+        many runs of each arrive in a race.
         """
         if factors and all(0 < factor < math.inf for factor in factors):
             return self.measure(rule, values=factors)

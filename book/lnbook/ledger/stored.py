@@ -8,7 +8,7 @@ from lnbook.ledger.rows import read_rows
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.verdicts import Measurement
 
-__all__ = ["as_row", "load_measured", "load_recorded"]
+__all__ = ["as_row", "load_measured", "load_recorded", "recorded_in"]
 
 
 def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -> dict[str, Measurement]:
@@ -32,6 +32,14 @@ def load_recorded(rules: Iterable[Rule], *, folder: Path) -> dict[str, Measureme
     known = list(rules)
     studied = load_measured([r for r in known if r.sampled], folder=folder, scale="study")
     return load_measured(known, folder=folder) | studied
+
+
+def recorded_in(rule: Rule, folder: Path) -> Path:
+    """Where it is written how the rule's recorded data came about: an experiment's, or its page's run."""
+    if rule.study:
+        return folder / f"{rule.study}.json"
+    studied = rule.sampled and load_measured([rule], folder=folder, scale="study")
+    return folder / ("study" if studied else "book") / f"{rule.page}.json"
 
 
 def as_row(found: Measurement) -> dict[str, object]:

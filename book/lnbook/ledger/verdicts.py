@@ -9,7 +9,7 @@
 | it contains the bound and excludes the effect | smaller than claimed |
 | it contains both | undecided, and how many seeds would decide |
 | a difference is denied | two one-sided tests within the margin |
-| one of two methods never gets there | ordered, by how many seeds; there is no ratio |
+| one of two methods gets there less often | ordered, by how many seeds; there is no ratio |
 | none gets there, or nothing was run | not measured |
 
 What was measured below the paper's size says so: "in a stand-in", "for this implementation".
@@ -150,9 +150,8 @@ def _without_a_number(found: Measurement, where: str) -> Verdict:
     if found.reached is None or max(found.reached) == 0:
         return Verdict("not measured", "", "no run reaches the goal")
     with_it, without = found.reached
-    return Verdict(
-        "ordered", where, f"{with_it} of {found.n} reach the goal, and {without} of {found.n} without"
-    )
+    note = f"{with_it} of {found.n} reach the goal, and {without} of {found.n} without"
+    return Verdict("undecided" if with_it == without else "ordered", where, note)
 
 
 def _effect(rule: Rule, found: Measurement) -> str:

@@ -82,7 +82,13 @@ def runs_of(
     found = found.assign(selected=found.get("selected", 0))
     for key, value in {"norm": norm, "batch_size": batch_size, "selected": selected, **also}.items():
         found = found[found[key] == value]
-    return {int(seed): run for seed, run in found.groupby("seed")}
+    runs = {int(seed): run for seed, run in found.groupby("seed")}
+    if not selected and (twice := [seed for seed, run in runs.items() if run["update"].duplicated().any()]):
+        raise ValueError(
+            f"two runs of seed {twice[0]} have norm {norm!r} and batch size {batch_size}; name a setting in "
+            "which they differ"
+        )
+    return runs
 
 
 def seeds_of(

@@ -189,7 +189,7 @@ def unfinished(path: Path, job: Job) -> Outcome | None:
         return None
     best = Run(state["rows"], state["best"]).best_row()
     sessions = RunFolder.sessions(path)
-    facts = sessions[-1] if sessions else {"job": dict(job)}
+    facts = {**sessions[-1], "rules": sessions[0].get("rules", {})} if sessions else {"job": dict(job)}
     of = f" of {state['updates']}" if "updates" in state else ""
     facts |= {"unfinished": f"update {state['update']}{of}", "seconds": round(state["seconds"], 2)}
     return Outcome(job, _rows(job, state["rows"], best), facts)

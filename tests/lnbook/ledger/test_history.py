@@ -68,6 +68,25 @@ def test_other_words_for_the_statement_change_no_rule(book: Path) -> None:
     assert register(load_rules(book / "claims.toml"), book / "rules.json", "2026-02-02") == []
 
 
+def test_a_pages_study_decides_instead_of_its_run_at_book_scale_for_the_rules_that_it_measured(
+    book: Path,
+) -> None:
+    rules = load_rules(book / "claims.toml")
+    page = Ledger("page", scale="study", rules=rules)
+    page.measure("a", -2.0, low=-3.0, high=-1.0, n=20)
+    page.show()
+    assert report(book).found["a"].n == 20
+    assert report(book).by_id["p"].verdict.word == "contradicted"
+    write(book / "claims.toml", ESTIMATE | {"effect": "1.5"}, sentences=[SENTENCE])
+    register(load_rules(book / "claims.toml"), book / "rules.json", "2026-02-02")
+    again = Ledger("page", scale="book", rules=load_rules(book / "claims.toml"))
+    again.measure("a", 2.0, low=1.0, high=3.0, n=9)
+    again.show()
+    assert report(book).flags == {"a": "rule changed after the data, 2026-02-02"}, "the study is older"
+    (book / "results" / "study" / "page.csv").write_text("rule,value,low,high,n,values,reached\n")
+    assert report(book).flags == {}, "a study that lacks the rule decides nothing for it"
+
+
 def test_a_rule_of_a_study_is_held_against_the_studys_own_rows(book: Path) -> None:
     """However new the page's analysis is: the data are the study's."""
     of_study = rule(study="paper/runs")

@@ -112,3 +112,9 @@ def test_a_geometric_band_holds_the_mean_of_the_logarithms() -> None:
     band = curves.band(ROWS, "layer", 4, "test_error", geometric=True)
     np.testing.assert_allclose(band["mean"], np.sqrt([0.2, 0.08, 0.04, 0.01]), rtol=1e-14)
     assert (band["low"] > 0).all()
+
+
+def test_two_runs_of_a_seed_are_not_taken_for_one() -> None:
+    run = [{"norm": "layer", "batch_size": 4, "seed": 0, "update": k, "loss": 1.0} for k in range(3)]
+    with pytest.raises(ValueError, match="two runs of seed 0 have norm 'layer' and batch size 4"):
+        curves.runs_of([*run, *run], "layer", 4)

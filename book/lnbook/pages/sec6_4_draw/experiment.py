@@ -148,6 +148,6 @@ EXPERIMENT = Experiment(
         ours="Initial weights; the gradient's 2-norm clipped at 10, as in the best known open "
         "implementation (Bornschein, 2015).",
         differs="Nothing that is known.",
-        study="16 glimpses through windows of 4 x 4 points, two passes; the bound on 500 test pictures.",
+        study="16 glimpses through windows of 4 x 4 points, two passes.",
     ),
 )

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lnbook.ledger.tables import Table
+from lnbook.ledger.verdicts import FEWEST
 from lnbook.shared import curves
 from lnbook.shared.curves import Mean
 
@@ -48,11 +49,13 @@ SELECTED: Mapping[str, Measure] = {  # of the rows of selected models, one a run
 def cell(mean: Mean, form: str = ".3g") -> str:
     """A mean with its interval for a table.
 
-    >>> cell(Mean(2.0, 1.5, 2.5, 5))
-    '2 [1.5, 2.5]'
+    >>> cell(Mean(2.0, 1.5, 2.5, 5)), cell(Mean(2.0, 1.5, 2.5, 3))
+    ('2 [1.5, 2.5]', '2 (3 seeds)')
     """
     if mean.low is None or mean.high is None:
         return "-"
+    if mean.n < FEWEST:
+        return f"{mean.value:{form}} ({mean.n} seeds)"
     return f"{mean.value:{form}} [{mean.low:{form}}, {mean.high:{form}}]"
 
 
@@ -69,8 +72,8 @@ class Runs:
         paper, facts = curves.stored("permutation_mnist", scale="paper", folder=folder)
         study, more = curves.stored("permutation_mnist", scale="study", folder=folder)
         rows = pd.DataFrame([*paper, *study])
-        whole = {**facts, "runs": [{**f, **one} for f in (facts, more) for one in f["runs"]]}
-        whole["seconds"] = facts["seconds"] + more["seconds"]
+        runs = [{**f, "runs": None, **one} for f in (facts, more) for one in f["runs"]]
+        whole = {"runs": runs, "seconds": facts["seconds"] + more["seconds"]}
         return cls(rows.assign(overconfidence=overconfidence(rows)), whole)
 
     def provenance(self) -> str:

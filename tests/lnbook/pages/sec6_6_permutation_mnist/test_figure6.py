@@ -87,7 +87,7 @@ def test_tables_leave_out_who_was_not_run(runs: Runs) -> None:
     measures = {"first": curves.near(55_000, "train_loss")}
     shown = runs.table({"batch": "batch norm", "rms": "RMS norm"}, measures)
     assert [row[0] for row in shown.rows] == ["batch norm"]
-    assert shown.rows[0][1].startswith("0.3 [")
+    assert shown.rows[0][1] == "0.3 (2 seeds)"
     assert runs.table({"rms": "RMS norm"}, measures).rows == [["not run yet", "-"]]
     assert cell(Mean(float("nan"), None, None, 1)) == "-"
 
