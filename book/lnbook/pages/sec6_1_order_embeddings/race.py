@@ -28,7 +28,6 @@ __all__ = [
     "speed_ups",
     "summary",
     "table",
-    "table_2",
     "to_the_best",
 ]
 
@@ -130,16 +129,3 @@ def summary(rows: Sequence[Row]) -> dict[str, list[float]]:
     found = {"speedup": speed_ups(rows, slowest(rows)[0]), "fits": fits(rows)}
     found |= {"converges": to_the_best(rows), "seconds": to_the_best(rows, "seconds")}
     return {f"s61-{name}": list(of_seed.values()) for name, of_seed in found.items()}
-
-
-def table_2(rows: Sequence[Row]) -> dict[str, list[float]]:
-    """What the page measures of Table 2, by rule: layer norm's `METRICS` less the baseline's, by seed.
-
-    "s61-mean-recall" is the mean over the six recalls, R@1, R@5 and R@10 of both directions.
-    """
-    found = {metric: list(gains(rows, metric).values()) for metric in METRICS}
-    recalls = [found[metric] for metric in METRICS if not metric.endswith("mean")]
-    rules = {f"s61-{metric.replace('_', '-')}": values for metric, values in found.items()}
-    for way in ("caption", "image"):
-        rules[f"s61-{way}-recall"] = rules.pop(f"s61-{way}-r1")
-    return rules | {"s61-mean-recall": np.mean(recalls, axis=0).tolist()}
