@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import nbformat
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
@@ -88,14 +90,27 @@ def test_every_rule_is_registered_with_its_date():
     assert not missing, "run `python -m lnbook claims --register` and commit book/rules.json before the data"
 
 
-def test_a_sentence_has_a_rule_or_a_reason_or_stands_as_untested_once():
+def test_every_sentence_stands_once_and_has_a_rule_or_a_reason_for_none():
     rules = {rule.sentence for rule in load_rules(ROOT / "book" / "claims.toml")}
     sentences = load_sentences(ROOT / "book" / "claims.toml")
     assert len(sentences) >= 150
     said = [sentence.says for sentence in sentences]
     assert len(set(said)) == len(said), "a sentence counts once"
-    both = [s.id for s in sentences if s.reason and s.id in rules]
-    assert not both, "a sentence that a rule tests needs no reason why none does"
+    odd = [s.id for s in sentences if bool(s.reason) == (s.id in rules)]
+    assert not odd, "a sentence that no rule tests needs a reason, and one that a rule tests needs none"
+
+
+VERDICTS = r"\b(supported|contradicted|undecided|smaller than claimed|verified|not reproduced|borne out)\b"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda f: f.stem)
+def test_no_verdict_is_typed_on_a_page(page):
+    """The role {verdict} says a recorded one; section 7 explains the words beside their counts."""
+    if page.stem == "sec7_conclusion":
+        return
+    cells = [c.source for c in nbformat.read(page, as_version=4).cells if c.cell_type == "markdown"]
+    typed = [line for source in cells for line in source.splitlines() if re.search(VERDICTS, line)]
+    assert not typed, "say it by {verdict}`rule`, from the record"
 
 
 def test_the_readme_shows_the_committed_verdicts():

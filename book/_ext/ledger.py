@@ -1,4 +1,4 @@
-"""The ledger on the pages: `{sentences}` with evidence, `{rules}`, `{verdicts}`, `{settings}`."""
+"""What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, a `{verdict}`, and `{settings}`."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from digest import BOOK
 from lnbook.cli.experiments import find
@@ -120,6 +120,21 @@ class VerdictsDirective(_LedgerDirective):
             "undecided": known.undecided(),
         }
         return [nodes.raw("", tables[self.options.get("show")]._repr_html_(), format="html")]
+
+
+class VerdictRole(SphinxRole):
+    """`{verdict}`rule``: the recorded verdict on a rule in a sentence, so that nobody types one."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        for file in (BOOK / "claims.toml", *(BOOK / "results").glob("*/*.csv")):
+            self.env.note_dependency(str(file))
+        known = report(BOOK)
+        rules = {rule.id: rule for rule in known.rules}
+        if self.text not in rules:
+            message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)
+            return [], [message]
+        verdict = judge(rules[self.text], known.found.get(self.text))
+        return [nodes.inline("", " ".join(filter(None, (verdict.word, verdict.where))))], []
 
 
 class SettingsDirective(SphinxDirective):
