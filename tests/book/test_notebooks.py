@@ -57,6 +57,11 @@ def test_a_notebook_runs_at_smoke_scale_in_a_fresh_kernel(path, record_property,
     notebook = read(run.notebook)
     record_property("seconds", notebook.metadata.lnlib.run.seconds)
     assert all(c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source.strip())
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    glued = Counter(
+        o["metadata"]["scrapbook"]["name"] for o in outputs if "scrapbook" in o.get("metadata", {})
+    )
+    assert not glued or max(glued.values()) == 1, f"two numbers have one name: {glued.most_common(1)}"
     kept = run.results / "smoke" / f"{path.stem}.csv"
     assert kept.is_file() or not is_chapter(path), f"{path.stem} never called ledger.show()"
 

@@ -69,6 +69,7 @@ def with_inputs_of_relus(
     Returns:
         Logits; for each layer $z$, (N, H) or (N, C, h, w), in the graph of the logits.
 
+    >>> import torch
     >>> chain = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
     >>> logits, (z,) = with_inputs_of_relus(chain, torch.ones(5, 2, 2))
     >>> logits.shape, z.shape
