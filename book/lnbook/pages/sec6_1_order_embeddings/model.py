@@ -11,6 +11,8 @@ $(b_n, a_n)$ the loss is
 
 $$\sum_n\sum_{m\neq n} \max(0, \text{margin} + E(b_n, a_n) - E(b_m, a_n))
 + \max(0, \text{margin} + E(b_n, a_n) - E(b_n, a_m)).$$
+
+Their symmetric baseline leaves out the absolute value and takes the cosine for the score: $E = 1 - b\cdot a$.
 """
 
 from typing import Any
@@ -25,7 +27,9 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from lnlib.linear import Linear
 from lnlib.rnn import GRU
 
-__all__ = ["OrderEmbedding", "ranking_loss", "violations"]
+__all__ = ["MARGINS", "OrderEmbedding", "ranking_loss", "violations"]
+
+MARGINS = {"order": 0.05, "cosine": 0.2}  # of the code of Vendrov and others, by score
 
 _CHUNK = {"cpu": 1 << 17}  # differences at a time: half a megabyte, which a core's cache holds
 _CHUNK_ELSEWHERE = 1 << 26
@@ -40,11 +44,12 @@ class OrderEmbedding(nn.Module):
         units: of the GRU, and coordinates of a point.
         word_size: numbers of a word's vector.
         norm: of the GRU: "none" for Eqs. (23)-(25), "layer" for (26)-(28).
+        score: "order", or "cosine" for the symmetric baseline.
         generator: draws the weights, the same for both norms, as the code of Vendrov and others does: words'
             and inputs' weights uniform within 0.1, the recurrent ones orthogonal for each gate, the pictures'
             uniform within sqrt(6 / (features + units)). Gains are 1, biases 0.
 
-    Raises `ValueError` for another norm.
+    Raises `ValueError` for another norm or score.
 
     >>> model = OrderEmbedding(9, 6, units=4, word_size=3, norm="layer", generator=torch.Generator())
     >>> captions = model.captions(torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([3, 1]))
@@ -61,10 +66,14 @@ class OrderEmbedding(nn.Module):
         word_size: int,
         norm: str,
         generator: torch.Generator,
+        score: str = "order",
     ) -> None:
         if norm not in ("none", "layer"):
             raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
+        if score not in MARGINS:
+            raise ValueError(f'The score is {score!r}; it is "order" or "cosine".')
         super().__init__()
+        self.score = score
         self.words = nn.Embedding.from_pretrained(torch.empty(words, word_size), freeze=False)
         self.gru = GRU(word_size, units, norm=norm)
         self.image = nn.utils.skip_init(Linear, features, units)
@@ -84,11 +93,19 @@ class OrderEmbedding(nn.Module):
             self.words(words), lengths.cpu(), batch_first=True, enforce_sorted=False
         )
         state = self.gru(packed)[1][0]
-        return F.normalize(state, dim=-1).abs()
+        return self._point(state)
 
     def images(self, features: Float[Tensor, "I F"]) -> Float[Tensor, "I H"]:
         """The points of pictures."""
-        return F.normalize(self.image(features), dim=-1).abs()
+        return self._point(self.image(features))
+
+    def _point(self, v: Tensor) -> Tensor:
+        unit = F.normalize(v, dim=-1)
+        return unit.abs() if self.score == "order" else unit
+
+    def errors(self, captions: Float[Tensor, "M H"], images: Float[Tensor, "N H"]) -> Float[Tensor, "M N"]:
+        """E of all pairs of points: `violations`, or 1 less the cosine."""
+        return violations(captions, images) if self.score == "order" else 1 - captions @ images.T
 
     def forward(
         self, words: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"], features: Float[Tensor, "N F"]

@@ -1,6 +1,6 @@
 """Who is ahead in runs of order embeddings: updates or seconds to a recall, the best model, its test.
 
-Rows are those of `lnbook.pages.sec6_1_order_embeddings.experiment`, of one study. A quotient above 1 says
+Rows are those of `lnbook.pages.sec6_1_order_embeddings.experiment`, of one scale. A quotient above 1 says
 that layer norm is quicker.
 """
 
@@ -20,6 +20,7 @@ from lnbook.training import Row
 __all__ = [
     "FIGURE_1",
     "METRICS",
+    "MODELS",
     "figure_1",
     "fits",
     "gains",
@@ -32,11 +33,12 @@ __all__ = [
 ]
 
 FIGURE_1 = tuple(f"valid_image_r{k}" for k in TOP)
+MODELS = {"Sym": ("none", 1, "cosine"), "OE": ("none", 1, "order"), "OE + LN": ("layer", 1, "order")}
 METRICS = tuple(f"{way}_{kind}" for way in ("caption", "image") for kind in (*(f"r{k}" for k in TOP), "mean"))
 
 
-def _runs(rows: Sequence[Row], norm: str, selected: int = 0) -> dict[int, pd.DataFrame]:
-    return runs_of(rows, norm, rows[0]["batch_size"], selected=selected)
+def _runs(rows: Sequence[Row], norm: str, selected: int = 0, score: str = "order") -> dict[int, pd.DataFrame]:
+    return runs_of(rows, norm, rows[0]["batch_size"], selected=selected, score=score)
 
 
 def _pairs(rows: Sequence[Row]) -> list[tuple[int, pd.DataFrame, pd.DataFrame]]:
@@ -77,7 +79,8 @@ def figure_1(rows: Sequence[Row]) -> dict[int, dict[str, dict[str, np.ndarray]]]
     """The curves of Figure 1: for each K and norm `update`, `mean`, `low` and `high` over seeds."""
     size = rows[0]["batch_size"]
     return {
-        k: {norm: band(rows, norm, size, key) for norm in NORMS} for k, key in zip(TOP, FIGURE_1, strict=True)
+        k: {norm: band(rows, norm, size, key, score="order") for norm in NORMS}
+        for k, key in zip(TOP, FIGURE_1, strict=True)
     }
 
 
@@ -108,20 +111,21 @@ def to_the_best(rows: Sequence[Row], axis: str = "update") -> dict[int, float]:
     return over(layer, without)
 
 
-def gains(rows: Sequence[Row], metric: str) -> dict[int, float]:
-    """Layer norm's test metric less the baseline's, of the models that validation selects."""
-    key, ends = f"test_{metric}", [_runs(rows, norm, selected=1) for norm in NORMS]
-    without, layer = ({seed: float(run[key].iloc[0]) for seed, run in runs.items()} for runs in ends)
-    return {seed: layer[seed] - without[seed] for seed in without if seed in layer}
+def _tests(rows: Sequence[Row], metric: str, model: str) -> dict[int, float]:
+    runs = _runs(rows, *MODELS[model])
+    return {seed: float(run[f"test_{metric}"].iloc[0]) for seed, run in runs.items()}
+
+
+def gains(rows: Sequence[Row], metric: str, of: str = "OE + LN", over: str = "OE") -> dict[int, float]:
+    """By seed, a test metric of one of Table 2's models less another's, both as validation selects them."""
+    ahead, behind = (_tests(rows, metric, model) for model in (of, over))
+    return {seed: ahead[seed] - behind[seed] for seed in behind if seed in ahead}
 
 
 def table(rows: Sequence[Row]) -> dict[str, list[float]]:
-    """A line of Table 2 for each norm: means over seeds of the selected models' `METRICS` of the test."""
-    found = {}
-    for norm in NORMS:
-        ends = pd.concat(_runs(rows, norm, selected=1))
-        found[norm] = [float(np.mean(ends[f"test_{metric}"])) for metric in METRICS]
-    return found
+    """Table 2's lines: means over seeds of the selected models' `METRICS` of the test."""
+    tests = {model: [_tests(rows, metric, model) for metric in METRICS] for model in MODELS}
+    return {m: [float(np.mean(list(t.values()))) for t in found] for m, found in tests.items() if found[0]}
 
 
 def summary(rows: Sequence[Row]) -> dict[str, list[float]]:

@@ -12,7 +12,8 @@ P(w_t \mid \cdot) \propto \exp(\mathbf{v}_{w_t}^\top \mathbf{s}_t).$$
 
 So the decoders are GRUs whose input is the pair $[\mathbf{x}_{t-1}, \mathbf{h}]$. With norm "layer" all three
 are those of Eqs. (26)-(28): the input's side, $\mathbf{W}_x\mathbf{x} + \mathbf{C}\mathbf{h}$, is one summed
-input. The authors' published code shows the thought to a decoder only once, as its first state.
+input. That is the article's decoder. The published code's, which the paper of layer normalization used, has
+no $\mathbf{C}$: its first state is the thought, $\mathbf{s}_0 = \mathbf{h}$.
 """
 
 import torch
@@ -25,9 +26,10 @@ from lnbook.data.text import PAD
 from lnlib.linear import Linear
 from lnlib.rnn.layers import GRU
 
-__all__ = ["SkipThoughts", "initialize"]
+__all__ = ["DECODERS", "SkipThoughts", "initialize"]
 
 PAPER = (620, 2400)  # numbers of a word, units
+DECODERS = ("article", "code")  # a thought at each step, or as the first state alone
 SPREAD = 0.1  # of the paper's initial weights that are not recurrent
 
 
@@ -41,6 +43,9 @@ class SkipThoughts(nn.Module):
         norm: of the GRUs: "none" or "layer".
         generator: draws the weights, the same for both norms.
         initial: how wide they are: see `initialize`.
+        decoder: "article" shows the thought at each step, "code" once, as the first state.
+
+    Raises ValueError for another `decoder` or `initial`.
 
     >>> model = SkipThoughts(20, 4, 8, norm="layer", generator=torch.Generator().manual_seed(0))
     >>> here, lengths = torch.tensor([[3, 4, 2], [5, 2, 0]]), torch.tensor([3, 2])
@@ -57,11 +62,16 @@ class SkipThoughts(nn.Module):
         norm: str,
         generator: torch.Generator,
         initial: str = "scaled",
+        decoder: str = "article",
     ) -> None:
+        if decoder not in DECODERS:
+            raise ValueError(f'The decoder is that of the "article" or of the "code", not {decoder!r}.')
         super().__init__()
+        self.shown_each_step = decoder == "article"
         self.words = nn.Embedding.from_pretrained(torch.empty(words, size), freeze=False)
         self.encoder = GRU(size, units, norm=norm)
-        self.decoders = nn.ModuleList([GRU(size + units, units, norm=norm) for _ in range(2)])
+        seen = size + units if self.shown_each_step else size
+        self.decoders = nn.ModuleList([GRU(seen, units, norm=norm) for _ in range(2)])
         self.output = nn.utils.skip_init(Linear, units, words)
         initialize(self, generator, initial)
 
@@ -107,7 +117,10 @@ class SkipThoughts(nn.Module):
         words, previous = _pack(ids, lengths), _pack(F.pad(ids[:, :-1], (1, 0), value=PAD), lengths)
         owner = _pack(torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids), lengths).data
         seen = F.embedding(previous.data, self.words.weight) * (previous.data != PAD).unsqueeze(1)
-        states, _ = decoder(words._replace(data=torch.cat([seen, thoughts[owner]], 1)))
+        if self.shown_each_step:
+            states, _ = decoder(words._replace(data=torch.cat([seen, thoughts[owner]], 1)))
+        else:
+            states, _ = decoder(words._replace(data=seen), thoughts[None])
         nats = F.cross_entropy(self.output(states.data), words.data, reduction="none")
         return nats.new_zeros(len(ids)).index_add(0, owner, nats)
 

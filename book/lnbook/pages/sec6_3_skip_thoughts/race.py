@@ -1,7 +1,8 @@
 """Who is ahead in runs of skip-thoughts: updates and seconds to a loss, and what is read in the end.
 
 Rows are those of `lnbook.pages.sec6_3_skip_thoughts.experiment`; runs that differ in their initial
-weights do not mix.
+weights or their decoders do not mix. Where nothing is said, decoders are those of the code that the paper
+used.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, NORMS
+from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS
 from lnbook.shared.curves import band, quotient, runs_of, updates_to
 from lnbook.training import Row
 
@@ -18,6 +20,7 @@ __all__ = [
     "LOSS",
     "SICK",
     "averages",
+    "decoders",
     "ends",
     "gains",
     "losses",
@@ -41,8 +44,10 @@ COLUMNS = {  # Figure 3's and Table 3's, by the names of the tasks
 SICK = ("sick_pearson", "sick_spearman", "sick_mse")  # Table 3's three numbers of one set
 
 
-def _runs(rows: Sequence[Row], norm: str, initial: str) -> dict[int, pd.DataFrame]:
-    return runs_of(rows, norm, rows[0]["batch_size"], initial=initial)
+def _runs(
+    rows: Sequence[Row], norm: str, initial: str = "scaled", decoder: str = "code"
+) -> dict[int, pd.DataFrame]:
+    return runs_of(rows, norm, rows[0]["batch_size"], initial=initial, decoder=decoder)
 
 
 def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "update") -> dict[int, float]:
@@ -65,10 +70,16 @@ def speed_ups(rows: Sequence[Row], *, initial: str = "scaled", axis: str = "upda
 
 
 def ends(
-    rows: Sequence[Row], norm: str, column: str, *, initial: str = "scaled", row: int = -1
+    rows: Sequence[Row],
+    norm: str,
+    column: str,
+    *,
+    initial: str = "scaled",
+    decoder: str = "code",
+    row: int = -1,
 ) -> dict[int, float]:
     """A column of the last row, or of another, of each seed's run."""
-    return {seed: float(run[column].iloc[row]) for seed, run in _runs(rows, norm, initial).items()}
+    return {seed: float(run[column].iloc[row]) for seed, run in _runs(rows, norm, initial, decoder).items()}
 
 
 def gains(rows: Sequence[Row], column: str) -> dict[int, float]:
@@ -89,22 +100,41 @@ def mean_gains(rows: Sequence[Row]) -> dict[int, float]:
     return {seed: layer[seed] - without[seed] for seed in without if seed in layer}
 
 
+def decoders(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
+    """What the code's decoder adds to the article's without a norm, by seed: Table 3's Ours less Original.
+
+    Args:
+        rows: of runs with both decoders.
+
+    Returns:
+        "accuracy": `mean_scores`, in points; "sick": Pearson's r.
+    """
+    pairs = {
+        "accuracy": [mean_scores(rows, "none", decoder=decoder) for decoder in DECODERS],
+        "sick": [ends(rows, "none", COLUMNS["sick"], decoder=decoder) for decoder in DECODERS],
+    }
+    return {
+        name: {seed: code[seed] - article[seed] for seed in article if seed in code}
+        for name, (article, code) in pairs.items()
+    }
+
+
 def scores(rows: Sequence[Row], kind: str) -> dict[str, float]:
     """The mean last score on each task of what needs no training, over all runs: "bag" or "random"."""
-    last = pd.concat(run.tail(1) for norm in NORMS for run in _runs(rows, norm, "scaled").values())
+    last = pd.concat(run.tail(1) for norm in NORMS for run in _runs(rows, norm).values())
     return {task: float(np.mean(last[f"{kind}_{column}"])) for task, column in COLUMNS.items()}
 
 
-def mean_scores(rows: Sequence[Row], norm: str, kind: str = "") -> dict[int, float]:
+def mean_scores(rows: Sequence[Row], norm: str, kind: str = "", *, decoder: str = "code") -> dict[int, float]:
     """The mean accuracy in percent over the four sets with two classes at the end, by seed.
 
     Args:
         rows: of the runs.
-        norm: of the runs.
+        norm, decoder: of the runs.
         kind: "" for their own encoders; "untrained", "random" or "bag".
     """
     columns = [f"{kind}_{c}" if kind else c for task, c in COLUMNS.items() if task != "sick"]
-    values = [ends(rows, norm, column) for column in columns]
+    values = [ends(rows, norm, column, decoder=decoder) for column in columns]
     return {seed: 100 * float(np.mean([value[seed] for value in values])) for seed in values[0]}
 
 
@@ -121,7 +151,9 @@ def losses(rows: Sequence[Row]) -> Bands:
     """The validation loss to draw: by initial weights, then by norm."""
     initials = dict.fromkeys(row["initial"] for row in rows)
     return {
-        initial: {n: band(rows, n, rows[0]["batch_size"], LOSS, initial=initial) for n in NORMS}
+        initial: {
+            n: band(rows, n, rows[0]["batch_size"], LOSS, initial=initial, decoder="code") for n in NORMS
+        }
         for initial in initials
     }
 
@@ -130,6 +162,6 @@ def tracks(rows: Sequence[Row]) -> Bands:
     """The scores to draw: by task, then by norm."""
     size = rows[0]["batch_size"]
     return {
-        task: {n: band(rows, n, size, column, initial="scaled") for n in NORMS}
+        task: {n: band(rows, n, size, column, initial="scaled", decoder="code") for n in NORMS}
         for task, column in COLUMNS.items()
     }

@@ -9,13 +9,22 @@ import torch
 from lnbook.data.captions import load_captions
 from lnbook.pages.sec6_1_order_embeddings import experiment as order_embedding
 from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, STUDIES, Embedding
+from lnbook.pages.sec6_1_order_embeddings.model import MARGINS
 from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
 from lnbook.training import Machine, noise_of, train
 
-SMALL = {"units": 8, "word_size": 6, "vocabulary": 50, "batch_size": 16, "updates": 4, "every": 2}
+SMALL: dict[str, int | str] = {
+    "units": 8,
+    "word_size": 6,
+    "vocabulary": 50,
+    "batch_size": 16,
+    "updates": 4,
+    "every": 2,
+}
+SMALL |= {"score": "order"}
 
 
-def task(norm: str = "layer", machine: Machine | None = None, **changes: int) -> Embedding:
+def task(norm: str = "layer", machine: Machine | None = None, **changes: int | str) -> Embedding:
     return Embedding(load_captions("scenes"), machine or Machine(), norm=norm, seed=0, **(SMALL | changes))
 
 
@@ -23,7 +32,12 @@ def test_the_paper_scale_is_the_papers() -> None:
     first = EXPERIMENT.jobs("paper", 0)[0]
     assert first["data"] == "coco_vgg"
     assert (first["units"], first["word_size"], first["batch_size"], first["every"]) == (1024, 300, 128, 300)
-    assert order_embedding.MARGIN == 0.05
+    assert [(j["norm"], j["score"]) for j in EXPERIMENT.jobs("paper", 0) if j["seed"] == 0] == [
+        ("none", "order"),
+        ("layer", "order"),
+        ("none", "cosine"),
+    ]
+    assert MARGINS == {"order": 0.05, "cosine": 0.2}
     made = task()
     assert (made.clip, made.optimizer.param_groups[0]["lr"]) == (2.0, 1e-3)
 
@@ -31,16 +45,20 @@ def test_the_paper_scale_is_the_papers() -> None:
 @pytest.mark.parametrize("scale", STUDIES)
 def test_runs_differ_in_norm_and_seed_and_share_their_keys(scale: str) -> None:
     jobs = EXPERIMENT.jobs(scale, 5)
-    assert len({tuple(job.items()) for job in jobs}) == len(jobs) == 2 * sum(s.seeds for s in STUDIES[scale])
+    assert (
+        len({tuple(job.items()) for job in jobs})
+        == len(jobs)
+        == sum(s.seeds * len(s.norms) for s in STUDIES[scale])
+    )
     assert len({tuple(job) for job in jobs}) == 1
     assert jobs[0]["seed"] == 5
     assert {job["norm"] for job in jobs[:2]} == set(order_embedding.NORMS)
 
 
-@pytest.mark.parametrize("norm", order_embedding.NORMS)
-def test_equal_seeds_give_equal_rows(norm: str) -> None:
+@pytest.mark.parametrize(("norm", "score"), [("none", "order"), ("layer", "order"), ("none", "cosine")])
+def test_equal_seeds_give_equal_rows(norm: str, score: str) -> None:
     def rows() -> list[dict[str, float]]:
-        found = train(task(norm)).rows
+        found = train(task(norm, score=score)).rows
         return [{k: v for k, v in row.items() if k != "seconds"} for row in found]
 
     first = rows()

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from lnbook.pages.sec6_1_order_embeddings.model import OrderEmbedding, ranking_loss, violations
 
 
-def model(norm: str = "layer", seed: int = 0) -> OrderEmbedding:
+def model(norm: str = "layer", seed: int = 0, score: str = "order") -> OrderEmbedding:
     generator = torch.Generator().manual_seed(seed)
-    made = OrderEmbedding(20, 7, units=6, word_size=5, norm=norm, generator=generator)
+    made = OrderEmbedding(20, 7, units=6, word_size=5, norm=norm, generator=generator, score=score)
     return made.double()
 
 
@@ -24,6 +24,19 @@ def test_points_are_of_length_one_and_not_negative() -> None:
     for points in (model().captions(words, lengths), model().images(features)):
         assert (points >= 0).all()
         torch.testing.assert_close(points.norm(dim=1), torch.ones(len(points), dtype=torch.float64))
+
+
+def test_the_symmetric_baseline_keeps_signs_and_scores_by_the_cosine() -> None:
+    net, other = model(score="cosine"), model()
+    words, lengths = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
+    features = torch.randn(4, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    points = net(words, lengths, features)
+    for point, of_order in zip(points, other(words, lengths, features), strict=True):
+        assert (point < 0).any()
+        torch.testing.assert_close(point.abs(), of_order)
+    cosines = torch.nn.functional.cosine_similarity(points[0][:, None], points[1], dim=-1)
+    torch.testing.assert_close(net.errors(*points), 1 - cosines)
+    torch.testing.assert_close(other.errors(*points), violations(*points))
 
 
 @pytest.mark.parametrize("norm", ["none", "layer"])
@@ -52,6 +65,8 @@ def test_recurrent_weights_begin_orthogonal() -> None:
 def test_other_norms_are_refused() -> None:
     with pytest.raises(ValueError, match="The norm is 'batch'"):
         model("batch")
+    with pytest.raises(ValueError, match="The score is 'euclidean'"):
+        model(score="euclidean")
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 9), st.integers(0, 2**31))

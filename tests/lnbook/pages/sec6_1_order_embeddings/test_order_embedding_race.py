@@ -31,6 +31,7 @@ def rows(seeds: int = 2) -> list[Row]:
             run: list[Row] = []
             for k, update in enumerate(UPDATES):
                 row: Row = {"norm": norm, "batch_size": 8, "seed": seed, "selected": 0, "update": update}
+                row["score"] = "order"
                 row |= {"seconds": update * (2.0 if norm == "layer" else 1.0)}
                 row |= dict.fromkeys(FIGURE_1, recalls[k]) | {"train_loss": LOSSES[norm][k]}
                 row["valid_image_r10"] = recalls[k] if norm == "none" else recalls[k] / 2
@@ -66,8 +67,19 @@ def test_the_best_model_comes_earlier_in_updates_but_not_in_seconds() -> None:
 
 def test_gains_and_the_table_are_of_the_selected_models() -> None:
     assert gains(rows(), "image_r1") == {0: 20.0, 1: 20.0}
-    assert table(rows()) == {"none": [60.5] * 8, "layer": [80.5] * 8}
+    assert table(rows()) == {"OE": [60.5] * 8, "OE + LN": [80.5] * 8}
     assert len(METRICS) == 8
+
+
+def test_the_symmetric_baseline_is_compared_and_mixes_with_nothing() -> None:
+    symmetric = [row | {"score": "cosine"} for row in rows() if row["norm"] == "none"]
+    for row in symmetric:
+        row |= {f"test_{metric}": row[f"test_{metric}"] - 7 for metric in METRICS if row["selected"]}
+    both = rows() + symmetric
+    assert gains(both, "image_r1", of="OE", over="Sym") == {0: 7.0, 1: 7.0}
+    assert gains(both, "image_r1") == gains(rows(), "image_r1")
+    assert summary(both) == summary(rows())
+    assert table(both) == {"Sym": [53.5] * 8, **table(rows())}
 
 
 def test_one_seed_gives_no_interval() -> None:

@@ -1,5 +1,6 @@
 """Experiment 6.3: its runs, what it reads, its task, and that it learns."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from lnbook.pages.sec6_3_skip_thoughts.experiment import (
     Skipping,
     corpus_of,
 )
+from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS
 from lnbook.pages.sec6_3_skip_thoughts.reading import TASKS, corpus, encoded, judges, tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.training import Machine, noise_of, train
@@ -42,6 +44,7 @@ def test_the_paper_scale_is_the_papers() -> None:
     wanted |= {"rows": 20, "quick": 0, "longest": 30, "rate": 2e-4}
     assert {k: first[k] for k in wanted} == wanted
     assert Skipping.clip == 10.0
+    assert {(j["decoder"], j["norm"]) for j in EXPERIMENT.jobs("paper", 0)} == {*product(DECODERS, NORMS)}
 
 
 @pytest.mark.parametrize("scale", STUDIES)

@@ -6,15 +6,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_3_skip_thoughts.model import SkipThoughts, initialize
+from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts, initialize
 from lnlib.norms.normalize import layer_norm
 
 NORMS = ("none", "layer")
 
 
-def model(norm: str, words: int = 11, size: int = 3, units: int = 4, seed: int = 0) -> SkipThoughts:
+def model(
+    norm: str, words: int = 11, size: int = 3, units: int = 4, seed: int = 0, decoder: str = "article"
+) -> SkipThoughts:
     draw = torch.Generator().manual_seed(seed)
-    made = SkipThoughts(words, size, units, norm=norm, generator=draw).double()
+    made = SkipThoughts(words, size, units, norm=norm, generator=draw, decoder=decoder).double()
     with torch.no_grad():  # biases and gains too, so that nothing can hide
         for name, p in made.named_parameters():
             if "bias" in name or "gain" in name:
@@ -50,19 +52,22 @@ def step(gru: torch.nn.Module, norm: str, x: Tensor, h: Tensor) -> Tensor:
 
 
 def nats_by_hand(m: SkipThoughts, norm: str, ids: list[int], thought: Tensor, side: int) -> float:
-    """One sentence, word by word: the thought enters gates and candidate at each step."""
-    state, seen, total = torch.zeros(4, dtype=torch.float64), torch.zeros(3, dtype=torch.float64), 0.0
+    """One sentence, word by word: the thought is seen at each step, or is the first state."""
+    each = m.decoders[side].input_size > 3
+    state = torch.zeros(4, dtype=torch.float64) if each else thought
+    seen, total = torch.zeros(3, dtype=torch.float64), 0.0
     for word in ids:
-        state = step(m.decoders[side], norm, torch.cat([seen, thought]), state)
+        state = step(m.decoders[side], norm, torch.cat([seen, thought]) if each else seen, state)
         logits = m.output.weight @ state + m.output.bias
         total -= float(logits.log_softmax(0)[word])
         seen = m.words.weight[word]
     return total
 
 
+@pytest.mark.parametrize("decoder", DECODERS)
 @pytest.mark.parametrize("norm", NORMS)
-def test_both_decoders_are_conditioned_at_each_step_as_an_explicit_loop_says(norm: str) -> None:
-    m = model(norm)
+def test_both_decoders_are_shown_the_thought_as_an_explicit_loop_says(norm: str, decoder: str) -> None:
+    m = model(norm, decoder=decoder)
     before, here, after, lengths = triple()
     with torch.no_grad():
         found = m(before, here, after, lengths)
@@ -120,8 +125,9 @@ def test_a_case_does_not_see_the_others_of_its_batch(norm: str) -> None:
     torch.testing.assert_close(whole, alone, rtol=1e-10, atol=1e-12)
 
 
-def test_the_thought_matters_to_every_word_of_both_sides() -> None:
-    m = model("layer")
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_the_thought_matters_to_every_word_of_both_sides(decoder: str) -> None:
+    m = model("layer", decoder=decoder)
     before, here, after, lengths = triple()
     found = m(before, here, after, lengths)
     for side in range(2):
@@ -166,3 +172,5 @@ def test_initial_weights_are_the_papers_at_its_sizes_and_as_wide_at_others(
 def test_other_initial_weights_are_refused() -> None:
     with pytest.raises(ValueError, match="not 'narrow'"):
         initialize(model("none"), torch.Generator(), "narrow")
+    with pytest.raises(ValueError, match="not 'both'"):
+        model("none", decoder="both")

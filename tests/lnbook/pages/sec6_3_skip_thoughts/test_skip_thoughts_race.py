@@ -9,8 +9,8 @@ from lnbook.pages.sec6_3_skip_thoughts import race
 Curves = dict[tuple[str, int], list[float]]
 
 
-def rows(curves: Curves, initial: str = "scaled") -> list[dict]:
-    same = {"batch_size": 4, "initial": initial}
+def rows(curves: Curves, initial: str = "scaled", decoder: str = "code") -> list[dict]:
+    same = {"batch_size": 4, "initial": initial, "decoder": decoder}
     made = [
         {"norm": norm, "seed": seed, **same, "update": 10 * k, "seconds": 3.0 * k * k, race.LOSS: loss}
         for (norm, seed), losses in curves.items()
@@ -49,6 +49,19 @@ def test_runs_with_other_initial_weights_do_not_mix() -> None:
     both = rows(CURVES) + rows({("none", 0): [9.0, 8.0], ("layer", 0): [9.0, 8.0]}, "printed")
     assert race.speed_ups(both) == race.speed_ups(rows(CURVES))
     assert race.speed_ups(both, initial="printed") == {0: 1.0}
+
+
+def test_runs_with_other_decoders_do_not_mix_and_are_compared_without_a_norm() -> None:
+    article = rows(CURVES, decoder="article")
+    for row in article:
+        row["mr_accuracy"] -= 0.04
+        row["sick_pearson"] += 0.03 if row["norm"] == "none" else 0.5
+    both = rows(CURVES) + article
+    assert race.speed_ups(both) == race.speed_ups(rows(CURVES))
+    assert race.mean_gains(both) == race.mean_gains(rows(CURVES))
+    found = race.decoders(both)
+    assert found["accuracy"] == pytest.approx({0: 1.0, 1: 1.0, 2: 1.0})  # 4 points on one of four sets
+    assert found["sick"] == pytest.approx({0: -0.03, 1: -0.03, 2: -0.03})
 
 
 def test_gains_are_points_of_accuracy_or_of_correlation() -> None:
