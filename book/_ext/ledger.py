@@ -1,4 +1,5 @@
-"""What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, a `{verdict}`, and `{settings}`."""
+"""What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, `{settings}`; and in a sentence a
+recorded number (`{measured}`) or `{verdict}`."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -14,8 +15,8 @@ from lnbook.cli.settings import settings_of
 from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.tables import Table, measured_cell
-from lnbook.ledger.verdicts import Verdict, judge
+from lnbook.ledger.tables import Table, measured_cell, quantity
+from lnbook.ledger.verdicts import Measurement, Verdict, judge
 
 Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
 
@@ -122,19 +123,36 @@ class VerdictsDirective(_LedgerDirective):
         return [nodes.raw("", tables[self.options.get("show")]._repr_html_(), format="html")]
 
 
-class VerdictRole(SphinxRole):
-    """`{verdict}`rule``: the recorded verdict on a rule in a sentence, so that nobody types one."""
+class _RecordRole(SphinxRole):
+    """What the record has on a rule, in a sentence, so that nobody types it."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         for file in (BOOK / "claims.toml", *(BOOK / "results").glob("*/*.csv")):
             self.env.note_dependency(str(file))
         known = report(BOOK)
-        rules = {rule.id: rule for rule in known.rules}
-        if self.text not in rules:
+        rule = next((rule for rule in known.rules if rule.id == self.text), None)
+        if rule is None:
             message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)
             return [], [message]
-        verdict = judge(rules[self.text], known.found.get(self.text))
-        return [nodes.inline("", " ".join(filter(None, (verdict.word, verdict.where))))], []
+        return [nodes.inline("", self.shown(rule, known.found.get(rule.id)))], []
+
+    def shown(self, rule: Rule, found: Measurement | None) -> str:
+        raise NotImplementedError
+
+
+class MeasuredRole(_RecordRole):
+    """`{measured}`rule``: the recorded number, with its unit and interval."""
+
+    def shown(self, rule: Rule, found: Measurement | None) -> str:
+        return quantity(rule, found) if found else "no number"
+
+
+class VerdictRole(_RecordRole):
+    """`{verdict}`rule``: the recorded verdict."""
+
+    def shown(self, rule: Rule, found: Measurement | None) -> str:
+        verdict = judge(rule, found)
+        return " ".join(filter(None, (verdict.word, verdict.where)))
 
 
 class SettingsDirective(SphinxDirective):

@@ -24,7 +24,15 @@ from equation_numbers import number_equations
 from execute import BOOK, ROOT, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
-from ledger import RulesDirective, SentencesDirective, SettingsDirective, VerdictRole, VerdictsDirective
+from interactive import InteractiveDirective
+from ledger import (
+    MeasuredRole,
+    RulesDirective,
+    SentencesDirective,
+    SettingsDirective,
+    VerdictRole,
+    VerdictsDirective,
+)
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
 from lnbook.ledger.report import page_table
@@ -258,6 +266,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("rules", RulesDirective)
     app.add_directive("verdicts", VerdictsDirective)
     app.add_directive("settings", SettingsDirective)
+    app.add_directive("interactive", InteractiveDirective)
+    app.add_role("measured", MeasuredRole())
     app.add_role("verdict", VerdictRole())
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)

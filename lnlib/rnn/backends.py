@@ -28,13 +28,16 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from lnlib.rnn.cells import VARIANTS, Cell, GRUCell, LSTMCell
 from lnlib.rnn.spec import Network, NetworkSpec
 
-__all__ = ["Backend", "backend", "plain", "why_not_compiled", "why_not_torch"]
+__all__ = ["Backend", "backend", "plain", "watching", "why_not_compiled", "why_not_torch"]
 
 SMALLEST_EPS = 1e-30  # float32 holds its sum with any variance
 COMPILED = {
     LSTMCell: {VARIANTS["LSTM"]["paper"], replace(VARIANTS["LSTM"]["released"], eps=None)},
     GRUCell: {VARIANTS["GRU"]["paper"], replace(VARIANTS["GRU"]["released"], eps=None)},
 }
+# What torch.compile watches the present frame with, or None. Ask it in no function of its own, which
+# torch.compile would compile. (torch 2.6 may not tell.)
+watching = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: None)
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 

@@ -31,7 +31,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from lnlib.norms.standardize import EPS
 from lnlib.rnn import options, statistics
-from lnlib.rnn.backends import why_not_torch
+from lnlib.rnn.backends import watching, why_not_torch
 from lnlib.rnn.cells import Cell, Variant, variant_of
 from lnlib.rnn.convert import load_released, load_torch
 from lnlib.rnn.forms import Form
@@ -211,6 +211,14 @@ class _Normalized(nn.RNNBase):
                 reverse direction after it. Laid out as the input but without its last axis; packed: (T, N).
             return_cells: also return, last and laid out as the output, the last layer's cells at each step.
         """
+        # Left out of graphs as torch.nn's networks are: the loop would be unrolled, anew for each length.
+        apart = not torch.compiler.is_compiling() and watching() is not None
+        run = torch.compiler.disable(self._run) if apart else self._run
+        return run(input, hx, reset, return_cells)
+
+    def _run(
+        self, input: Tensor | PackedSequence, hx: Any, reset: Tensor | None, return_cells: bool
+    ) -> tuple[Any, ...]:
         if not isinstance(input, PackedSequence) and input.dim() not in (2, 3):
             raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         spec = self.spec
@@ -267,7 +275,8 @@ class LSTM(_Normalized, nn.LSTM):
         momentum: batch norm's: the weight of the newest batch once there were 1 / momentum; None for the mean
             of all.
 
-    As torch.nn's own, it needs `torch._dynamo.config.allow_rnn = True` to be compiled in one graph.
+    As torch.nn's own, it is left out of what torch.compile compiles, and runs on its own compiled code; with
+    `torch._dynamo.config.allow_rnn = True` it is compiled in one graph, whose loop over time is unrolled.
 
     >>> lstm = LSTM(5, 4, num_layers=2)
     >>> output, (h, c) = lstm(torch.zeros(7, 3, 5))

@@ -11,7 +11,12 @@ import pytest
 from bs4 import BeautifulSoup
 from built import html, pages
 
+from lnbook.ledger.report import report
+from lnbook.ledger.tables import quantity
+from lnbook.ledger.verdicts import judge
+
 pytestmark = pytest.mark.pages
+BOOK = Path(__file__).resolve().parents[2] / "book"
 # Addresses that a page may load or run code from: none but files beside it.
 LOADING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "video": "src"}
 
@@ -26,8 +31,7 @@ def chapters() -> list[Path]:
 
 
 def test_every_page_of_the_table_of_contents_was_built():
-    sources = Path(__file__).resolve().parents[2] / "book"
-    expected = {f.stem for f in sources.iterdir() if f.suffix in {".md", ".ipynb"}}
+    expected = {f.stem for f in BOOK.iterdir() if f.suffix in {".md", ".ipynb"}}
     assert expected <= {p.stem for p in pages()}
 
 
@@ -158,6 +162,20 @@ def test_the_first_page_says_how_long_the_book_takes_to_read():
     chapters, hours = map(int, re.match(r"(\d+) chapters, (\d+) hours", line).groups())
     assert chapters == len(list((html() / "book" / "notebooks").glob("*.ipynb")))
     assert 1 <= hours <= chapters
+
+
+def test_the_first_page_has_a_figure_and_ten_findings_as_they_are_recorded():
+    known = report(BOOK)
+    rules = {rule.id: rule for rule in known.rules}
+    page, source = soup(html() / "book" / "intro.html"), (BOOK / "intro.md").read_text(encoding="utf-8")
+    findings = page.select("#ten-findings > ol > li")
+    assert [bool(li.strong and li.a) for li in findings] == [True] * 10
+    told = " ".join(" ".join(li.get_text().split()) for li in findings)
+    for name in re.findall(r"{measured}`([\w-]+)`", source):
+        assert quantity(rules[name], known.found[name]) in told, name
+    for name in re.findall(r"{verdict}`([\w-]+)`", source):
+        assert judge(rules[name], known.found[name]).word in told, name
+    assert page.select(".lnlib-figure[data-name=axis_flip] table")
 
 
 def test_executed_notebooks_are_published_with_outputs_and_no_path_of_this_machine():

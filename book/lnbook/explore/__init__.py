@@ -6,10 +6,13 @@ it shows, and no others: it runs anew where one of these changes.
 
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 
 from lnbook.explore.element import Element
 
-__all__ = ["FIGURES", "builder"]
+__all__ = ["FIGURES", "FOLDER", "builder"]
+
+FOLDER = Path(__file__).parent  # of the scripts and styles, beside their builders
 
 FIGURES = (
     "axis_flip",

@@ -46,15 +46,26 @@ def provenance(**facts: Any) -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """The checkout's commit, with '+' if files differ from it; 'unknown' outside a checkout."""
+    """The checkout's commit, with '+' if files differ from it; 'unknown' outside a checkout.
+
+    Recorded rows do not count: those recorded while others run change no code of the others.
+    """
     book = book_dir()
     if book is None:  # installed: a repository around the environment is somebody else's
         return "unknown"
-    command = ["git", "-C", str(book), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        commit = _git(book, "describe", "--always", "--abbrev=12", "--exclude=*")
+        code = (":/", ":(top,exclude)book/results")
+        return commit + (
+            "+" if _git(book, "status", "--porcelain", "--untracked-files=no", "--", *code) else ""
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _cpu() -> str:

@@ -13,6 +13,7 @@ __all__ = [
     "Table",
     "measured_cell",
     "number",
+    "quantity",
     "rules_table",
     "sentences_table",
     "tally",
@@ -57,12 +58,16 @@ def number(rule: Rule, found: Measurement) -> str:
     >>> number(rule, Measurement("x", 2.0, 1.5, 2.5, 6)), number(rule, Measurement("x", 2.0, 1.5, 2.5, 3))
     ('2 points [1.5, 2.5], 6 seeds', '2 points, 3 seeds')
     """
-    value = f"{found.value:.3g}" + (f" {rule.unit}" if rule.unit else "")
+    value = quantity(rule, found)
+    return f"{value}, {found.n} {rule.counts}" if found.n > 1 and not math.isnan(found.value) else value
+
+
+def quantity(rule: Rule, found: Measurement) -> str:
+    """`number` without what it is over, for a sentence."""
     if math.isnan(found.value):
         return "no number"
-    if found.has_interval:
-        value += f" [{found.low:.3g}, {found.high:.3g}]"
-    return f"{value}, {found.n} {rule.counts}" if found.n > 1 else value
+    value = f"{found.value:.3g}" + (f" {rule.unit}" if rule.unit else "")
+    return f"{value} [{found.low:.3g}, {found.high:.3g}]" if found.has_interval else value
 
 
 def measured_cell(rule: Rule, found: Measurement | None) -> str:

@@ -259,6 +259,7 @@ def test_the_grid_has_one_tab_stop_and_the_buttons_do_what_the_keys_do(chromium,
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -278,6 +279,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [8, 10])
 def test_a_phone_shows_the_figure_without_sideways_scrolling_of_the_page(chromium, tmp_path, units):
     file = tmp_path / "phone.html"

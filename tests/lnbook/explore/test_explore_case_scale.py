@@ -233,6 +233,7 @@ def test_the_rows_are_described_in_words(chromium, file):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -249,6 +250,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "grid",
     [None, np.outer([1, 2, 3, 4, 5, -6], [1, 2, 3, 4, 5e3, -6]), np.zeros((3, 3))],
@@ -271,6 +273,7 @@ def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path,
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 720, 1280])
 def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
     with chromium.open_page(file, width=width) as (page, _, _):

@@ -292,6 +292,7 @@ def test_a_case_that_leaves_the_batch_takes_the_selection_to_the_last_one(chromi
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):

@@ -242,6 +242,7 @@ def test_the_bars_are_as_long_as_their_numbers_and_the_dashes_show_the_case(chro
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -258,6 +259,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [None, [-1234.5, 1.0, 2.0, 3.0, 4.0, 1e6], [0.001, 0.002, 0.0], [5.0, 5.0]])
 def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, case):
     file = tmp_path / "phone.html"
@@ -276,6 +278,7 @@ def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path,
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 720, 1280])
 def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
     with chromium.open_page(file, width=width) as (page, _, _):

@@ -360,6 +360,7 @@ def test_the_live_text_speaks_when_a_verdict_turns_and_not_at_every_step(chromiu
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -379,6 +380,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize(("units", "cases"), [(4, 5), (6, 8)])
 def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, units, cases):
     file = tmp_path / "phone.html"

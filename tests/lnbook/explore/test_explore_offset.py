@@ -238,6 +238,7 @@ def test_bars_and_arrows_are_described_in_words(chromium, file):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -254,6 +255,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path):
     file = tmp_path / "phone.html"
     for sizes in ({}, {"units": 7, "inputs": 5}):
@@ -270,6 +272,7 @@ def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 720, 1280])
 def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
     with chromium.open_page(file, width=width) as (page, _, _):

@@ -338,6 +338,7 @@ def test_where_gradients_explode_the_text_owns_up_to_rounding(chromium, file):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -355,6 +356,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, file):
     with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
         for name in PRESETS:
@@ -372,6 +374,7 @@ def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, file):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 760, 1280])
 def test_the_plots_stay_where_they_are_when_the_text_changes(chromium, file, width):
     with chromium.open_page(file, width=width) as (page, _, _):

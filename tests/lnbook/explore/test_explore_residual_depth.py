@@ -220,6 +220,7 @@ def test_the_plots_are_described_in_words(chromium, file):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
@@ -237,6 +238,7 @@ def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme)
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 760, 1280])
 def test_nothing_overflows_or_jumps_while_the_reader_tries_the_controls(chromium, file, width):
     with chromium.open_page(file, width=width, height=844, has_touch=True) as (page, _, _):

@@ -87,5 +87,9 @@ def test_the_commit_is_the_checkouts_and_never_that_of_a_repository_around_an_in
     git(tmp_path, "commit", "--quiet", "--message", "a checkout")
     commit = git(tmp_path, "rev-parse", "--short=12", "HEAD")
     assert commit_seen_in(tmp_path) == commit
+    (tmp_path / "book" / "results").mkdir()
+    (tmp_path / "book" / "results" / "rows.csv").write_text("a")
+    git(tmp_path, "add", "book/results/rows.csv")
+    assert commit_seen_in(tmp_path) == commit  # rows that are recorded while others run change no code
     (tmp_path / "book" / "claims.toml").write_text("changed = 1")
     assert commit_seen_in(tmp_path) == commit + "+"

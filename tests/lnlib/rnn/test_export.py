@@ -4,6 +4,7 @@ import copy
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import onnx
 import onnxruntime
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.testing import assert_close
 
 from lnlib.rnn import GRU, LSTM, RNN
@@ -53,6 +54,40 @@ def test_a_network_survives_copy_and_file(kind: str, options: dict, tmp_path: Pa
     fresh = KINDS[kind](3, 4, num_layers=2, bidirectional=True, **options).eval()
     fresh.load_state_dict(torch.load(tmp_path / "network.pt", weights_only=True))
     assert torch.equal(fresh(x)[0], expected)
+
+
+@as_users_call
+@pytest.mark.parametrize("norm", ["layer", "none", "weight"])
+def test_torch_compile_leaves_a_network_out_of_its_graphs_and_a_new_length_compiles_nothing(
+    norm: str,
+) -> None:
+    graphs: list[int] = []
+
+    def counting(graph: torch.fx.GraphModule, inputs: list) -> Callable:
+        graphs.append(len(graph.graph.nodes))
+        return graph.forward
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.into, self.out = nn.Linear(3, 4), nn.Linear(5, 2)
+            self.network = LSTM(4, 5, norm=norm)
+
+        def forward(self, x: Tensor) -> Tensor:
+            y: Tensor = self.out(self.network(self.into(x))[0])
+            return y
+
+    torch.compiler.reset()
+    model, found = Model(), []
+    compiled = torch.compile(model, backend=counting, dynamic=True)
+    for steps in (30, 40):
+        x = torch.randn(steps, 2, 3)
+        for run in (compiled, model):
+            model.zero_grad()
+            run(x).square().sum().backward()
+            found.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
+        assert_close(found[-2], found[-1])
+        assert sum(graphs) < 20, "a step of the loop would be some nodes"
 
 
 @pytest.mark.slow

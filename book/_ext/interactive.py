@@ -1,0 +1,21 @@
+"""`{interactive} <name>`: a figure of `lnbook.explore` on a page that no notebook makes."""
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from lnbook import explore
+
+
+class InteractiveDirective(SphinxDirective):
+    """The figure as its builder makes it; without scripts and in print its table."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        (name,) = self.arguments
+        if name not in explore.FIGURES:
+            raise self.error(f"there is no figure {name!r}; the figures are {', '.join(explore.FIGURES)}")
+        for file in explore.FOLDER.iterdir():
+            if file.suffix in {".css", ".js", ".py"}:
+                self.env.note_dependency(str(file))
+        return [nodes.raw("", explore.builder(name)()._repr_html_(), format="html")]
