@@ -119,7 +119,8 @@ def widen(x: Tensor) -> Tensor:
 
 def may_branch(x: Tensor) -> bool:
     """Whether Python may look at values: on a CPU, and outside compilation, tracing and torch.func."""
-    plain = not torch.compiler.is_compiling() and type(x) in (Tensor, torch.nn.Parameter)
+    seen = torch.compiler.is_compiling() or torch.jit.is_tracing()
+    plain = not seen and type(x) in (Tensor, torch.nn.Parameter)
     return plain and x.device.type == "cpu" and not _in_transform()
 
 

@@ -284,6 +284,17 @@ def test_layers_are_compiled_in_one_graph_with_their_running_statistics() -> Non
     assert_close(compiled._orig_mod.state_dict(), model.state_dict(), **EXACT)
 
 
+# torch's notice that it deprecates tracing
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize("layer", [BatchNorm(4), LayerNorm(4), WeightNormLinear(4, 4), RMSNorm(4)], ids=repr)
+def test_layers_are_traced_with_the_arithmetic_that_holds_for_every_input(layer: nn.Module) -> None:
+    layer = copy.deepcopy(layer).eval()
+    traced = torch.jit.trace(layer, torch.ones(6, 4))  # which compares two traces and their results
+    for x in (draw((6, 4)).float(), 1e6 + draw((6, 4)).float(), 1e25 * draw((6, 4)).float()):
+        assert_close(traced(x), layer(x), rtol=1e-5, atol=1e-5)  # float32, in another order
+
+
 @pytest.mark.usefixtures("as_users_call")
 @pytest.mark.parametrize(
     ("call", "words"),

@@ -56,6 +56,19 @@ def test_a_network_survives_copy_and_file(kind: str, options: dict, tmp_path: Pa
     assert torch.equal(fresh(x)[0], expected)
 
 
+# torch's notice that it deprecates tracing, and what it says of every loop and every check of a shape
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
+@as_users_call
+@every_kind
+@pytest.mark.parametrize(
+    "options", [OPTIONS[k] for k in ("layer", "weight, learned start", "batch")], ids=str
+)
+def test_a_network_is_traced_for_a_length(kind: str, options: dict) -> None:
+    module, x = trained(kind, **options), torch.randn(5, 2, 3)
+    traced = torch.jit.trace(module, x)
+    assert_close(traced(2 * x)[0], module(2 * x)[0], rtol=1e-4, atol=1e-5)  # float32, in another order
+
+
 @as_users_call
 @pytest.mark.parametrize("norm", ["layer", "none", "weight"])
 def test_torch_compile_leaves_a_network_out_of_its_graphs_and_a_new_length_compiles_nothing(
