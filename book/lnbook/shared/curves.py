@@ -46,6 +46,8 @@ def stored(
 ) -> tuple[list[Row], dict[str, Any]]:
     """The rows of an experiment as recorded, numbers as numbers, and how they came about.
 
+    A fact in which the runs differ, say the commit, names each: "a1b2, c3d4".
+
     Args:
         experiment: its name in `lnbook.cli.experiments`.
         scale: "study" or "paper".
@@ -56,6 +58,9 @@ def stored(
     place = folder or (book_dir() or Path("book")) / "results"
     rows = read_rows(experiment, scale=scale, folder=place)
     facts = json.loads((place / scale / f"{experiment}.json").read_text(encoding="utf-8"))
+    runs = facts.get("runs", [])
+    differ = {name for run in runs for name, value in run.items() if isinstance(value, str)} - facts.keys()
+    facts |= {name: ", ".join(sorted({str(run.get(name)) for run in runs})) for name in differ}
     return [{key: _number(text) for key, text in row.items()} for row in rows], facts
 
 

@@ -65,6 +65,9 @@ def test_stored_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) 
     assert read == {"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None}
     assert isinstance(read["seed"], int)
     assert facts == {"commit": "abc"}
+    runs = [{"commit": c, "seconds": 1.0} for c in ("b", "a", "b")]
+    (folder / "some.json").write_text(json.dumps({"cpu": "x", "runs": runs}))
+    assert curves.stored("some", folder=tmp_path)[1] == {"cpu": "x", "commit": "a, b", "runs": runs}
     with pytest.raises(FileNotFoundError, match="other"):
         curves.stored("other", folder=tmp_path)
 
