@@ -28,11 +28,11 @@ def plain_runs(rows: Run, settings: tuple[Any, ...]) -> dict[int, Run]:
 
 
 def of_one_setting(rows: Run) -> Run:
-    """Of each norm and batch size the runs whose gain, start and length are those of the first such run."""
+    """Of each norm and batch size the runs set up like the first such run."""
     first: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     kept = []
     for row in rows:
-        setting = tuple(row.get(key) for key in ("gain", "start", "updates"))
+        setting = tuple(row.get(key) for key in ("gain", "start", "updates", "score", "decoder"))
         if first.setdefault((row["norm"], row["batch_size"]), setting) == setting:
             kept.append(row)
     return kept
