@@ -29,7 +29,7 @@ def test_points_are_of_length_one_and_not_negative() -> None:
 def test_the_symmetric_baseline_keeps_signs_and_scores_by_the_cosine() -> None:
     net, other = model(score="cosine"), model()
     words, lengths = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
-    features = torch.randn(4, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    features = torch.randn(2, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     points = net(words, lengths, features)
     for point, of_order in zip(points, other(words, lengths, features), strict=True):
         assert (point < 0).any()
