@@ -1,4 +1,4 @@
-"""`{interactive} <name>`: a figure of `lnbook.explore` on a page that no notebook makes."""
+"""`{interactive} <name>`: a figure of `lnbook.explore` on a page that is not a notebook."""
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
@@ -7,7 +7,7 @@ from lnbook import explore
 
 
 class InteractiveDirective(SphinxDirective):
-    """The figure as its builder makes it; without scripts and in print its table."""
+    """The figure with its builder's default data; where scripts do not run, and in print, its table."""
 
     required_arguments = 1
 

@@ -1,7 +1,7 @@
 """What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, `{settings}`; and in a sentence a
 recorded number (`{measured}`) or `{verdict}`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import ClassVar
 
@@ -123,8 +123,17 @@ class VerdictsDirective(_LedgerDirective):
         return [nodes.raw("", tables[self.options.get("show")]._repr_html_(), format="html")]
 
 
-class _RecordRole(SphinxRole):
-    """What the record has on a rule, in a sentence, so that nobody types it."""
+class RecordRole(SphinxRole):
+    """What the record has on a rule, in a sentence, so that nobody types it.
+
+    Args:
+        words: of the rule and its measurement, which is None where there is none: `measured_words` for
+            `{measured}`rule``, `verdict_words` for `{verdict}`rule``.
+    """
+
+    def __init__(self, words: Callable[[Rule, Measurement | None], str]) -> None:
+        super().__init__()
+        self.words = words
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         for file in (BOOK / "claims.toml", *(BOOK / "results").glob("*/*.csv")):
@@ -134,25 +143,18 @@ class _RecordRole(SphinxRole):
         if rule is None:
             message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)
             return [], [message]
-        return [nodes.inline("", self.shown(rule, known.found.get(rule.id)))], []
-
-    def shown(self, rule: Rule, found: Measurement | None) -> str:
-        raise NotImplementedError
+        return [nodes.inline("", self.words(rule, known.found.get(rule.id)))], []
 
 
-class MeasuredRole(_RecordRole):
-    """`{measured}`rule``: the recorded number, with its unit and interval."""
-
-    def shown(self, rule: Rule, found: Measurement | None) -> str:
-        return quantity(rule, found) if found else "no number"
+def measured_words(rule: Rule, found: Measurement | None) -> str:
+    """The recorded number, with its unit and interval."""
+    return quantity(rule, found) if found else "no number"
 
 
-class VerdictRole(_RecordRole):
-    """`{verdict}`rule``: the recorded verdict."""
-
-    def shown(self, rule: Rule, found: Measurement | None) -> str:
-        verdict = judge(rule, found)
-        return " ".join(filter(None, (verdict.word, verdict.where)))
+def verdict_words(rule: Rule, found: Measurement | None) -> str:
+    """The recorded verdict, and where it was measured if not at the paper's size."""
+    verdict = judge(rule, found)
+    return " ".join(filter(None, (verdict.word, verdict.where)))
 
 
 class SettingsDirective(SphinxDirective):

@@ -26,12 +26,13 @@ from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
 from interactive import InteractiveDirective
 from ledger import (
-    MeasuredRole,
+    RecordRole,
     RulesDirective,
     SentencesDirective,
     SettingsDirective,
-    VerdictRole,
     VerdictsDirective,
+    measured_words,
+    verdict_words,
 )
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
@@ -267,8 +268,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("verdicts", VerdictsDirective)
     app.add_directive("settings", SettingsDirective)
     app.add_directive("interactive", InteractiveDirective)
-    app.add_role("measured", MeasuredRole())
-    app.add_role("verdict", VerdictRole())
+    app.add_role("measured", RecordRole(measured_words))
+    app.add_role("verdict", RecordRole(verdict_words))
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)
     app.add_directive("lookup", LookupDirective)

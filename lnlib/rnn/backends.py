@@ -35,8 +35,8 @@ COMPILED = {
     LSTMCell: {VARIANTS["LSTM"]["paper"], replace(VARIANTS["LSTM"]["released"], eps=None)},
     GRUCell: {VARIANTS["GRU"]["paper"], replace(VARIANTS["GRU"]["released"], eps=None)},
 }
-# What torch.compile watches the present frame with, or None. Ask it in no function of its own, which
-# torch.compile would compile. (torch 2.6 may not tell.)
+# torch.compile's callback while it observes this thread, else None. Call it inline: torch.compile would
+# compile a helper that called it. (torch 2.6 may not have it.)
 watching = getattr(torch._C._dynamo.eval_frame, "get_eval_frame_callback", lambda: None)
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
 

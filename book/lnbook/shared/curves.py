@@ -46,7 +46,7 @@ def stored(
 ) -> tuple[list[Row], dict[str, Any]]:
     """The rows of an experiment as recorded, numbers as numbers, and how they came about.
 
-    A fact in which the runs differ, say the commit, names each: "a1b2, c3d4".
+    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4".
 
     Args:
         experiment: its name in `lnbook.cli.experiments`.

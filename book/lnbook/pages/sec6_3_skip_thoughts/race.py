@@ -101,7 +101,9 @@ def mean_gains(rows: Sequence[Row]) -> dict[int, float]:
 
 
 def decoders(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
-    """What the code's decoder adds to the article's without a norm, by seed: Table 3's Ours less Original.
+    """By seed, the scores with the code's decoder less those with the article's, without a norm.
+
+    *Source* Table 3, whose rows Ours and Original differ so.
 
     Args:
         rows: of runs with both decoders.
