@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lnbook.pages.sec3_1_recurrent.measure import Run
     from lnlib.rnn.diagnostics import Diagnosis
 
-__all__ = ["NAMES", "diagnosis", "drift", "gradients", "long_streams", "trained"]
+__all__ = ["NAMES", "by_strength", "diagnosis", "drift", "gradients", "long_streams", "trained"]
 
 LAYER, NONE, INK = plots.COLORS["layer"], plots.COLORS["none"], plots.INK
 NAMES = {"none": "plain", "layer": "layer norm", "batch": "batch norm"}
@@ -56,17 +56,31 @@ def gradients(
         name = f"{factor:g}x" if norm == "layer" or factor > 1 else ""  # below 1 the two lines are one
         _named(left, name, np.arange(len(values)), values, plots.COLORS[norm], plots.LINES[norm])
     left.set(xlabel="lag (steps)", title="gradient by lag", xlim=(0, 1.3 * len(values)))
+    _growths(right, factors, growth)
+    _ticks(right, factors[::2])
+    right.set(xlabel=r"factor of $W_{hh}$", title="growth (nats a step)")
+    return fig
+
+
+def by_strength(strengths: Sequence[float], growth: Mapping[str, np.ndarray]) -> Figure:
+    """The gradient's growth a step against the strength of the input; dots for seeds."""
+    fig, ax = plots.subplots(figsize=(5.6, 3.2))
+    _growths(ax, strengths, growth)
+    _ticks(ax, strengths)
+    ax.set(xlabel="strength of the input", title="growth (nats a step)")
+    return fig
+
+
+def _growths(ax: Axes, at: Sequence[float], growth: Mapping[str, np.ndarray]) -> None:
+    """Growth a step of plain, layer normalized and separately normalized networks, seeds by columns of at."""
     looks = {"none": (NONE, ":"), "layer": (LAYER, "-"), "separate": (LAYER, "--")}
     labels = {"none": "plain", "layer": "Eq. (4)", "separate": "separate"}
     for kind, table in growth.items():
         color, ls = looks[kind]
-        right.semilogx(factors, table.mean(0), color=color, ls=ls, label=labels[kind])
-        right.semilogx(factors, table.T, ".", color=color, ms=4, alpha=0.6, mew=0)
-    right.axhline(0, color=INK, lw=0.8)
-    _ticks(right, factors[::2])
-    right.set(xlabel=r"factor of $W_{hh}$", title="growth (nats a step)")
-    right.legend(loc="lower right")
-    return fig
+        ax.semilogx(at, table.mean(0), color=color, ls=ls, label=labels[kind])
+        ax.semilogx(at, table.T, ".", color=color, ms=4, alpha=0.6, mew=0)
+    ax.axhline(0, color=INK, lw=0.8)
+    ax.legend(loc="best")
 
 
 def trained(runs: Sequence[Run]) -> Figure:
