@@ -21,7 +21,8 @@ def test_curves_keep_every_line_and_its_name() -> None:
 
 def test_directions_and_dots_draw_percent() -> None:
     share = np.linspace(0.5, 1.0, 20)
-    shares = {"ReLU": share, "tanh": share, "independent": share / 10}
+    names = ("ReLU", "ReLU, random step", "tanh", "tanh, random step", "independent")
+    shares = {name: share / k for k, name in enumerate(names, 1)}
     fig = drawings.directions_and_dots(shares, {"ReLU": [10.0, 12.0], "tanh": [2.0, 3.0]}, chance=1.0)
     left, right = fig.axes
     np.testing.assert_allclose(left.lines[0].get_ydata(), 100 * share)

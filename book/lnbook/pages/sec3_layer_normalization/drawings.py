@@ -19,11 +19,15 @@ __all__ = ["couplings", "curves", "directions_and_dots", "projection", "rounding
 def directions_and_dots(
     shares: Mapping[str, Float[np.ndarray, " K"]], dots: Mapping[str, Sequence[float]], chance: float
 ) -> Figure:
-    """Left, shares of a change in its K strongest directions; right, percentages that layer norm removes."""
+    """Left, shares of a change in its K strongest directions; right, percentages that layer norm removes.
+
+    Shares come in this order: ReLU, its control, tanh, its control (both paler), independent changes.
+    """
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.1), width_ratios=(3, 2))
-    for (label, share), line in zip(shares.items(), ("-", "--", ":"), strict=True):
-        left.plot(np.arange(1, len(share) + 1), 100 * share, line, color=plots.INK, label=label)
-    left.legend(loc="center right")
+    looks = (("-", 1), ("-", 0.4), ("--", 1), ("--", 0.4), (":", 1))
+    for (label, share), (line, alpha) in zip(shares.items(), looks, strict=True):
+        left.plot(np.arange(1, len(share) + 1), 100 * share, line, color=plots.INK, alpha=alpha, label=label)
+    left.legend(loc="lower right")
     left.set(xlabel="number of strongest directions", ylim=(0, 102))
     left.set_title("share of the change (%)")
     left.set_xticks([1, *range(5, len(next(iter(shares.values()))) + 1, 5)])

@@ -27,6 +27,7 @@ def change_above(
     H: int = 200,
     steps: int = 20,
     rate: float = 0.1,
+    random: bool = False,
 ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
     """The upper layer's summed inputs, and their change once the layer below it has learned.
 
@@ -36,6 +37,7 @@ def change_above(
     Args:
         cases: inputs and their labels (0 to 9).
         f: the non-linearity. `torch.relu` starts at weights of variance 2/inputs, others at 1/inputs.
+        random: the control: the lower weights move as far (in Frobenius norm), in a random direction.
     """
     x, y = cases
     generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
@@ -51,7 +53,11 @@ def change_above(
         with torch.no_grad():
             for w, gradient in zip(layers, gradients, strict=True):
                 w -= rate * gradient
-    before, after = f(x @ lower.T), f(x @ layers[0].detach().T)
+    move = layers[0].detach() - lower
+    if random:
+        direction = torch.randn(move.shape, generator=generator)
+        move = direction * (move.norm() / direction.norm())
+    before, after = f(x @ lower.T), f(x @ (lower + move).T)
     return before @ upper.T, (after - before) @ upper.T
 
 
