@@ -1,1 +1,1 @@
-"""Beyond the paper: what its misprints change."""
+"""Beyond the paper: what its errors in print change."""
