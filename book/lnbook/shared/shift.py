@@ -107,6 +107,19 @@ class Run:
         """How far a unit's mean moves in one update, in units of the standard deviation; both averaged."""
         return float(np.abs(np.diff(self.mean, axis=0)).mean() / self.std.mean())
 
+    def path(self, goal: float) -> float:
+        """How far a unit's mean moves in all, in its standard deviations, until the loss falls to a goal.
+
+        The loss is its mean over the last fifth of training so far, as :attr:`Group.loss` takes it at the
+        end; a run that never falls to the goal has moved all its way.
+        """
+        window = max(1, len(self.loss) // 5)
+        trailing = np.convolve(self.loss, np.ones(window) / window, mode="valid")  # [k]: ends at k + window
+        reached = np.flatnonzero(trailing <= goal)
+        end = int(reached[0]) + window if len(reached) else len(self.loss)
+        moves = np.abs(np.diff(self.mean, axis=0)).mean(1)
+        return float(moves[: end - 1].sum() / self.std.mean())
+
 
 def train(
     cases: Cases,

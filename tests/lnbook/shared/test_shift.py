@@ -82,3 +82,12 @@ def test_compare_keeps_the_best_rate_and_never_one_that_diverges(cases) -> None:
     assert found["plain"].rate == 0.1
     assert found["plain"].curve.shape == (30,)
     assert found["plain"].loss.shape == found["plain"].shift.shape == (2,)
+
+
+def test_the_path_ends_where_the_loss_reaches_the_goal() -> None:
+    loss = np.array([4.0, 3.0, 2.0, 1.0, 0.0] * 2)  # windows of 2: means 3.5, 2.5, 1.5, 0.5, 2.0, ...
+    mean = np.cumsum(np.ones((10, 3)), axis=0)  # one unit of length an update
+    run = shift.Run(loss, mean, np.full((10, 3), 2.0), shift.Network((4, 3, 10), seed=0))
+    assert run.path(1.5) == pytest.approx(3 / 2)  # three moves between four updates
+    assert run.path(-1.0) == pytest.approx(9 / 2)  # never reached: all of it
+    assert run.path(9.0) < run.path(1.5)
