@@ -53,6 +53,13 @@ TOPICS = (
     "load weights nn.LSTM",
     "weight norm RNN",
     "true empirical Fisher",
+    "Equation (13) right exact",
+    "knob learning rate scale",
+    "gradients explode vanish gain",
+    "three biases forget",
+    "released code epsilon bias before the norm",
+    "one unit two sign",
+    "DRAW nat bits",
     # of readers of explainers
     "batch normalization keep",
     "really work batch size 1",
