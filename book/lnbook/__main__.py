@@ -1,15 +1,17 @@
 """`python -m lnbook <command>`: the book's command line.
 
 Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense;
-130: Ctrl-C ended it.
+130: Ctrl-C ended it. Output that nobody reads any more ends no command.
 """
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable, Sequence
 
 from lnbook.cli import claims, data, explore, run
 from lnbook.data import resolve_environment
+from lnbook.training.streams import steady
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
@@ -25,6 +27,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     The folders that `LNLIB_DATA` and `LNLIB_CACHE` name become absolute here, where they were typed.
     """
+    with steady() as (out, err):
+        status = _main(argv)
+        out.flush()
+        if out.lost and out.lost.errno != errno.EPIPE:  # a reader that has enough is no failure
+            print(f"Not all output could be written: {out.lost.strerror}.", file=err)
+            status = status or 1
+    return status
+
+
+def _main(argv: Sequence[str] | None) -> int:
     resolve_environment()
     parser = argparse.ArgumentParser(
         prog="python -m lnbook",

@@ -10,7 +10,7 @@ from lnbook.cli.experiments import EXPERIMENTS
 from lnbook.ledger.rows import SCALES
 from lnbook.training.task import Job, Machine
 
-__all__ = ["UsageError", "chosen", "machine", "parser"]
+__all__ = ["UsageError", "check", "chosen", "machine", "parser"]
 
 TYPES = {
     "float32": torch.float32,
@@ -20,9 +20,9 @@ TYPES = {
 }
 
 NOTES = """
-Ctrl-C or SIGTERM writes a checkpoint of every run under way, then ends; killed, a run loses what came
-after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted run, bit for bit.
-Under torchrun the processes train one model together, run after run.
+Ctrl-C, SIGTERM or a terminal that closes writes a checkpoint of every run under way, then ends; killed, a
+run loses what came after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted run,
+bit for bit. Under torchrun the processes train one model together, run after run.
 
 exit status: 0 done; 1 a run failed, and stderr says why; 2 there is no such thing; 130 interrupted
 """
@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     sections = "\n".join(f"  {section}  {name}" for section, name in EXPERIMENTS.items())
     found = argparse.ArgumentParser(
         prog="python -m lnbook run",
+        allow_abbrev=False,  # `--list` writes commands in which its own options are looked for by name
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Run one of the paper's experiments: several seeds of several methods, side by side.",
         epilog=f"experiments:\n{sections}\n{NOTES}",
@@ -75,6 +76,17 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
+def check(options: argparse.Namespace) -> None:
+    """Raises `UsageError` for options that cannot be, or not together."""
+    if options.resume and options.restart:
+        raise UsageError("--resume goes on with runs, --restart begins them anew; give one.")
+    if options.list and (options.restart or options.gather):
+        raise UsageError(
+            "--list prints commands that go on with runs where they stand, and a last one that gathers; it "
+            "goes with neither --restart nor --gather. Give another --out to begin anew."
+        )
+
+
 def machine(options: argparse.Namespace) -> Machine:
     """Where to compute and in which numbers; raises `UsageError` if that cannot be."""
     name = options.device
@@ -84,12 +96,18 @@ def machine(options: argparse.Namespace) -> Machine:
         device = torch.device(name)
     except RuntimeError as error:
         raise UsageError(f"--device {name}: {error}") from None
+    if device.type not in ("cpu", "cuda"):
+        raise UsageError(f"--device {name}: runs compute on cpu or cuda, not on {device.type}.")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UsageError(f"--device {name}: torch finds no CUDA here; give --device cpu.")
     if options.autocast and options.dtype != "float32":
         raise UsageError("--autocast computes in fewer bits than float32; it goes with --dtype float32.")
-    if options.threads < 1 or (options.processes or 1) < 1:
-        raise UsageError("--threads and --processes count from 1.")
+    if options.threads < 1 or (options.processes is not None and options.processes < 1):
+        raise UsageError(
+            f"--threads and --processes count from 1; got {options.threads} and {options.processes}."
+        )
+    if not options.every >= 0:
+        raise UsageError(f"--every is a time in seconds, from 0; got {options.every}.")
     return Machine(device, TYPES[options.dtype], TYPES.get(options.autocast or ""))
 
 

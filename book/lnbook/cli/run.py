@@ -24,7 +24,7 @@ from lnbook.training.files import make_folder
 from lnbook.training.gather import collect, gather
 from lnbook.training.report import differing, stand_ins, summary
 from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
-from lnbook.training.signals import sigterm_interrupts
+from lnbook.training.signals import stops_interrupt
 from lnbook.training.sweeps import torch_threads
 from lnbook.training.task import Experiment, Job, Machine
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     # torchrun ends its processes by SIGTERM: at once, for they may be waiting for each other
     alone = "WORLD_SIZE" not in os.environ
     try:
-        with sigterm_interrupts() if alone else contextlib.nullcontext():
+        with stops_interrupt() if alone else contextlib.nullcontext():
             return _run(asked, argv)
     except UsageError as error:
         return _say(error, 2)
@@ -56,6 +56,7 @@ def _say(message: object, status: int) -> int:
 
 
 def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
+    options.check(asked)
     try:
         experiment = find(asked.experiment)
     except ValueError as error:
@@ -72,8 +73,6 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
         return _list(jobs, argv)
     if asked.record and book_dir() is None:
         raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
-    if asked.resume and asked.restart:
-        raise UsageError("--resume goes on with runs, --restart begins them anew; give one.")
     results = asked.out or results_dir(asked.scale)
     folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
     if asked.gather:

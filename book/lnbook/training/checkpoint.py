@@ -22,7 +22,7 @@ from lnbook.training.task import Job, Row
 __all__ = ["RunFolder"]
 
 MAGIC = b"lnlib checkpoint 1\n"
-LEFT = f"[!.]*{UNFINISHED}"  # by a process that was killed as it wrote; probes of others begin with a dot
+LEFT = f"*{UNFINISHED}"  # by a process that was killed as it wrote
 KEPT = 2  # the newest, and the one before it in case the newest is damaged
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import tempfile
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
@@ -22,9 +23,13 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise output_error(path, error) from error
-    probe = path / f".{os.getpid()}.probe"
-    write_whole(probe, b"can this be written?")
-    probe.unlink(missing_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=path) as probe:  # without a name, so that a kill leaves nothing
+            probe.write(b"can this be written?")
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        raise output_error(path / "a file", error) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -24,6 +24,8 @@ from lnbook.training.task import Experiment, Job, Machine, Row
 
 __all__ = ["Outcome", "Plan", "jobs_of", "label", "run", "run_one", "unfinished"]
 
+SEEDS = 2**32
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -67,13 +69,19 @@ def label(job: Job) -> str:
 
 
 def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
-    """The experiment's jobs, checked: equal settings in all, a seed among them, a folder for each.
+    """The experiment's jobs, checked: equal settings in all, a sound seed among them, a folder for each.
 
     Raises ValueError if they are not so.
     """
     jobs = experiment.jobs(scale, seed)
     if not jobs or any(job.keys() != jobs[0].keys() or "seed" not in job for job in jobs):
         raise ValueError(f"The jobs of {experiment.name} must have equal settings, one of them 'seed'.")
+    seeds = sorted({int(job["seed"]) for job in jobs})
+    if not 0 <= seeds[0] <= seeds[-1] < SEEDS:
+        raise ValueError(
+            f"The seeds of {experiment.name} go from {seeds[0]} to {seeds[-1]}, and must be from 0 to below "
+            f"2**32: of larger ones torch takes the lowest 32 bits. Give another first seed."
+        )
     labels = [label(job) for job in jobs]
     if twice := sorted({name for name in labels if labels.count(name) > 1}):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: an update under way is finished first, so that what is kept is whole."""
+"""Ctrl-C, SIGTERM, SIGHUP: an update under way is finished first, so that what is kept is whole."""
 
 import signal
 import threading
@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["postponed", "sigterm_interrupts"]
+__all__ = ["HANGUP", "postponed", "stops_interrupt"]
+
+HANGUP = tuple(filter(None, [getattr(signal, "SIGHUP", None)]))  # Windows has none
 
 
 @contextmanager
@@ -28,27 +30,35 @@ def postponed(wanted: bool = True) -> Iterator[Callable[[], bool]]:
     def remember(number: int, frame: FrameType | None) -> None:
         came.append(number)
 
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with _handled((signal.SIGINT, *_stops()), remember):
         yield lambda: bool(came)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 @contextmanager
-def sigterm_interrupts() -> Iterator[None]:
-    """Inside, SIGTERM raises KeyboardInterrupt, as Ctrl-C does; for the main thread.
+def stops_interrupt() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does; for the main thread.
 
     >>> try:
-    ...     with sigterm_interrupts():
+    ...     with stops_interrupt():
     ...         signal.raise_signal(signal.SIGTERM)
     ... except KeyboardInterrupt:
     ...     print("interrupted")
     interrupted
     """
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with _handled(_stops(), signal.default_int_handler):
+        yield
+
+
+def _stops() -> tuple[int, ...]:
+    """SIGTERM, and SIGHUP unless it is ignored: `nohup` means that a run outlives its terminal."""
+    return (signal.SIGTERM, *(n for n in HANGUP if signal.getsignal(n) is not signal.SIG_IGN))
+
+
+@contextmanager
+def _handled(numbers: tuple[int, ...], handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
+        for number, was in before.items():
+            signal.signal(number, signal.SIG_DFL if was is None else was)

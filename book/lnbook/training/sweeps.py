@@ -15,6 +15,8 @@ import torch
 from tqdm import tqdm
 
 from lnbook.training.errors import ProcessLost
+from lnbook.training.signals import HANGUP
+from lnbook.training.streams import steady
 
 __all__ = ["bar_position", "cores", "sweep", "torch_threads", "wanted"]
 
@@ -135,6 +137,7 @@ def _in_parallel(
 # Of a worker process: the function and its common arguments, and the line of its bar.
 _mine: tuple[Callable[..., Any], tuple[Any, ...]]
 _place = 0
+_streams = contextlib.ExitStack()  # which stays open for as long as the process lives
 
 
 def _begin(
@@ -144,7 +147,9 @@ def _begin(
     _mine, _place = (function, common), places.get()
     tqdm.set_lock(lock)
     torch.set_num_threads(threads)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent tells its workers to end
+    _streams.enter_context(steady())
+    for number in (signal.SIGINT, *HANGUP):  # they reach all; the parent tells its workers to end
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

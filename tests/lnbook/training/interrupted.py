@@ -1,4 +1,4 @@
-"""A program that runs the small experiment, long, in two processes; it is there to be stopped from outside.
+"""A program that runs the small experiment, long, in processes; it is there to be stopped from outside.
 
 It prints the processes' numbers, then trains; interrupted, it ends with status 130.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from small import EXPERIMENT, JOB, Small
 
 from lnbook.training import Experiment, Job, Machine, RunFolder, Task, sweep, train
-from lnbook.training.signals import sigterm_interrupts
+from lnbook.training.signals import stops_interrupt
 
 UPDATES = 10**6
 
@@ -38,7 +38,8 @@ def one(folder: Path, *, seed: int) -> Any:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
-        with sigterm_interrupts():
-            sweep(one, [{"seed": seed} for seed in range(4)], common=(Path(sys.argv[1]),), processes=2)
+        with stops_interrupt():
+            jobs = [{"seed": seed} for seed in range(4)]
+            sweep(one, jobs, common=(Path(sys.argv[1]),), processes=int(sys.argv[2]))
     except KeyboardInterrupt:
         sys.exit(130)

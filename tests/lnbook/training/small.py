@@ -100,10 +100,11 @@ def without_clock(rows: list[Row]) -> list[Row]:
 
 def main(argv: list[str]) -> int:
     """The command line, with this experiment alone."""
+    from lnbook.__main__ import main as lnbook
     from lnbook.cli import run as command
 
     command.find = lambda name: EXPERIMENT  # type: ignore[assignment]
-    return command.main(["small", *argv])
+    return lnbook(["run", "small", *argv])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -257,3 +260,15 @@ def test_damage_between_two_sessions_changes_no_row(tmp_path: Path, monkeypatch:
     assert without_clock(run.rows) == expected
     lines = (tmp_path / "rows.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == run.rows
+
+
+def test_a_process_that_is_killed_as_it_looks_whether_it_can_write_leaves_nothing(tmp_path: Path) -> None:
+    killed = (
+        "import os, pathlib, signal, sys\n"
+        "from lnbook.training.files import make_folder\n"
+        "os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "make_folder(pathlib.Path(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", killed, tmp_path / "run"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert list((tmp_path / "run").iterdir()) == []

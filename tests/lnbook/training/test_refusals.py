@@ -25,6 +25,15 @@ from lnbook.training.runs import jobs_of, run
         (["--device", "abacus"], "--device abacus"),
         (["--dtype", "float64", "--autocast", "bfloat16"], "--autocast computes in fewer bits"),
         (["--threads", "0"], "count from 1"),
+        (["--processes", "0"], "count from 1; got 1 and 0"),
+        (["--every", "-1"], "--every is a time in seconds, from 0; got -1.0"),
+        (["--every", "nan"], "got nan"),
+        (["--device", "meta"], "--device meta: runs compute on cpu or cuda"),
+        (["--seed", "-1"], "go from -1 to 0, and must be from 0 to below 2**32"),
+        (["--seed", str(2**32 - 1)], "go from 4294967295 to 4294967296"),
+        (["--seed", "9" * 40], "must be from 0 to below"),
+        (["--list", "--restart"], "goes with neither --restart nor --gather"),
+        (["--list", "--gather"], "goes with neither --restart nor --gather"),
     ],
 )
 def test_what_there_is_not_is_refused_with_what_there_is(

@@ -103,11 +103,11 @@ def runs_on(process: int) -> bool:
     return shown.stdout.strip()[:1] not in ("", "Z")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_the_processes_of_a_sweep_end_with_it_and_keep_where_they_were_if_they_can(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    command = [sys.executable, HERE / "interrupted.py", tmp_path]
+    command = [sys.executable, HERE / "interrupted.py", tmp_path, "2"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as parent:
         pids = [tmp_path / f"{seed}.pid" for seed in range(2)]
         logs = [tmp_path / str(seed) / "rows.jsonl" for seed in range(2)]
