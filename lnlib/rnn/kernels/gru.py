@@ -127,4 +127,6 @@ def _backward(parts, together, sizes, starts, w, scratch, saved, d_out, d_state,
                 multiply(kept[start : start + n], part, parts, n, w, share(dh, 0, 1), dh)
 
 
-forward, backward = compiled(_forward), compiled(_backward)
+# For one thread, and for many.
+forward = compiled(_forward), compiled(_forward, parallel=True)
+backward = compiled(_backward), compiled(_backward, parallel=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lnlib.rnn.kernels.compiling import INLINE, OPTIONS
+from lnlib.rnn.kernels.compiling import INLINE, compiled
 from lnlib.rnn.kernels.lstm import _quarters
 from lnlib.rnn.kernels.lstm import _row as normalized_row
 from lnlib.rnn.kernels.lstm import _row_backward as normalized_row_backward
@@ -99,7 +99,7 @@ def _window_backward(p, text, length, kappa, near, phi, dw, d_kappa):
         p[2 * K + k] *= d_kappa[k]
 
 
-@njit(cache=True, **OPTIONS)
+@compiled
 def forward(normed, texts, lengths, packed, room, saved, state, out, norm, bias, eps):
     """All steps; state goes from the one before them to the one after.
 
@@ -138,7 +138,7 @@ def forward(normed, texts, lengths, packed, room, saved, state, out, norm, bias,
             kappas[t, n], out[1][t, n, :columns] = kappa[n], w[n]
 
 
-@njit(cache=True, **OPTIONS)
+@compiled
 def backward(normed, texts, lengths, packed, room, saved, phi, d_out, norm, d_norm):
     """All steps, the last first. `saved` and `phi` are overwritten.
 
