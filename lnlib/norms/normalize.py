@@ -14,9 +14,10 @@ function               one mean and one standard deviation for                  
 
 *Conventions* shared by all: the variance divides by the number of values (biased) unless a function
 says otherwise; `eps` is added to it under the root; float16 and bfloat16 are computed in float32; the
-result has the dtype of its input, which is never modified. Values that are all equal normalize to
-exactly 0, also at `eps = 0`, where their gradient is defined as 0. NaN or infinity stays in the set of
-values it belongs to.
+result has the dtype of its input, which is never modified, also under autocast: the rule of
+`torch.nn.functional.layer_norm` under the CPU's autocast (under a GPU's, torch's result is float32). Values
+that are all equal normalize to exactly 0, also at `eps = 0`, where their gradient is defined as 0. NaN or
+infinity stays in the set of values it belongs to.
 """
 
 import math

@@ -92,7 +92,16 @@ def why_not_torch(spec: NetworkSpec) -> str:
         return "torch.nn starts from zeros"
     if spec.memory == "recompute":
         return "torch.nn keeps everything for the backward pass"
+    if spec.kind == "LSTM" and not spec.proj_size and torch.is_autocast_enabled("cpu") and not _half_lstm():
+        return f"this processor has no LSTM in {torch.get_autocast_dtype('cpu')}, autocast's type"
     return _outside()
+
+
+def _half_lstm() -> bool:
+    """Whether torch.nn's LSTM runs here in the type of the CPU's autocast, which leaves it to oneDNN."""
+    half = torch.get_autocast_dtype("cpu") == torch.float16
+    name = "_is_mkldnn_fp16_supported" if half else "_is_mkldnn_bf16_supported"
+    return bool(getattr(torch.ops.mkldnn, name, lambda: False)())
 
 
 def why_not_compiled(
@@ -121,7 +130,7 @@ def why_not_compiled(
             )
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
             return f"the kernels take plain tensors, not a {type(tensor).__name__} of layout {tensor.layout}"
-    if reason := _outside():
+    if reason := _outside() or ("autocast is active" if torch._C._is_any_autocast_enabled() else ""):
         return reason
     return "" if _numba() else "numba is not installed or is disabled: pip install 'lnlib[fast]'"
 
@@ -143,8 +152,6 @@ def _outside() -> str:
         return "lnlib.rnn.plain() is active"
     if torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0:
         return "a transform of torch.func or forward-mode differentiation is active"
-    if torch._C._is_any_autocast_enabled():
-        return "autocast is active"
     if _get_current_dispatch_mode() is not None:
         return "a torch dispatch mode is active"
     return ""

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from lnlib.norms.normalize import layer_norm, rms_norm
+from lnlib.norms.standardize import widen
 from lnlib.rnn.statistics import StepStatistics
 
 __all__ = ["CELLS", "VARIANTS", "Cell", "GRUCell", "LSTMCell", "RNNCell", "Variant", "variant_of"]
@@ -87,10 +88,16 @@ def variant_of(kind: str, name: str | Variant, norm: str) -> Variant:
 
 
 Normalize = Callable[[Tensor, Tensor | None, Tensor | None, float], Tensor]
-NORMALIZE: Mapping[str, Normalize] = {
-    "layer": layer_norm,
-    "rms": lambda a, gain, bias, eps: rms_norm(a, gain, eps) + (0 if bias is None else bias),
-}
+
+
+def _rms(a: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """RMS norm plus a bias, in the input's dtype, to which it is rounded once."""
+    if bias is None:
+        return rms_norm(a, gain, eps)
+    return (rms_norm(widen(a), gain, eps) + bias).to(a.dtype)
+
+
+NORMALIZE: Mapping[str, Normalize] = {"layer": layer_norm, "rms": _rms}
 
 
 @dataclass(frozen=True)
@@ -216,11 +223,11 @@ class Cell(ABC):
         bias = self.bias(f"bias_{side}")
         if self.variant.gates == "separate":
             return self.normalize(side, a, bias, self.together, t)
-        return a + bias if self.variant.gates == "none" and bias is not None else a
+        return a + bias.to(a.dtype) if self.variant.gates == "none" and bias is not None else a
 
     def _projected(self, side: str, inner: str, x: Tensor) -> Tensor:
         a = nn.functional.linear(x, self.p[f"weight_{side}"])
-        return a + self.p[inner] if inner in self.p else a
+        return a + self.p[inner].to(a.dtype) if inner in self.p else a
 
     def _zone_out(self, rate: float, new: Tensor, old: Tensor) -> Tensor:
         """The old values where a coin says so, or their expected share."""

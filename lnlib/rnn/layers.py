@@ -17,6 +17,10 @@ parameter       what                                                     where
 ==============  =======================================================  ==========================
 
 `bias_ih_l0` and `bias_hh_l0` are the biases that the two normalizations add: after them, not before.
+
+Under autocast, norm "none" is torch.nn's own path, numbers and dtypes. With any other norm the products are
+in autocast's type, statistics in float32, and what is normalized, bias included, has the dtype of what came
+in; an LSTM's cell and a GRU's h, which are sums over time, and an LSTM's output stay in that of the states.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence
 
-from lnlib.rnn import GRU, LSTM, RNN
+from lnlib.rnn import GRU, LSTM, RNN, backend
 
 pytestmark = pytest.mark.grid
 
@@ -73,6 +73,45 @@ def test_autocast_follows_the_full_precision(kind: str, norm: str, half: torch.d
     assert finite(output, packed.data, *states(state), *(p.grad for p in module.parameters()))
     # roundings of the products: 2**-9 (bfloat16) or 2**-12 of sums up to 3 in size, grown over 12 steps
     assert (output.float() - exact).abs().max() < (0.2 if half == torch.bfloat16 else 0.02)
+
+
+@every_kind
+@every_half
+@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}], ids=["one", "four"])
+def test_autocast_without_a_norm_is_torchs_own_to_the_last_bit(
+    kind: str, half: torch.dtype, options: dict[str, Any]
+) -> None:
+    ours, theirs = KINDS[kind]
+    theirs = theirs(16, 8, **options)
+    module = ours(16, 8, norm="none", **options)
+    module.load_torch(theirs)
+    x, results = torch.randn(6, 4, 16), []
+    batches = x, pack_sequence([x[:n, k] for k, n in enumerate((6, 6, 3, 3))])
+    with torch.autocast("cpu", dtype=half):
+        chosen = backend(module)
+        if chosen.name == "plain":  # where torch.nn's LSTM stops, ours computes
+            assert "this processor has no LSTM" in chosen.reason
+            with pytest.raises(RuntimeError, match="could not create a primitive"):
+                theirs(x)
+            return
+        for network in (module, theirs):
+            outputs = [network(batch) for batch in batches]
+            results.append([outputs[0][0], outputs[1][0].data, *states(outputs[0][1])])
+            results[-1] += torch.autograd.grad(outputs[0][0].float().sum(), list(network.parameters()))
+    for mine, its in zip(*results, strict=True):
+        torch.testing.assert_close(mine, its, rtol=0, atol=0)
+
+
+@every_kind
+@every_norm
+@every_half
+def test_autocast_leaves_what_is_normalized_in_its_own_type(kind: str, norm: str, half: torch.dtype) -> None:
+    module = KINDS[kind][0](16, 8, **NORMS[norm])
+    cell, x, h = module.cells()[0], torch.randn(4, 16), torch.randn(4, 8)
+    with torch.autocast("cpu", dtype=half):
+        assert nn.functional.layer_norm(module.weight_ih_l0.to(half), (16,)).dtype == half  # torch's rule
+        sides = cell.inputs(x), cell.recurrent(h)
+        assert {a.dtype for a in (*sides, cell.joint(sides[0] + sides[1], 0))} == {half}
 
 
 @every_kind
