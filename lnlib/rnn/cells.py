@@ -31,14 +31,17 @@ class Variant:
     Attributes:
         gates: "separate": the projections of input and state each; "joint": their sum; "none": neither.
         per_gate: statistics of each gate instead of all gates together.
+        all_gates: of a GRU: gates and candidate share their statistics; otherwise the candidate has its own.
         cell: of an LSTM: "raw" everywhere; "output": normalized on the way to h; "carried": into the next
-            step too.
+            step too; "next": into the next step only.
         keeps: what an open update gate of a GRU keeps: the "new" candidate as in Eq. (28), or the "old" state
             as torch.
         inner_bias: one more bias inside a normalization: of the "input"'s projection, of "both", or "" for
             none; with "joint" gates "input" means inside the normalization of the sum.
         unbiased: divide the squares by one less than their number.
         eps: the variant's own epsilon; None leaves it to the layer.
+
+    Raises ValueError for `all_gates` without separate projections, or with statistics of each gate.
     """
 
     gates: str
@@ -48,9 +51,18 @@ class Variant:
     inner_bias: str = ""
     unbiased: bool = False
     eps: float | None = None
+    all_gates: bool = False
+
+    def __post_init__(self) -> None:
+        if self.all_gates and (self.gates != "separate" or self.per_gate):
+            raise ValueError(
+                f"all_gates gives the candidate and the gates one mean, before r is known, and gates is "
+                f"{self.gates!r} with per_gate={self.per_gate}; take gates='separate' and per_gate=False"
+            )
 
 
-#: One row a variant, by kind of network. Sources: Eqs. (4), (20)-(22), (26)-(28), (29)-(31).
+#: One row a variant, by kind of network. Sources: Eqs. (4), (20)-(22), (26)-(28), (29)-(31); "rnmt" is
+#: RETURNN's LayerNormVariantsLSTMCell with its flags for RNMT+, "all_gates" haste's LayerNormGRU.
 VARIANTS: Mapping[str, Mapping[str, Variant]] = {
     "RNN": {
         "paper": Variant("joint"),
@@ -64,12 +76,14 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = {
         "released": Variant("separate", cell="output", inner_bias="input", eps=1e-5),
         "per_gate": Variant("joint", per_gate=True, cell="output"),
         "normalized_state": Variant("separate", cell="carried"),
+        "rnmt": Variant("joint", per_gate=True, cell="next"),
     },
     "GRU": {
         "paper": Variant("separate", keeps="new"),
         "joint": Variant("joint", keeps="new"),
         "released": Variant("separate", inner_bias="input", eps=1e-5),
         "per_gate": Variant("separate", per_gate=True, keeps="new"),
+        "all_gates": Variant("separate", all_gates=True),
     },
 }
 
@@ -123,7 +137,12 @@ class Cell(ABC):
     statistics: StepStatistics | None = None
 
     gates: ClassVar[int] = 1
-    together: ClassVar[tuple[int, ...]] = (1,)  # gates that share their statistics, unless each has its own
+    together: ClassVar[tuple[int, ...]] = (1,)  # gates that share their statistics in the paper
+
+    @property
+    def sharing(self) -> tuple[int, ...]:
+        """The same in this variant, unless it is `per_gate`."""
+        return (self.gates,) if self.variant.all_gates else self.together
 
     def inputs(self, x: Float[Tensor, "M D"], t: int = 0) -> Float[Tensor, "M G"]:
         """The input's side of the gates: of all steps at once, but of step t alone with batch norm."""
@@ -136,9 +155,9 @@ class Cell(ABC):
         a, bias = self._projected("ih", "bias_inner", x), self.bias("bias_ih")
         if min(sizes) == max(sizes):
             steps = range(first, first + len(sizes))
-            return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.together, steps).unbind()
+            return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.sharing, steps).unbind()
         parts = enumerate(a.split(sizes), first)
-        return [self.normalize("ih", part, bias, self.together, t) for t, part in parts]
+        return [self.normalize("ih", part, bias, self.sharing, t) for t, part in parts]
 
     def recurrent(self, h: Float[Tensor, "N R"], t: int = 0) -> Float[Tensor, "N G"]:
         """The state's side of the gates."""
@@ -222,7 +241,7 @@ class Cell(ABC):
         a = self._projected(side, inner, x)
         bias = self.bias(f"bias_{side}")
         if self.variant.gates == "separate":
-            return self.normalize(side, a, bias, self.together, t)
+            return self.normalize(side, a, bias, self.sharing, t)
         return a + bias.to(a.dtype) if self.variant.gates == "none" and bias is not None else a
 
     def _projected(self, side: str, inner: str, x: Tensor) -> Tensor:
@@ -262,13 +281,15 @@ class LSTMCell(Cell):
         h, c = state
         i, f, g, o = self.joint(x + self.recurrent(h, t), t).split([c.shape[-1]] * 4, -1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * self.candidate(g)
-        shown = c
+        shown = carried = c
         if self.variant.cell != "raw":
-            shown = self.normalize("cell", c, self.bias("bias_cell"), (1,), t)
+            normalized = self.normalize("cell", c, self.bias("bias_cell"), (1,), t)
+            shown = c if self.variant.cell == "next" else normalized
+            carried = c if self.variant.cell == "output" else normalized
         h = torch.sigmoid(o) * torch.tanh(shown)
         if "weight_hr" in self.p:
             h = nn.functional.linear(h, self.p["weight_hr"])
-        return h, shown if self.variant.cell == "carried" else c
+        return h, carried
 
 
 class GRUCell(Cell):

@@ -111,6 +111,18 @@ def lstm_per_gate(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) 
     return lstm_joint(x, h, c, p, n, per_gate=True)
 
 
+def lstm_rnmt(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    hs = []
+    for step in x:
+        a = step @ p["weight_ih"].T + h @ p["weight_hh"].T
+        i, f, g, o = each(n, 4)(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"]).chunk(4, -1)
+        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+        h = sigmoid(o) * tanh(c)
+        c = n(c, p["gain_cell"], p["bias_cell"])  # seen by the next step only
+        hs.append(h)
+    return torch.stack(hs), h, c
+
+
 def lstm_draw(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
     def gates(step: Tensor, h: Tensor) -> Tensor:  # Eq. (29)
         return step @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_ih"] + p["bias_hh"]
@@ -157,6 +169,10 @@ def gru_released(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Ten
     return gru(x, h, p, two_and_one(n), keeps_new=False)
 
 
+def gru_all_gates(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
+    return gru(x, h, p, n, keeps_new=False)
+
+
 def gru_joint(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
     k, (gain, bias), hs = 2 * h.shape[-1], (p["gain_ih"], p["bias_ih"] + p["bias_hh"]), []
     for step in x:
@@ -177,6 +193,13 @@ LOOPS: Mapping[str, Mapping[str, Callable[..., tuple[Tensor, ...]]]] = {
         "released": lstm_released,
         "per_gate": lstm_per_gate,
         "normalized_state": lstm_carried,
+        "rnmt": lstm_rnmt,
     },
-    "GRU": {"paper": gru_paper, "joint": gru_joint, "released": gru_released, "per_gate": gru_per_gate},
+    "GRU": {
+        "paper": gru_paper,
+        "joint": gru_joint,
+        "released": gru_released,
+        "per_gate": gru_per_gate,
+        "all_gates": gru_all_gates,
+    },
 }

@@ -176,10 +176,12 @@ ADDED = {
     ("LSTM", "released"): "gain_ih gain_hh bias_inner gain_cell bias_cell",
     ("LSTM", "per_gate"): "gain_ih gain_cell bias_cell",
     ("LSTM", "normalized_state"): "gain_ih gain_hh gain_cell bias_cell",
+    ("LSTM", "rnmt"): "gain_ih gain_cell bias_cell",
     ("GRU", "paper"): "gain_ih gain_hh",
     ("GRU", "joint"): "gain_ih",
     ("GRU", "released"): "gain_ih gain_hh bias_inner",
     ("GRU", "per_gate"): "gain_ih gain_hh",
+    ("GRU", "all_gates"): "gain_ih gain_hh",
 }
 
 
@@ -277,6 +279,12 @@ def test_a_bias_inside_the_normalization_of_the_sum_is_a_setting(per_gate: bool,
     module = network("LSTM", way.dtype, variant=Variant("joint", per_gate=per_gate, inner_bias="input"))
     chosen = one_layer(loop, loops.each(n, 4) if per_gate else n)
     assert_is(way, module, chosen, draw(T, N, D, dtype=way.dtype), state_of("LSTM", way.dtype))
+
+
+@pytest.mark.parametrize(("gates", "per_gate"), [("joint", False), ("none", False), ("separate", True)])
+def test_all_gates_share_statistics_of_separate_projections_only(gates: str, per_gate: bool) -> None:
+    with pytest.raises(ValueError, match=f"gates is '{gates}' with per_gate={per_gate}; take gates='sep"):
+        Variant(gates, per_gate=per_gate, all_gates=True)
 
 
 @pytest.mark.usefixtures("as_users_call")

@@ -33,7 +33,7 @@ def places(variant: Variant) -> set[int]:
     [1, 2, 3]
     """
     gates: set[int] = {"separate": {1, 2}, "joint": {4}, "none": set()}[variant.gates]
-    return gates | {"raw": set(), "output": {3}, "carried": {3, 5}}[variant.cell]
+    return gates | {"raw": set(), "output": {3}, "carried": {3, 5}, "next": {5}}[variant.cell]
 
 
 def cell(variants: Mapping[str, Variant]) -> Figure:

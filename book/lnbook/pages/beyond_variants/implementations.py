@@ -63,7 +63,7 @@ class Implementation:
     @property
     def carried(self) -> str:
         """Which cell the next step starts from."""
-        return "normalized" if self.row.cell == "carried" else "raw"
+        return "normalized" if self.row.cell in ("carried", "next") else "raw"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = {
         1e-12,
         bias="after each normalization",
         order="igfo",
-        note="With its default flags; others give other schemes.",
+        note="With its default flags; those for RNMT+ are our variant rnmt.",
     ),
     "supercell": Implementation(
         "supercell, LayerNormLSTMCell",

@@ -14,6 +14,7 @@ def test_every_variant_of_an_lstm_has_its_places() -> None:
     assert found["joint"] == found["per_gate"] == {3, 4}
     assert found["draw"] == {3}
     assert found["normalized_state"] == {1, 2, 3, 5}
+    assert found["rnmt"] == {4, 5}
     assert set.union(*found.values()) <= set(drawings.PLACES)
 
 
