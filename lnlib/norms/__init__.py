@@ -10,6 +10,24 @@ module                              what it holds                               
 :mod:`lnlib.norms.standardize`      means and deviations that stay accurate at any size
 :mod:`lnlib.norms.checks`           what they refuse, and how they say so
 ==================================  ===================================================  ==================
+
+Where a layer differs from `torch.nn`'s of the same name:
+
+=========================================  ==============================================  ===================
+given                                      `torch.nn`                                      here
+=========================================  ==============================================  ===================
+numbers whose squares overflow             0 or NaN                                        normalized
+nothing to average, as space of size 0     an empty result                                 ValueError
+another shape than it was built for        RuntimeError                                    ValueError
+integers, complex numbers, 8 bits          RuntimeError, NotImplementedError; RMSNorm      TypeError
+                                           takes complex numbers
+float64, by a layer of float32             RuntimeError; instance and RMS norm compute     a float64 result
+nested tensors that are not jagged         LayerNorm with gain and bias computes           TypeError
+InstanceNorm: one value a channel          ValueError in training                          0, or the bias
+InstanceNorm: no axis of cases             normalized                                      ValueError
+InstanceNorm: other channels, no gain      a warning                                       ValueError
+InstanceNorm: momentum, running averages   arguments                                       no such arguments
+=========================================  ==============================================  ===================
 """
 
 from lnlib.norms.channel_modules import GroupNorm, InstanceNorm

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.norms.checks import check_channels, parameters_for
-from lnlib.norms.standardize import EPS, affine, standardize_rows, widen
+from lnlib.norms.standardize import EPS, affine, laid_out_as, standardize_rows, widen
 
 __all__ = ["group_norm", "instance_norm"]
 
@@ -41,7 +41,7 @@ def group_norm(
         eps: added to the variance.
 
     Returns:
-        The normalized values, shaped like `a`.
+        The normalized values, shaped like `a`; with the channels last in memory if `a` has them there.
 
     Raises:
         TypeError: `a` is not floating point.
@@ -60,8 +60,8 @@ def group_norm(
             f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
         )
     rows = widen(a).reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
-    out = standardize_rows(rows, None, None, eps)
-    return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)
+    out = standardize_rows(rows, None, None, eps).reshape(a.shape)
+    return laid_out_as(a, affine(out, gain, bias, 1).to(a.dtype))
 
 
 def instance_norm(

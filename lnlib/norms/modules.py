@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.linear import linear
-from lnlib.norms.checks import check_built_for
+from lnlib.norms.checks import check_built_for, check_input
 from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
-from lnlib.norms.standardize import EPS, widen
+from lnlib.norms.standardize import EPS, laid_out_as, widen
 
 __all__ = ["BatchNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
 
@@ -120,7 +120,10 @@ class LayerNorm(nn.LayerNorm):
         bias: learn the bias too.
         device, dtype: of the parameters.
 
+    The input may be a nested tensor, jagged anywhere but in the last axes.
+
     Raises:
+        TypeError: the input is not floating point, or nested but not jagged.
         ValueError: the input does not end in `normalized_shape`.
 
     >>> LayerNorm(3)
@@ -141,7 +144,10 @@ class LayerNorm(nn.LayerNorm):
         super().__init__(normalized_shape, eps, elementwise_affine, bias, device, dtype)
 
     def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        rows = _flatten_units(a, self.normalized_shape)
+        _check_shape(a, self.normalized_shape)
+        if a.is_nested:
+            return _jagged_like(a, self.forward(a.values()))
+        rows = a.flatten(-len(self.normalized_shape))
         return layer_norm(rows, _flat(self.weight), _flat(self.bias), self.eps).reshape(a.shape)
 
 
@@ -210,7 +216,10 @@ class RMSNorm(nn.RMSNorm):
         elementwise_affine: learn a gain.
         device, dtype: of the parameters.
 
+    The input may be a nested tensor, jagged anywhere but in the last axes.
+
     Raises:
+        TypeError: the input is not floating point, or nested but not jagged.
         ValueError: the input does not end in `normalized_shape`.
 
     >>> RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
@@ -218,19 +227,32 @@ class RMSNorm(nn.RMSNorm):
     """
 
     def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        rows = _flatten_units(a, self.normalized_shape)
+        _check_shape(a, self.normalized_shape)
+        if a.is_nested:
+            return _jagged_like(a, self.forward(a.values()))
+        check_input(type(self).__name__, a, self.eps or 0.0)
+        rows = a.flatten(-len(self.normalized_shape))
         eps = torch.finfo(torch.promote_types(a.dtype, torch.float32)).eps if self.eps is None else self.eps
-        return rms_norm(rows, _flat(self.weight), eps).reshape(a.shape)
+        return laid_out_as(a, rms_norm(rows, _flat(self.weight), eps).reshape(a.shape))
 
 
-def _flatten_units(a: Tensor, normalized_shape: tuple[int, ...]) -> Tensor:
-    """The input with its last axes, which must be `normalized_shape`, as one."""
+def _check_shape(a: Tensor, normalized_shape: tuple[int, ...]) -> None:
+    """Refuse an input whose last axes are not `normalized_shape`, or have no one shape."""
+    if a.is_nested and a.layout != torch.jagged:
+        raise TypeError(
+            f"a nested tensor must be jagged, and the input's layout is {a.layout}; build it with "
+            f"layout=torch.jagged"
+        )
     if a.shape[-len(normalized_shape) :] != torch.Size(normalized_shape):
         raise ValueError(
             f"the input must end in normalized_shape {tuple(normalized_shape)}, and its shape is "
             f"{tuple(a.shape)}; give the module the shape of a case, or move the units to the end"
         )
-    return a.flatten(-len(normalized_shape))
+
+
+def _jagged_like(a: Tensor, values: Tensor) -> Tensor:
+    """The nested tensor of these values that can be added to a: no case depends on another."""
+    return torch.nested.nested_tensor_from_jagged(values, a.offsets(), a.lengths(), a._ragged_idx)  # type: ignore[attr-defined]
 
 
 def _flat(parameter: Tensor | None) -> Tensor | None:

@@ -23,6 +23,7 @@ __all__ = [
     "accurate_sets",
     "affine",
     "is_accurate",
+    "laid_out_as",
     "may_branch",
     "over_root",
     "rescale",
@@ -110,6 +111,18 @@ def affine(x: Tensor, gain: Tensor | None, bias: Tensor | None, dim: int) -> Ten
     if gain is not None:
         return x * gain.view(shape)
     return x if bias is None else x + bias.view(shape)
+
+
+def laid_out_as(a: Tensor, out: Tensor) -> Tensor:
+    """out with the channels last in memory if a has them there, as torch's own norms leave them."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or _in_transform():
+        return out  # where layouts are not known, or chosen by others
+    layout = {4: torch.channels_last, 5: torch.channels_last_3d}.get(a.ndim, torch.contiguous_format)
+    return (
+        out
+        if a.is_contiguous() or not a.is_contiguous(memory_format=layout)
+        else out.contiguous(memory_format=layout)
+    )
 
 
 def widen(x: Tensor) -> Tensor:
