@@ -1,11 +1,10 @@
 """What the benchmarks share: timing in turn, and keeping the rows with how they came about."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
-from lnbook.ledger.rows import book_dir, write_csv
+from lnbook.ledger.rows import book_dir, write_rows
 
 Row = dict[str, str | float]
 
@@ -41,8 +40,4 @@ def record(name: str, rows: Sequence[Row], facts: Mapping[str, object]) -> None:
     book = book_dir()
     if book is None:
         raise SystemExit("--record writes to the checkout's book/results/benchmarks/; run it from a checkout")
-    folder = book / "results" / "benchmarks"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / f"{name}.csv", rows)
-    text = json.dumps(facts, indent=1, sort_keys=True)
-    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    write_rows(name, rows, facts, scale="benchmarks", folder=book / "results")

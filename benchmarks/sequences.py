@@ -12,7 +12,6 @@ the stand-ins serve, with lengths and vocabularies of their own; the provenance 
 """
 
 import argparse
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from rounds import Row, record
 
 from lnbook.cli.experiments import find
 from lnbook.ledger.provenance import provenance
-from lnbook.ledger.rows import book_dir, read_rows
+from lnbook.ledger.rows import book_dir, read_facts, read_rows
 from lnbook.shared.steps.costs import one_of_each_norm, step_costs
 from lnbook.shared.steps.profile import PARTS
 
@@ -59,10 +58,12 @@ def main() -> None:
 
 def keep(section: str, rows: list[Row]) -> None:
     """Record a section's rows in place of its old ones, with facts of its own: each may be run by itself."""
-    book = book_dir()
-    path = (book or Path()) / "results" / "benchmarks" / "sequences.json"
-    facts = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    old = read_rows("sequences", scale="benchmarks") if facts else []
+    place = (book_dir() or Path()) / "results"
+    facts: dict[str, object] = {}
+    old: list[dict[str, str]] = []
+    if (place / "benchmarks" / "sequences.csv").is_file():
+        facts = read_facts("sequences", scale="benchmarks", folder=place)
+        old = read_rows("sequences", scale="benchmarks", folder=place)
     facts[section] = provenance(threads=1)
     record("sequences", sorted([*rows, *(r for r in old if r["section"] != section)], key=_place), facts)
 

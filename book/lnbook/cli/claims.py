@@ -1,13 +1,13 @@
 """`python -m lnbook claims`: print the ledger, register rules, keep a run's rows, refresh the README."""
 
 import argparse
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from lnbook.ledger.history import register
+from lnbook.ledger.pairs import read_pair, write_pair
 from lnbook.ledger.report import report
 from lnbook.ledger.rows import SCALES, book_dir, results_dir
 from lnbook.ledger.rules import Rule, load_rules
@@ -19,15 +19,17 @@ __all__ = ["main", "readme_results", "record", "replace_between_marks"]
 def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     """Copy the last run's rows and provenance to `folder`, where they are committed.
 
-    Raises FileNotFoundError if no page of the rules has any.
+    Raises:
+        FileNotFoundError: no page of the rules has any.
+        ValueError: some are not those that the run wrote; nothing is copied.
     """
     pages = dict.fromkeys(rule.page for rule in rules)
-    files = [file for page in pages for file in results_dir(scale).glob(f"{page}.*")]
-    if not files:
+    measured = [place for page in pages if (place := results_dir(scale) / f"{page}.csv").is_file()]
+    if not measured:
         raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
     folder.mkdir(parents=True, exist_ok=True)
-    for file in files:
-        shutil.copyfile(file, folder / file.name)
+    for place, (rows, facts) in {place: read_pair(place) for place in measured}.items():
+        write_pair(folder / place.name, rows, facts)
 
 
 def replace_between_marks(text: str, mark: str, content: str) -> str:

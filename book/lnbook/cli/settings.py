@@ -1,9 +1,9 @@
 """The experiments' settings: what the paper says, what runs, what is recorded, and every deviation."""
 
-import json
 from pathlib import Path
 
-from lnbook.ledger.rows import book_dir
+from lnbook.ledger.flags import changed_checkout
+from lnbook.ledger.rows import book_dir, read_facts
 from lnbook.training.task import Experiment
 
 __all__ = ["recorded", "settings_of"]
@@ -31,16 +31,18 @@ def settings_of(experiment: Experiment, book: Path | None = None) -> dict[str, s
 
 
 def recorded(experiment: Experiment, book: Path | None = None) -> str:
-    """How many runs of which scale `results/` holds, over how many seeds, and the hours that they took."""
+    """How many runs of which scale `results/` holds, over how many seeds, and the hours that they took.
+
+    Also how many were recorded from a changed checkout. Raises ValueError for rows that are not those
+    recorded.
+    """
     place = book or book_dir()
     told = []
     for scale in ("paper", "study"):
-        path = (place or Path()) / "results" / scale / f"{experiment.name}.json"
-        if place is None or not path.is_file():
+        if place is None or not (place / "results" / scale / f"{experiment.name}.csv").is_file():
             continue
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = read_facts(experiment.name, scale=scale, folder=place / "results")
         seeds = {run["job"]["seed"] for run in facts["runs"]}
-        told.append(
-            f"{scale}: {len(facts['runs'])} runs, {len(seeds)} seeds, {facts['seconds'] / 3600:.1f} h"
-        )
+        words = f"{scale}: {len(facts['runs'])} runs, {len(seeds)} seeds, {facts['seconds'] / 3600:.1f} h"
+        told.append(", ".join(filter(None, (words, changed_checkout(facts)))))
     return "; ".join(told) or "nothing"

@@ -6,13 +6,13 @@ ledger says so until the rows are recorded anew.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from lnbook.ledger.rules import Rule, digest
-from lnbook.ledger.stored import recorded_in
+from lnbook.ledger.stored import Facts
 
-__all__ = ["changed_after_data", "register", "unregistered"]
+__all__ = ["History", "changed_after_data", "read", "register", "unregistered"]
 
 History = dict[str, list[dict[str, str]]]
 
@@ -39,28 +39,15 @@ def register(rules: Iterable[Rule], path: Path, today: str) -> list[str]:
     return added
 
 
-def changed_after_data(rules: Iterable[Rule], results: Path, path: Path) -> dict[str, str]:
-    """What the ledger says of estimates that were taken before their rule had its present text, by rule.
+def changed_after_data(rule: Rule, facts: Facts, history: History) -> str:
+    """What the ledger says of a rule that got its present text after its data were taken, else "".
 
-    A rule with a `study` is judged by that study's rows, `<results>/<study>.json`; the others by the page's,
-    at scale "study" or else "book". Mathematics and computed numbers are checked on every build and need
-    none.
+    Args:
+        rule: of an estimate; mathematics and computed numbers are checked on every build.
+        facts: how its recorded rows came about; `rules` has the digests that they were taken under, if any.
+        history: as `read` reads it.
     """
-    history, taken = read(path), {}
-    said: dict[str, str] = {}
-    for rule in rules:
-        place = recorded_in(rule, results)
-        if place not in taken:
-            taken[place] = _digests(place)
-        under = taken[place]
-        if rule.sampled and under is not None and under.get(rule.id) != digest(rule):
-            dates = [entry["date"] for entry in history.get(rule.id, [])]
-            said[rule.id] = f"rule changed after the data, {dates[-1] if dates else 'not registered'}"
-    return said
-
-
-def _digests(place: Path) -> Mapping[str, str] | None:
-    """The rules that recorded rows were taken under, none of older rows; None if there are no such rows."""
-    if not place.is_file():
-        return None
-    return json.loads(place.read_text(encoding="utf-8")).get("rules", {})
+    if facts.get("rules", {}).get(rule.id) == digest(rule):
+        return ""
+    dates = [entry["date"] for entry in history.get(rule.id, [])]
+    return f"rule changed after the data, {dates[-1] if dates else 'not registered'}"

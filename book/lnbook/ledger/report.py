@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lnbook.ledger.history import changed_after_data
+from lnbook.ledger.flags import flags
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
 from lnbook.ledger.sentences import Judged, judge_sentence
@@ -18,7 +18,7 @@ __all__ = ["Report", "page_table", "report"]
 
 @dataclass(frozen=True)
 class Report:
-    """Sentences with their verdicts, rules with what is recorded for them, rules changed after their data."""
+    """Sentences with their verdicts, rules with what is recorded for them, and what is said beside it."""
 
     sentences: tuple[Judged, ...]
     rules: tuple[Rule, ...]
@@ -48,7 +48,7 @@ class Report:
         return self._brief([j for j in self.sentences if j.verdict.word == "undecided"])
 
     def _brief(self, judged: Sequence[Judged]) -> Table:
-        """Sentences with the evidence that decides them, and whether its rule is younger than its data."""
+        """Sentences with the evidence that decides them, and what has to be said with it."""
         rows = []
         for j in judged:
             deciding = [
@@ -57,8 +57,8 @@ class Report:
                 if found is not None and verdict.word == j.verdict.word and rule.size in ("exact", "paper")
             ]
             told = "; ".join(f"{rule.quantity}: {number(rule, found)}" for rule, found in deciding)
-            flags = dict.fromkeys(self.flags[rule.id] for rule, _ in deciding if rule.id in self.flags)
-            rows.append([j.sentence.place, j.sentence.says, told, "; ".join([str(j.verdict), *flags])])
+            said = dict.fromkeys(self.flags[rule.id] for rule, _ in deciding if rule.id in self.flags)
+            rows.append([j.sentence.place, j.sentence.says, told, "; ".join([str(j.verdict), *said])])
         return Table(("Where", "The paper says", "We measured", "Verdict"), rows)
 
 
@@ -73,8 +73,8 @@ def report(book: Path | None = None) -> Report:
     rules = load_rules(place / "claims.toml")
     found = load_recorded(rules, folder=place / "results")
     judged = [judge_sentence(s, rules, found) for s in load_sentences(place / "claims.toml")]
-    flags = changed_after_data(rules, place / "results", place / "rules.json")
-    return Report(tuple(judged), tuple(rules), found, flags)
+    said = flags(rules, place / "results", place / "rules.json")
+    return Report(tuple(judged), tuple(rules), found, said)
 
 
 def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Path | None = None) -> Table:
@@ -85,4 +85,4 @@ def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Pat
         return rules_table(rules, found)
     estimates = [rule for rule in rules if rule.sampled]
     found |= load_recorded(estimates, folder=place / "results")
-    return rules_table(rules, found, changed_after_data(rules, place / "results", place / "rules.json"))
+    return rules_table(rules, found, flags(rules, place / "results", place / "rules.json"))

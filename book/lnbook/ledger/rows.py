@@ -2,19 +2,19 @@
 
 import csv
 import io
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lnbook.ledger.files import write_whole
+from lnbook.ledger.pairs import read_pair, write_pair
 
 __all__ = [
     "SCALES",
     "as_csv",
-    "as_json",
     "book_dir",
+    "read_facts",
     "read_rows",
     "results_dir",
     "write_csv",
@@ -38,13 +38,24 @@ def results_dir(scale: str) -> Path:
     return Path(root) / scale
 
 
-def write_rows(name: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], *, scale: str) -> Path:
-    """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path."""
-    folder = results_dir(scale)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.csv"
-    write_csv(path, rows)
-    write_whole(path.with_suffix(".json"), as_json(facts))
+def write_rows(
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, Any],
+    *,
+    scale: str,
+    folder: Path | None = None,
+) -> Path:
+    """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path.
+
+    They go to `<folder>/<scale>`, without a folder to `results_dir(scale)`.
+
+    Raises ValueError, and writes nothing, for no rows or for rows whose keys differ.
+    """
+    place = folder / scale if folder else results_dir(scale)
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / f"{name}.csv"
+    write_pair(path, _alike(name, rows), facts)
     return path
 
 
@@ -53,14 +64,18 @@ def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
     Raises ValueError, and writes nothing, for no rows or for rows whose keys differ.
     """
+    write_whole(path, _alike(path.stem, rows))
+
+
+def _alike(name: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows with equal keys as CSV."""
     if not rows:
-        raise ValueError(f"no rows for {path.stem!r}: a result without rows says nothing")
+        raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
     keys = list(rows[0])
     for row in rows:
         if row.keys() != rows[0].keys():
-            raise ValueError(f"rows of {path.stem!r} have keys {keys} and {list(row)}; make them equal")
-    plain = [{key: v.item() if hasattr(v, "item") else v for key, v in row.items()} for row in rows]
-    write_whole(path, as_csv(plain))
+            raise ValueError(f"rows of {name!r} have keys {keys} and {list(row)}; make them equal")
+    return as_csv([{key: v.item() if hasattr(v, "item") else v for key, v in row.items()} for row in rows])
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -78,22 +93,28 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     return text.getvalue().encode()
 
 
-def as_json(facts: Mapping[str, Any]) -> bytes:
-    """Facts as JSON, a line each, in the order of the alphabet."""
-    return (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode()
-
-
 def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:
     """Read the rows of a stored result: of `folder`, else of this checkout's last run, else as committed.
 
-    Raises FileNotFoundError naming the command that makes them.
+    Raises:
+        FileNotFoundError: there are none; names the command that makes them.
+        ValueError: they are not those that were recorded, see `lnbook.ledger.pairs`.
     """
+    rows, _ = read_pair(_place(name, scale, folder))
+    return list(csv.DictReader(io.StringIO(rows.decode(), newline="")))
+
+
+def read_facts(name: str, *, scale: str, folder: Path | None = None) -> dict[str, Any]:
+    """How the rows that `read_rows` reads came about; raises as it does."""
+    return read_pair(_place(name, scale, folder))[1]
+
+
+def _place(name: str, scale: str, folder: Path | None) -> Path:
     book = book_dir()
     places = (
         [folder / scale] if folder else [results_dir(scale), *([book / "results" / scale] if book else [])]
     )
     for place in places:
         if (place / f"{name}.csv").is_file():
-            with (place / f"{name}.csv").open(newline="", encoding="utf-8") as file:
-                return list(csv.DictReader(file))
+            return place / f"{name}.csv"
     raise FileNotFoundError(f"no rows {name}.csv at scale {scale!r}; `make book SCALE={scale}` makes them")

@@ -1,14 +1,17 @@
 """Measurements as rows: how they are written, and read back from a run or from `book/results/`."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from lnbook.ledger.rows import read_rows
+from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.verdicts import Measurement
 
-__all__ = ["as_row", "load_measured", "load_recorded", "recorded_in"]
+__all__ = ["Facts", "as_row", "load_measured", "load_recorded", "recorded_facts"]
+
+Facts: TypeAlias = Mapping[str, Any]
 
 
 def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -> dict[str, Measurement]:
@@ -34,12 +37,25 @@ def load_recorded(rules: Iterable[Rule], *, folder: Path) -> dict[str, Measureme
     return load_measured(known, folder=folder) | studied
 
 
-def recorded_in(rule: Rule, folder: Path) -> Path:
-    """Where it is written how the rule's recorded data came about: an experiment's, or its page's run."""
-    if rule.study:
-        return folder / f"{rule.study}.json"
+def recorded_facts(rule: Rule, folder: Path, known: MutableMapping[str, Facts | None]) -> Facts | None:
+    """How the rule's recorded data came about: an experiment's, or its page's run; None if it has none.
+
+    Args:
+        rule: a rule.
+        folder: of the recorded rows.
+        known: what was read for earlier rules, by place; gets what is read for this one.
+
+    Raises ValueError for rows that are not those recorded.
+    """
     studied = rule.sampled and load_measured([rule], folder=folder, scale="study")
-    return folder / ("study" if studied else "book") / f"{rule.page}.json"
+    place = rule.study or f"{'study' if studied else 'book'}/{rule.page}"
+    if place not in known:
+        scale, _, name = place.rpartition("/")
+        try:
+            known[place] = read_facts(name, scale=scale, folder=folder)
+        except FileNotFoundError:
+            known[place] = None
+    return known[place]
 
 
 def as_row(found: Measurement) -> dict[str, object]:

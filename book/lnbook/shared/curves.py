@@ -4,7 +4,6 @@ The rows are those of `lnbook.training.runs.run`, with the columns `norm`, `batc
 jobs' settings; or those that such a run has stored (`stored`); or a table of either. One run is a table.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from lnbook.ledger.intervals import interval
-from lnbook.ledger.rows import book_dir, read_rows
+from lnbook.ledger.rows import book_dir, read_facts, read_rows
 from lnbook.training import Row
 
 __all__ = [
@@ -53,11 +52,11 @@ def stored(
         scale: "study" or "paper".
         folder: holds `<scale>/<experiment>.csv` and `.json`; default: the checkout's `book/results`.
 
-    Raises FileNotFoundError where there are none.
+    Raises FileNotFoundError where there are none, ValueError where they are not those recorded.
     """
     place = folder or (book_dir() or Path("book")) / "results"
     rows = read_rows(experiment, scale=scale, folder=place)
-    facts = json.loads((place / scale / f"{experiment}.json").read_text(encoding="utf-8"))
+    facts = read_facts(experiment, scale=scale, folder=place)
     runs = facts.get("runs", [])
     differ = {name for run in runs for name, value in run.items() if isinstance(value, str)} - facts.keys()
     facts |= {name: ", ".join(sorted({str(run.get(name)) for run in runs})) for name in differ}

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lnbook.ledger.rows import as_csv, as_json
+from lnbook.ledger.pairs import write_pair
+from lnbook.ledger.rows import as_csv
 from lnbook.training.checkpoint import RunFolder
-from lnbook.training.errors import CheckpointError
-from lnbook.training.files import make_folder, write_whole
+from lnbook.training.errors import CheckpointError, output_error
+from lnbook.training.files import make_folder
 from lnbook.training.runs import Outcome, label, unfinished
 from lnbook.training.task import Experiment, Job
 
@@ -49,8 +50,10 @@ def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, fold
         raise ValueError(f"No run of {experiment.name} has any rows; run some first.")
     make_folder(folder)
     path = folder / f"{experiment.name}.csv"
-    write_whole(path, as_csv(rows))
-    write_whole(path.with_suffix(".json"), as_json(_facts(outcomes, scale)))
+    try:
+        write_pair(path, as_csv(rows), _facts(outcomes, scale))
+    except OSError as error:
+        raise output_error(path, error) from error
     return path
 
 

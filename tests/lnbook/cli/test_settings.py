@@ -1,6 +1,5 @@
 """Every experiment says where its settings come from, and what is recorded of it."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from lnbook.__main__ import main as lnbook
 from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.cli.settings import recorded, settings_of
+from lnbook.ledger.rows import write_rows
 
 
 @pytest.mark.parametrize("section", EXPERIMENTS)
@@ -24,10 +24,12 @@ def test_an_experiment_says_where_each_setting_comes_from(
 def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path: Path) -> None:
     draw = find("draw")
     assert recorded(draw, tmp_path) == "nothing"
-    (tmp_path / "results" / "study").mkdir(parents=True)
     facts = {"runs": [{"job": {"seed": seed}} for seed in (0, 0, 7)], "seconds": 5400}
-    (tmp_path / "results" / "study" / "draw.json").write_text(json.dumps(facts))
+    write_rows("draw", [{"seed": 0}], facts, scale="study", folder=tmp_path / "results")
     assert recorded(draw, tmp_path) == "study: 3 runs, 2 seeds, 1.5 h"
+    facts["runs"][0]["commit"] = "a1b2+"
+    write_rows("draw", [{"seed": 0}], facts, scale="study", folder=tmp_path / "results")
+    assert recorded(draw, tmp_path).endswith("1.5 h, 1 of 3 runs recorded from a changed checkout")
 
 
 def test_an_experiment_without_settings_is_refused_by_name() -> None:

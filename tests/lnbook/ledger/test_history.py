@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from ledger_rules import FIELDS, SENTENCE, rule, write
 
-from lnbook.ledger.history import changed_after_data, register, unregistered
+from lnbook.ledger.flags import flags
+from lnbook.ledger.history import register, unregistered
+from lnbook.ledger.pairs import read_pair, write_pair
 from lnbook.ledger.report import page_table, report
 from lnbook.ledger.results import Ledger
+from lnbook.ledger.rows import write_rows
 from lnbook.ledger.rules import load_rules
 
 ESTIMATE = FIELDS | {
@@ -31,6 +34,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rules = load_rules(place / "claims.toml")
     register(rules, place / "rules.json", "2026-01-01")
     monkeypatch.setenv("LNLIB_RESULTS", str(place / "results"))
+    monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
     page = Ledger("page", scale="book", rules=rules)
     page.measure("a", 2.0, low=1.0, high=3.0, n=9)
     page.show()
@@ -83,15 +87,28 @@ def test_a_pages_study_decides_instead_of_its_run_at_book_scale_for_the_rules_th
     again.measure("a", 2.0, low=1.0, high=3.0, n=9)
     again.show()
     assert report(book).flags == {"a": "rule changed after the data, 2026-02-02"}, "the study is older"
-    (book / "results" / "study" / "page.csv").write_text("rule,value,low,high,n,values,reached\n")
+    write_pair(book / "results" / "study" / "page.csv", b"rule,value,low,high,n,values,reached\n", {})
     assert report(book).flags == {}, "a study that lacks the rule decides nothing for it"
 
 
 def test_a_rule_of_a_study_is_held_against_the_studys_own_rows(book: Path) -> None:
     """However new the page's analysis is: the data are the study's."""
     of_study = rule(study="paper/runs")
-    folder = book / "results" / "paper"
-    folder.mkdir()
-    (folder / "runs.json").write_text("{}")
-    assert list(changed_after_data([of_study], book / "results", book / "rules.json")) == ["a"]
-    assert changed_after_data([rule(kind="identity")], book / "results", book / "rules.json") == {}
+    write_rows("runs", [{"seed": 0}], {}, scale="paper", folder=book / "results")
+    assert list(flags([of_study], book / "results", book / "rules.json")) == ["a"]
+    assert flags([rule(kind="identity")], book / "results", book / "rules.json") == {}
+
+
+def test_a_verdict_on_runs_of_code_that_no_commit_has_says_so_wherever_it_stands(book: Path) -> None:
+    rules = load_rules(book / "claims.toml")
+    place = book / "results" / "book" / "page.csv"
+    rows, facts = read_pair(place)
+    runs = [{"commit": "a1b2+"}, {"commit": "a1b2"}]
+    for changed, words in (
+        ({"commit": "a1b2+"}, "recorded from a changed checkout"),
+        ({"commit": "a1b2"}, ""),
+        ({"commit": "a1b2", "runs": runs}, "1 of 2 runs recorded from a changed checkout"),
+    ):
+        write_pair(place, rows, facts | changed)
+        assert report(book).flags == ({"a": words} if words else {})
+        assert page_table(rules, {}, book).rows[0][3].endswith(words)

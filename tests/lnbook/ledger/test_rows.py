@@ -1,6 +1,5 @@
 """Stored rows come back as written, from the right place, and half rows are never written."""
 
-import json
 import math
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.ledger.rows import book_dir, read_rows, results_dir, write_csv, write_rows
+from lnbook.ledger.rows import book_dir, read_facts, read_rows, results_dir, write_csv, write_rows
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def test_text_with_commas_quotes_and_lines_comes_back(results: Path) -> None:
     path = write_rows("x", rows, {"seed": 0}, scale="smoke")
     assert path == results / "smoke" / "x.csv"
     assert read_rows("x", scale="smoke") == rows
-    assert json.loads(path.with_suffix(".json").read_text(encoding="utf-8")) == {"seed": 0}
+    assert read_facts("x", scale="smoke") == {"seed": 0}
 
 
 @pytest.mark.parametrize("rows", [[{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}], [{"a": 1}, {}]])
@@ -59,10 +58,10 @@ def test_the_last_run_comes_before_what_is_committed_and_a_named_folder_before_b
 ) -> None:
     book = results / "checkout"
     monkeypatch.setattr("lnbook.ledger.rows.book_dir", lambda: book)
-    for place in (book / "results" / "book", results / "named" / "book"):
-        place.mkdir(parents=True)
-        write_csv(place / "x.csv", [{"from": place.parent.name}])
+    for place in (book / "results", results / "named"):
+        write_rows("x", [{"from": place.name}], {"at": place.name}, scale="book", folder=place)
     assert read_rows("x", scale="book") == [{"from": "results"}]
+    assert read_facts("x", scale="book") == {"at": "results"}
     write_rows("x", [{"from": "run"}], {}, scale="book")
     assert read_rows("x", scale="book") == [{"from": "run"}]
     assert read_rows("x", scale="book", folder=results / "named") == [{"from": "named"}]

@@ -1,13 +1,12 @@
 """Learning curves are read as they were measured."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lnbook.ledger.rows import write_csv
+from lnbook.ledger.rows import write_rows
 from lnbook.shared import curves
 
 ERRORS = {0: [0.9, 0.4, 0.2, 0.1, 0.1], 1: [0.8, 0.5, 0.4, 0.4, 0.1]}
@@ -55,18 +54,15 @@ def test_the_selected_model_and_other_settings_are_kept_apart() -> None:
 
 
 def test_stored_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) -> None:
-    folder = tmp_path / "study"
-    folder.mkdir()
     rows = [{"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None, "nll": float("nan")}]
-    write_csv(folder / "some.csv", rows)
-    (folder / "some.json").write_text(json.dumps({"commit": "abc"}))
+    write_rows("some", rows, {"commit": "abc"}, scale="study", folder=tmp_path)
     (read,), facts = curves.stored("some", folder=tmp_path)
     assert np.isnan(read.pop("nll"))
     assert read == {"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None}
     assert isinstance(read["seed"], int)
     assert facts == {"commit": "abc"}
     runs = [{"commit": c, "seconds": 1.0} for c in ("b", "a", "b")]
-    (folder / "some.json").write_text(json.dumps({"cpu": "x", "runs": runs}))
+    write_rows("some", rows, {"cpu": "x", "runs": runs}, scale="study", folder=tmp_path)
     assert curves.stored("some", folder=tmp_path)[1] == {"cpu": "x", "commit": "a, b", "runs": runs}
     with pytest.raises(FileNotFoundError, match="other"):
         curves.stored("other", folder=tmp_path)

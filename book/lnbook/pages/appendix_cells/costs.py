@@ -3,11 +3,10 @@
 Measured by benchmarks/recurrent.py, on one machine, as its provenance says; nothing here measures.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lnbook.ledger.rows import book_dir, read_rows
+from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.ledger.tables import Table
 
 __all__ = ["PEERS", "facts", "ratio", "recorded", "sizes", "table"]
@@ -30,10 +29,7 @@ def recorded() -> list[dict[str, str]]:
 
 def facts() -> dict[str, Any]:
     """Where and when they were measured. Raises FileNotFoundError outside a checkout."""
-    book = book_dir()
-    if book is None:
-        raise FileNotFoundError("the recorded benchmark is in the checkout's book/results/benchmarks")
-    return json.loads((book / "results" / "benchmarks" / "recurrent.json").read_text(encoding="utf-8"))
+    return read_facts("recurrent", scale="benchmarks")
 
 
 def sizes(rows: Sequence[Row], mode: str) -> list[tuple[str, str]]:

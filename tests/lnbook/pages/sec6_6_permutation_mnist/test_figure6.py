@@ -1,6 +1,5 @@
 """What the page on 6.6 reads from stored runs: what is there is shown, what is missing is left out."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lnbook.ledger.rows import write_csv
+from lnbook.ledger.rows import write_rows
 from lnbook.pages.sec6_6_permutation_mnist import figure6
 from lnbook.pages.sec6_6_permutation_mnist.figure6 import Runs, cell
 from lnbook.shared import curves
@@ -32,8 +31,6 @@ def runs(tmp_path: Path) -> Runs:
     rows += rows_of("none", 0, [0.9, 0.5, 0.4])
     recorded = {"paper": (rows[:-3], "abc"), "study": (rows[-3:], "abd")}
     for scale, (some, commit) in recorded.items():
-        (tmp_path / scale).mkdir()
-        write_csv(tmp_path / scale / "permutation_mnist.csv", some)
         facts = {
             "torch": "2",
             "cpu": "some",
@@ -41,7 +38,7 @@ def runs(tmp_path: Path) -> Runs:
             "seconds": 3600.0,
             "runs": [{"commit": commit}],
         }
-        (tmp_path / scale / "permutation_mnist.json").write_text(json.dumps(facts))
+        write_rows("permutation_mnist", some, facts, scale=scale, folder=tmp_path)
     return Runs.stored(tmp_path)
 
 
