@@ -9,6 +9,7 @@ import json
 import platform
 import threading
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -30,7 +31,9 @@ VERSIONS = (
     "matplotlib",
     "scikit-learn",
     "scipy",
+    "sympy",
     "numba",
+    "llvmlite",
     "papermill",
     "ipykernel",
 )
@@ -66,6 +69,38 @@ def made_of(path: Path, scale: str) -> dict[str, Any]:
     }
 
 
+def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
+    """In words, how what a page would be made from now differs from what it was made from, see `made_of`.
+
+    >>> differences({"versions": {"python": "3.11.7"}}, {"versions": {"python": "3.12.1"}})
+    ['Python 3.12.1 in place of 3.11.7']
+    >>> differences({"scale": "smoke", "files": {"lnlib/glm.py": "1"}}, {"scale": "book", "files": {}})
+    ['book scale in place of smoke', 'lnlib/glm.py changed']
+    """
+    return [
+        line
+        for kind, now in ours.items()
+        if theirs.get(kind) != now
+        for line in _said(kind, theirs.get(kind), now)
+    ]
+
+
+def _said(kind: str, before: Any, now: Any) -> list[str]:
+    if kind == "scale":
+        return [f"{now} scale in place of {before}"]
+    if kind in ("rules", "printed", "notebook"):
+        return [f"{'its cells' if kind == 'notebook' else 'book/claims.toml'} changed"]
+    before, now = (part if isinstance(part, dict) else {} for part in (before, now))
+    changed = sorted(name for name in {**before, **now} if before.get(name) != now.get(name))
+    if kind == "versions":
+        named = {name: "Python" if name == "python" else name for name in changed}
+        return [f"{named[n]} {now.get(n)} in place of {before.get(n)}" for n in changed]
+    if kind == "data":
+        return [f"data {n} from {now.get(n)} in place of {before.get(n)}" for n in changed]
+    prefix = "book/" if kind == "stored" else ""
+    return [f"{prefix}{name} changed" for name in changed]
+
+
 def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:
     """The files of `book/` that its metadata say it reads, but for the page's own rows, which it makes."""
     patterns = notebook.metadata.get("lnlib", {}).get("stored", [])
@@ -83,7 +118,8 @@ def files_reached(notebook: nbformat.NotebookNode) -> set[Path]:
         if file not in reached:
             reached.add(file)
             todo |= _imports_of_file(file)
-    return reached | {f for file in reached for f in _beside(file)} | {Path(__file__).with_name("execute.py")}
+    ours = {Path(__file__).with_name(name) for name in ("execute.py", "finish.py")}
+    return reached | {f for file in reached for f in _beside(file)} | ours
 
 
 def _beside(file: Path) -> set[Path]:

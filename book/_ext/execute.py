@@ -5,7 +5,6 @@ Used by the build (all notebooks, see schedule.py), by the tests and from a shel
 """
 
 import argparse
-import datetime
 import os
 import shutil
 import sys
@@ -24,9 +23,11 @@ from jupyter_client import AsyncKernelManager
 from papermill.exceptions import PapermillExecutionError
 from traitlets import default
 
-from digest import BOOK, ROOT, notebook_key
-from lnbook.data import resolve_environment
-from lnbook.ledger.provenance import provenance
+from digest import BOOK, ROOT, differences, made_of, notebook_key
+from finish import figures, finish, injected
+from lnbook.data import DataError, resolve_environment
+from preflight import fetch_absent
+from seal import damage, seal
 
 CACHE = ROOT / "_build" / "executed"
 FAILED = ROOT / "_build" / "failed"  # the last failed run of each page, as far as it came
@@ -64,15 +65,19 @@ class Executed(NamedTuple):
     failure: str = ""
 
 
-def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
+def executed(
+    path: Path, scale: str, *, anew: bool = False, say: Callable[[str], object] = lambda _: None
+) -> Executed:
     """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run.
 
-    Of several processes that ask for the same copy one runs the notebook and the others wait for it.
+    Of several processes that ask for the same copy one runs the notebook and the others wait for it. A copy
+    whose files are not those that the run left is not used; the notebook runs anew.
 
     Args:
         path: of the notebook.
         scale: one of `SCALES`.
         anew: run it whatever is kept.
+        say: takes a line about a copy that is not used.
 
     Raises:
         NotebookFailed: with the cell and what it raised. `failed_copy` then has the run as far as it came.
@@ -81,7 +86,9 @@ def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
     target = folder / path.name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        fresh = anew or not target.is_file()
+        if spoiled := damage_of_kept(path, scale):
+            say(spoiled)
+        fresh = anew or bool(spoiled) or not folder.is_dir()
         if fresh:
             _run(path, scale, folder)
     return Executed(target, folder / "results", fresh)
@@ -90,6 +97,13 @@ def executed(path: Path, scale: str, *, anew: bool = False) -> Executed:
 def kept_folder(path: Path, scale: str) -> Path:
     """Where the executed copy is kept, under the key of all that it depends on."""
     return CACHE / scale / path.stem / notebook_key(path, scale)[:20]
+
+
+def damage_of_kept(path: Path, scale: str) -> str:
+    """What is wrong with the kept copy, and that it is not used; "" if nothing is, or there is none."""
+    folder = kept_folder(path, scale)
+    found = damage(folder) if folder.is_dir() else ""
+    return f"{path.stem}: the kept run is not as it was left ({found}); the page runs anew" if found else ""
 
 
 def failed_copy(path: Path, scale: str) -> Path:
@@ -102,18 +116,25 @@ def _run(path: Path, scale: str, folder: Path) -> None:
         shutil.rmtree(killed, ignore_errors=True)
     partial = folder.with_name(f"{folder.name}.{os.getpid()}")
     (partial / "results").mkdir(parents=True)
-    copy, started = partial / path.name, time.perf_counter()
+    copy, started, before = partial / path.name, time.perf_counter(), made_of(path, scale)
     try:
         with _environment({"LNLIB_RESULTS": str(partial / "results")}):
             _papermill(path, scale, copy)
+        if changed := differences(before, made_of(path, scale)):
+            raise NotebookFailed(
+                f"{path.name} at {scale} scale: {'; '.join(changed)} while it ran, so that nobody knows what "
+                f"it was made from; run it again"
+            )
         place, failure = folder, None
     except NotebookFailed as error:
         place, failure = failed_copy(path, scale).parent, error
-    _finish(copy if copy.is_file() else path, copy, scale, time.perf_counter() - started)
+    finish(copy if copy.is_file() else path, copy, scale, time.perf_counter() - started)
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     if failure:
         copy.with_suffix(".txt").write_text(str(failure), encoding="utf-8")
+    else:
+        seal(partial)
     partial.rename(place)
     if failure:
         raise failure
@@ -161,82 +182,22 @@ def _papermill(path: Path, scale: str, copy: Path) -> None:
         raise NotebookFailed(
             f"{path.name} at {scale} scale, {where}: wrote to stderr, which no page may show:\n{said}"
         )
-    if where := _named_cell(copy, lambda cell: len(_figures(cell)) > 1):
+    if where := _named_cell(copy, lambda cell: len(figures(cell)) > 1):
         raise NotebookFailed(f"{path.name}, {where}: shows several figures; give each a cell of its own")
 
 
 def _named_cell(copy: Path, wanted: Callable[[nbformat.NotebookNode], bool]) -> str:
     """The first code cell that answers, by its number and first line as a reader finds it; else nothing."""
-    cells = [c for c in nbformat.read(copy, 4).cells if c.cell_type == "code" and not _injected(c)]
+    cells = [c for c in nbformat.read(copy, 4).cells if c.cell_type == "code" and not injected(c)]
     for number, cell in enumerate(cells, 1):
         if wanted(cell):
             return f"code cell {number} ({cell.source.strip().partition(chr(10))[0]!r})"
     return ""
 
 
-def _injected(cell: nbformat.NotebookNode) -> bool:
-    """Whether papermill put this cell in: its parameters, its marks of an error."""
-    return any(tag == "injected-parameters" or tag.startswith("papermill-error") for tag in _tags(cell))
-
-
-def _tags(cell: nbformat.NotebookNode) -> list[str]:
-    return cell.metadata.get("tags", [])
-
-
 def _stderr(cell: nbformat.NotebookNode) -> str:
     streams = [o for o in cell.get("outputs", []) if o.output_type == "stream"]
     return "".join(o.text for o in streams if o.name == "stderr")
-
-
-def _finish(ran: Path, copy: Path, scale: str, seconds: float) -> None:
-    """Make a page of what papermill wrote: its parameters in place, figures named, how it came about."""
-    notebook = nbformat.read(ran, as_version=4)
-    _merge_parameters(notebook)
-    _place_figures(notebook)
-    facts = provenance(scale=scale, seconds=round(seconds, 1))
-    facts["executed"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    notebook.metadata.setdefault("lnlib", {})["run"] = facts
-    notebook.metadata.pop("papermill", None)
-    nbformat.write(notebook, copy)
-
-
-def _merge_parameters(notebook: nbformat.NotebookNode) -> None:
-    """Show the values that ran in the parameters cell itself, instead of in a second, injected one."""
-    injected = [cell.source for cell in notebook.cells if "injected-parameters" in _tags(cell)]
-    notebook.cells = [cell for cell in notebook.cells if not _injected(cell)]
-    given = "\n".join(injected).splitlines()
-    values = dict(line.split(" = ", 1) for line in given if " = " in line)
-    for cell in notebook.cells:
-        cell.metadata.pop("papermill", None)
-        if "parameters" in _tags(cell):
-            lines = []
-            for line in cell.source.splitlines():
-                name, _, rest = line.partition(" = ")
-                comment = rest.partition("#")[2]
-                lines.append(
-                    f"{name} = {values[name]}" + (f"  #{comment}" if comment else "")
-                    if name in values
-                    else line
-                )
-            cell.source = "\n".join(lines)
-
-
-def _figures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Name, caption and alt text of the figures of `plots.figure` that a cell shows."""
-    return [o.metadata["lnlib"] for o in cell.get("outputs", []) if "lnlib" in o.get("metadata", {})]
-
-
-def _place_figures(notebook: nbformat.NotebookNode) -> None:
-    """Hand what a figure is called and says to MyST-NB, which reads it from the cell."""
-    for cell in notebook.cells:
-        for notes in _figures(cell)[:1]:
-            cell.metadata["mystnb"] = cell.metadata.get("mystnb", {}) | {
-                "image": {"alt": notes["alt"]},
-                "figure": {
-                    "name": notes["name"],
-                    "caption": notes["caption"],
-                },
-            }
 
 
 def main() -> None:
@@ -245,18 +206,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="+", type=Path)
     parser.add_argument("--scale", choices=SCALES, default="smoke")
-    parser.add_argument("--quiet", action="store_true", help="print nothing if it went well")
     arguments = parser.parse_args()
+    try:
+        fetch_absent(arguments.notebooks, arguments.scale, _tell)
+    except DataError as error:
+        raise SystemExit(str(error)) from None
     for path in arguments.notebooks:
         if arguments.scale == "study" and path.stem.startswith("sec6_"):
             section = ".".join(path.stem.removeprefix("sec").split("_")[:2])
             raise SystemExit(f"A study of {path.stem} is `python -m lnbook run {section} --scale study`.")
         try:
-            result = executed(path.resolve(), arguments.scale)
+            result = executed(path.resolve(), arguments.scale, say=_tell)
         except NotebookFailed as error:
             raise SystemExit(str(error)) from None
-        if not arguments.quiet:
-            print(os.path.relpath(result.notebook))
+        print(os.path.relpath(result.notebook))
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from sphinx.errors import ExtensionError
 
 from bundle import Bundle, BundleError
 from digest import ROOT
-from lnbook.data import DataError, data_set, fetch, readiness, resolve_environment
+from lnbook.data import DataError, data_set, fetch, find, readiness, resolve_environment
 
 FREE_BYTES = 500e6  # an executed book with its pages is a third of this
 
@@ -29,15 +29,13 @@ def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) ->
         ExtensionError: with a line for everything that is wrong.
     """
     paths = list(paths)
-    problems, absent = [*disk_problems(), *bundle_problems()], []
+    problems = [*disk_problems(), *bundle_problems()]
     try:
         resolve_environment()
         for finding in readiness(data_sets(paths)):
             problems += [finding.error] if finding.error else []
             if finding.note:
                 say(f"data: {finding.name}: {finding.note}")
-            if finding.source == "absent" and not data_set(finding.name).consent:
-                absent.append(finding.name)
     except DataError as error:
         problems.append(str(error))
     if problems:
@@ -46,7 +44,17 @@ def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) ->
     if not loopback_answers():
         pages = ", ".join(path.stem for path in paths if _facts(path).get("loopback"))
         say(f"127.0.0.1 does not answer, so these pages will fail: {pages} (Linux: ip link set lo up)")
+    fetch_absent(paths, scale, say)
+
+
+def fetch_absent(paths: Iterable[Path], scale: str, say: Callable[[str], object]) -> None:
+    """Download the data that pages want and nobody has, once; after that no page uses the network.
+
+    So what a page finds does not change while it runs. Arguments as of `made_ready`. Raises DataError if it
+    cannot be told where data are.
+    """
     if scale != "smoke":
+        absent = [name for name in data_sets(paths) if find(name) == "absent" and not data_set(name).consent]
         reasons = fetch(absent, lambda line: say(f"data: {line}"))
         if missing := [name for name, reason in reasons.items() if reason]:
             say(f"data: without {', '.join(missing)}; the pages that want them say what they read instead")

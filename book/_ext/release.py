@@ -21,6 +21,7 @@ from digest import BOOK, ROOT, key_of, made_of
 from execute import SCALES, kept_folder
 from lnbook.data import resolve_environment
 from reuse import told
+from seal import damage
 
 PDF = "layer-normalization-executed.pdf"
 
@@ -40,7 +41,7 @@ def kept_pages(paths: Iterable[Path], scale: str) -> dict[str, Kept]:
     """The kept runs of all pages of a book.
 
     Raises:
-        NotReady: for pages that have not run since something that they depend on changed.
+        NotReady: for pages that have not run since something that they depend on changed, or whose run was.
     """
     kept = {path: Kept(kept_folder(path, scale), made_of(path, scale)) for path in paths}
     _check_kept(kept, scale)
@@ -48,9 +49,10 @@ def kept_pages(paths: Iterable[Path], scale: str) -> dict[str, Kept]:
 
 
 def _check_kept(kept: Mapping[Path, Kept], scale: str) -> None:
-    if missing := sorted(path.stem for path, k in kept.items() if not (k.folder / path.name).is_file()):
+    if missing := sorted(path.stem for path, k in kept.items() if damage(k.folder)):
         raise NotReady(
-            f"{len(missing)} pages have not run as they are now at {scale} scale: {', '.join(missing)}. "
+            f"{len(missing)} pages have not run as they are now at {scale} scale, "
+            f"or what they left was changed: {', '.join(missing)}. "
             f"Run `make release SCALE={scale}`, with the same data, which runs them"
         )
 

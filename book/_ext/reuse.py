@@ -4,6 +4,7 @@ A page is taken if its key (digest.py) is the same here as where the bundle was 
 versions, scale, data and stored rows. Whatever else runs, and the build says why.
 """
 
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,9 +15,10 @@ from filelock import FileLock
 
 import execute
 from bundle import Bundle
-from digest import key_of, made_of
+from digest import differences, key_of, made_of
 from execute import Executed, kept_folder
 from schedule import Say
+from seal import damage, seal
 
 REASONS = 8  # as many are said; the rest is counted
 
@@ -65,45 +67,15 @@ def unpacked(bundle: Bundle, paths: Iterable[Path], into: Path) -> dict[Path, Ex
 def _keep(run: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        if not folder.exists():
+        if damage(folder):  # or nothing is there
+            shutil.rmtree(folder, ignore_errors=True)
+            seal(run)
             run.rename(folder)
 
 
 def told(parts: Mapping[str, Any]) -> dict[str, Any]:
     """What a manifest says of `digest.made_of`: long lists, of rules, by their digests."""
     return {kind: key_of(part) if isinstance(part, list) else part for kind, part in parts.items()}
-
-
-def differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
-    """In words, how what a page would be made from here differs from what the bundle's was made from.
-
-    >>> differences({"versions": {"python": "3.11.7"}}, {"versions": {"python": "3.12.1"}})
-    ['Python 3.12.1 in place of 3.11.7']
-    >>> differences({"scale": "smoke", "files": {"lnlib/glm.py": "1"}}, {"scale": "book", "files": {}})
-    ['book scale in place of smoke', 'lnlib/glm.py changed']
-    """
-    return [
-        line
-        for kind, now in ours.items()
-        if theirs.get(kind) != now
-        for line in _said(kind, theirs.get(kind), now)
-    ]
-
-
-def _said(kind: str, before: Any, now: Any) -> list[str]:
-    if kind == "scale":
-        return [f"{now} scale in place of {before}"]
-    if kind in ("rules", "printed", "notebook"):
-        return [f"{'its cells' if kind == 'notebook' else 'book/claims.toml'} changed"]
-    before, now = (part if isinstance(part, dict) else {} for part in (before, now))
-    changed = sorted(name for name in {**before, **now} if before.get(name) != now.get(name))
-    if kind == "versions":
-        named = {name: "Python" if name == "python" else name for name in changed}
-        return [f"{named[n]} {now.get(n)} in place of {before.get(n)}" for n in changed]
-    if kind == "data":
-        return [f"data {n} from {now.get(n)} in place of {before.get(n)}" for n in changed]
-    prefix = "book/" if kind == "stored" else ""
-    return [f"{prefix}{name} changed" for name in changed]
 
 
 def explained(reasons: Mapping[str, Iterable[str]], of: int) -> list[str]:

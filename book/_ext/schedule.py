@@ -19,7 +19,8 @@ from threading import Lock
 import nbformat
 
 import execute
-from execute import Executed, executed, failed_copy, kept_folder
+from execute import Executed, damage_of_kept, failed_copy, kept_folder
+from seal import damage
 
 Say = Callable[[str], None]
 UNKNOWN_SECONDS = 20.0  # of a page that nobody has timed, until the pages of this build tell better
@@ -72,8 +73,8 @@ def expected_seconds(path: Path, scale: str) -> float | None:
     """How long a page took when it last ran at this scale, here or, at book scale, when it was recorded."""
     copies = (execute.CACHE / scale / path.stem).glob(f"*/{path.name}")
     for copy in sorted(copies, key=lambda f: f.stat().st_mtime, reverse=True):
-        if run := nbformat.read(copy, 4).metadata.get("lnlib", {}).get("run"):  # a killed run has none
-            return float(run.seconds)
+        if not damage(copy.parent):  # that of a killed run is not whole
+            return float(nbformat.read(copy, 4).metadata.lnlib.run.seconds)
     recorded = path.parent / "results" / scale / f"{path.stem}.json"
     return float(json.loads(recorded.read_text("utf-8"))["seconds"]) if recorded.is_file() else None
 
@@ -150,12 +151,15 @@ def _command(arguments: list[str]) -> list[str]:
 
 
 def _in_own_process(path: Path, scale: str, threads: int, progress: Progress) -> Executed:
-    if (kept_folder(path, scale) / path.name).is_file():
+    kept = kept_folder(path, scale)
+    if spoiled := damage_of_kept(path, scale):
+        progress.say(spoiled)
+    elif kept.is_dir():
         progress.kept(path.stem)
-        return executed(path, scale)
+        return Executed(kept / path.name, kept / "results", False)
     shutil.rmtree(failed_copy(path, scale).parent, ignore_errors=True)
     progress.begin(path.stem)
-    arguments = ["--scale", scale, "--quiet", str(path)]
+    arguments = ["--scale", scale, str(path)]
     done = subprocess.run(
         _command(arguments),
         capture_output=True,
@@ -169,4 +173,5 @@ def _in_own_process(path: Path, scale: str, threads: int, progress: Progress) ->
     progress.end(path.stem, failure)
     if failure:
         return Executed(copy if copy.is_file() else path, copy.parent / "results", True, failure)
-    return executed(path, scale)._replace(fresh=True)
+    ran = Path(done.stdout.splitlines()[-1]).resolve()  # its key may not be what it was when it began
+    return Executed(ran, ran.parent / "results", True)

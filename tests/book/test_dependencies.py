@@ -4,6 +4,7 @@ import ast
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
 from pathlib import Path
 
 import nbformat
@@ -99,6 +100,11 @@ def rows_read(page: Path) -> set[str]:
     return found
 
 
+def reads_the_whole_record(page: Path) -> bool:
+    cells = [c.source for c in nbformat.read(page, as_version=4).cells if c.cell_type == "code"]
+    return any("import report\n" in source for source in cells)
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "book").glob("*.ipynb")), ids=lambda f: f.stem)
 def test_a_page_declares_the_stored_rows_that_it_reads_and_none_that_are_not_there(page):
     notebook = nbformat.read(page, as_version=4)
@@ -106,10 +112,36 @@ def test_a_page_declares_the_stored_rows_that_it_reads_and_none_that_are_not_the
         assert list((ROOT / "book").glob(pattern)), f"{page.stem} declares {pattern}, which matches nothing"
     declared = set(digest.stored(notebook, page.stem))
     for rows in rows_read(page):
-        assert ROOT / "book" / "results" / f"{rows}.csv" in declared, f"{page.stem} reads {rows} undeclared"
+        for kind in ("csv", "json"):  # rows are read with how they came about
+            file = ROOT / "book" / "results" / f"{rows}.{kind}"
+            assert file in declared, f"{page.stem} reads {rows}.{kind} undeclared"
+    if reads_the_whole_record(page):
+        record = {f for kind in ("book", "study", "paper") for f in (BOOK / "results" / kind).iterdir()}
+        record |= {BOOK / "claims.toml", BOOK / "rules.json"}
+        missing = {f.relative_to(BOOK).as_posix() for f in record - declared if f.stem != page.stem}
+        assert not missing, f"{page.stem} shows verdicts on these rows and does not declare them"
+
+
+PLUMBING = {
+    *("nbformat", "papermill", "jupyter_client", "traitlets", "filelock", "IPython", "myst_nb"),
+    *("tqdm", "pooch", "packaging", "jaxtyping", "threadpoolctl", "cycler"),
+}  # show, fetch and check, and compute nothing that a page prints
+
+
+def test_another_version_of_what_computes_or_draws_runs_the_pages_anew():
+    names = metadata.packages_distributions()
+    for page in BOOK.glob("*.ipynb"):
+        modules = [ast.parse(f.read_text("utf-8")) for f in reached(page.stem) if f.suffix == ".py"]
+        nodes = [n for module in modules for n in ast.walk(module)]
+        imported = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
+        imported |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
+        others = {name.split(".")[0] for name in imported} & set(names) - PLUMBING - set(digest.PACKAGES)
+        unseen = {name for name in others if not set(names[name]) & set(digest.VERSIONS)}
+        assert not unseen, f"{page.stem} depends on the versions of {unseen}"
 
 
 def test_pages_that_read_stored_rows_are_found():
+    assert [f.stem for f in BOOK.glob("*.ipynb") if reads_the_whole_record(f)] == ["sec7_conclusion"]
     pages = {f.stem for f in (ROOT / "book").glob("*.ipynb") if rows_read(f)}
     assert {"sec6_1_order_embeddings", "sec6_4_draw", "sec6_6_permutation_mnist", "sec7_conclusion"} <= pages
     assert "appendix_cells" in pages

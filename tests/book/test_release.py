@@ -25,7 +25,8 @@ import preflight  # noqa: E402
 import release  # noqa: E402
 import reuse  # noqa: E402
 from bundle import Bundle, BundleError, write_bundle  # noqa: E402
-from execute import Executed, kept_folder  # noqa: E402
+from execute import Executed, damage_of_kept, kept_folder  # noqa: E402
+from seal import SEAL, seal  # noqa: E402
 
 CITATION = {
     "title": "A small book",
@@ -47,6 +48,7 @@ def keep(path: Path) -> Executed:
     notebook = nbformat.read(path, 4)
     notebook.metadata["ran"] = True
     nbformat.write(notebook, folder / path.name)
+    seal(folder)
     return Executed(folder / path.name, folder / "results", False)
 
 
@@ -93,7 +95,7 @@ def test_a_reader_gets_each_run_of_an_unchanged_book_as_it_was(book, tmp_path, m
     reader = elsewhere(monkeypatch, tmp_path)
     assert taken(place, book) == ["lnlib-book-0.0.1.zip: 3 of 3 pages are what this build would make"]
     assert files(reader) == files(tmp_path / "executed")
-    assert len(files(reader)) == 3 * 4
+    assert len(files(reader)) == 3 * 5
     assert not [f for f in reader.iterdir() if f.name.startswith(".")], "what was unpacked is gone"
 
 
@@ -101,6 +103,7 @@ def test_a_page_that_measures_nothing_is_taken_too(book, tmp_path, monkeypatch):
     for page in book[:2]:
         shutil.rmtree(kept_folder(page, "smoke") / "results")
         (kept_folder(page, "smoke") / "results").mkdir()
+        seal(kept_folder(page, "smoke"))
     place = released(book)
     reader = elsewhere(monkeypatch, tmp_path)
     assert "3 of 3 pages" in taken(place, book)[0]
@@ -175,8 +178,22 @@ def test_a_run_that_is_kept_here_is_not_replaced(book):
     place = released(book)
     kept = kept_folder(book[0], "smoke") / "one.ipynb"
     kept.write_text("mine")
+    seal(kept.parent)
     taken(place, book)
     assert kept.read_text() == "mine"
+
+
+def test_a_run_that_was_changed_here_is_replaced_and_not_released(book):
+    place = released(book)
+    kept = kept_folder(book[0], "smoke") / "one.ipynb"
+    whole = kept.read_bytes()
+    for spoil in (lambda: kept.write_bytes(whole[:50]), lambda: (kept.parent / SEAL).unlink()):
+        spoil()
+        with pytest.raises(release.NotReady, match=r"what they left was changed: one\. Run"):
+            released(book)
+        taken(place, book)
+        assert kept.read_bytes() == whole
+        assert damage_of_kept(book[0], "smoke") == ""
 
 
 def test_pages_of_another_build_and_a_missing_pdf_are_not_released(book, tmp_path):
