@@ -1,5 +1,6 @@
 """Figures in pages: a twin for the dark theme, and a link to the drawn data in every caption."""
 
+import math
 import re
 from pathlib import Path
 
@@ -7,6 +8,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from lnbook.figures.palette import GRID, GRID_DARK, INK, INK_DARK
+
+PHONE = 342  # pixels for a drawing, in a window of 390
+READABLE = 8  # pixels of font size on a phone
+GROUND_DARK = "#121212"  # the page's, for a dark twin that is opened alone
 
 
 def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
@@ -21,15 +26,39 @@ def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
         light = Path(app.srcdir, uri.lstrip("/"))
         dark = light.with_name(f"{light.stem}-dark.svg")
         drawing = light.read_text(encoding="utf-8")
-        dark.write_text(
-            drawing.replace(INK, INK_DARK).replace(GRID, GRID_DARK),
-            encoding="utf-8",
-        )
+        dark.write_text(dark_twin(drawing), encoding="utf-8")
+        if smallest_letters(drawing) < READABLE:
+            image["classes"] = [*image["classes"], "small-letters"]
         twin = image.deepcopy()
         twin["uri"] = uri.replace(light.name, dark.name)
         image["classes"] = [*image["classes"], "dark-light", "ink-dark"]
         twin["classes"] = [*twin["classes"], "dark-light", "ink-light"]
         image.parent.insert(image.parent.index(image) + 1, twin)
+
+
+def dark_twin(drawing: str) -> str:
+    """A drawing in light ink on the ground of the dark theme, which is there when it is opened alone, too.
+
+    >>> dark_twin(f'<svg width="9pt"><path fill="{INK}"/></svg>')
+    '<svg style="background:#121212" width="9pt"><path fill="#dfe3e8"/></svg>'
+    """
+    inked = drawing.replace(INK, INK_DARK).replace(GRID, GRID_DARK)
+    return inked.replace("<svg ", f'<svg style="background:{GROUND_DARK}" ', 1)
+
+
+def smallest_letters(drawing: str) -> float:
+    """The font size, in pixels, of the smallest text of a drawing of Matplotlib's that is fitted to a phone.
+
+    Text is drawn as glyphs of 100 points that are scaled; infinite if there is none.
+
+    >>> smallest_letters('<svg width="513pt"><g transform="translate(1 2) scale(0.12 -0.12)"/></svg>')
+    8.0
+    """
+    width = float(re.search(r'<svg [^>]*\bwidth="([\d.]+)pt"', drawing)[1])
+    scales = re.findall(r"scale\((0\.\d+) -\1\)", drawing)
+    return min(
+        (100 * float(scale) * PHONE / max(width, 72 / 96 * PHONE) for scale in scales), default=math.inf
+    )
 
 
 def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:

@@ -12,6 +12,18 @@ PAGES = sorted(f.stem for f in SOURCES.iterdir() if f.suffix in {".md", ".ipynb"
 THEMES = ("light", "dark")
 
 
+# What is folded is opened to be measured. A line of code is as long as ruff lets it be, which is what must fit.
+SCROLLING_CODE = """() => {
+  for (const folded of document.querySelectorAll("article details")) folded.open = true;
+  return [...document.querySelectorAll("article .cell_input pre")]
+    .filter(code => code.scrollWidth > code.clientWidth + 1).map(code => code.innerText.split("\\n")[0]);
+}"""
+# Drawings with letters that cannot be read where they are fitted to a phone; a scrolling figure keeps them.
+SHRUNK = """() => [...document.querySelectorAll("article figure img.small-letters")]
+  .filter(image => image.offsetParent && image.clientWidth < Math.min(image.naturalWidth, 540))
+  .map(image => image.src)"""
+
+
 def opened(chromium, page, **options):
     return chromium.open_page(page, **options)
 
@@ -30,8 +42,11 @@ def complaints(page) -> list[str]:
     for theme in THEMES:
         choose(page, theme)
         found += [f"{theme}: {problem}" for problem in figure_problems(page, theme)]
+    found += [f"code scrolls sideways: {line}" for line in page.evaluate(SCROLLING_CODE)]
     page.set_viewport_size({"width": 390, "height": 844})
     found += [f"it scrolls sideways by {overflow(page)} px on a phone"] if overflow(page) > 0 else []
+    found += [f"code scrolls sideways on a phone: {line}" for line in page.evaluate(SCROLLING_CODE)]
+    found += [f"{name} is shrunk on a phone" for name in page.evaluate(SHRUNK)]
     return found
 
 
