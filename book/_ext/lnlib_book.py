@@ -36,7 +36,7 @@ from ledger import (
 )
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
-from lnbook.ledger.report import page_table
+from lnbook.ledger.report import page_table, report
 from lnbook.ledger.rules import load_rules
 from lnbook.ledger.stored import load_measured
 from lookup import LookupDirective
@@ -54,6 +54,7 @@ from reference import (
 )
 from reuse import take
 from schedule import executed_all
+from shown import with_cards
 from top import data_used, measured_facts, minutes, top
 
 logger = logging.getLogger(__name__)
@@ -104,19 +105,20 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     if run.failure:
         mark_failed(notebook, run.failure)
     else:
-        judge_anew(notebook, Path(docname).name, run, app.config.lnlib_scale)
+        show_rules(notebook, Path(docname).name, run, app.config.lnlib_scale)
         badge = nbformat.v4.new_markdown_cell(top(Path(docname).name, notebook, run), id="badge-line")
         notebook.cells.insert(1, badge)
     source[0] = nbformat.writes(notebook)
 
 
-def judge_anew(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
-    """Replace a page's table of rules by one of today's record: it may be younger than the page's run."""
+def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
+    """Show what a page measures as cards, and its table of rules by today's record, which may be younger."""
     rules = [rule for rule in load_rules(BOOK / "claims.toml") if rule.page == page]
     cells = [c for c in notebook.cells if c.cell_type == "code" and c.source.endswith("ledger.show()")]
     if not rules or not cells:
         return
     here = load_measured(rules, folder=run.results, scale=scale)
+    with_cards(notebook, {rule.id: rule for rule in rules}, here, report(BOOK).found)
     table = page_table(rules, here, BOOK)
     for output in cells[-1].outputs:
         if "text/html" in output.get("data", {}):

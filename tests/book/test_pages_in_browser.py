@@ -12,7 +12,7 @@ PAGES = sorted(f.stem for f in SOURCES.iterdir() if f.suffix in {".md", ".ipynb"
 THEMES = ("light", "dark")
 
 
-# What is folded is opened to be measured. A line of code is as long as ruff lets it be, which is what must fit.
+# What is folded is opened to be measured.
 SCROLLING_CODE = """() => {
   for (const folded of document.querySelectorAll("article details")) folded.open = true;
   return [...document.querySelectorAll("article .cell_input pre")]
@@ -87,6 +87,17 @@ def test_a_page_is_whole_quiet_and_accessible_in_both_themes_and_fits_a_phone(ch
         # after the console was read: axe reads style sheets in ways that a file forbids
         found += accessibility_problems(page)
     assert not found, "\n".join([f"{name}.html:", *found])
+
+
+def test_a_first_visit_is_quiet(chromium):
+    """A reader who has chosen no theme yet; the other tests choose one."""
+    session = chromium.browser.new_context()
+    page, said = session.new_page(), []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.goto((html() / "book" / "intro.html").as_uri())
+    rendered(page)
+    session.close()
+    assert said == []
 
 
 def test_math_is_really_there(chromium):

@@ -47,7 +47,12 @@ class Table:
     @staticmethod
     def _cell(column: str, text: str) -> str:
         """A cell that carries its column's name: on a phone, rows become cards and the head is not seen."""
-        return f'<td data-column="{escape(column)}">{escape(text)}</td>'
+        word = max((w for w in {*WORDS, *SENTENCE_WORDS} if text.startswith(w)), key=len, default="")
+        shown = escape(text)
+        if column == "Verdict" and word:
+            kind = word.replace(" ", "-").replace("'", "")
+            shown = f'<span class="verdict verdict-{kind}">{escape(word)}</span>{escape(text[len(word) :])}'
+        return f'<td data-column="{escape(column)}">{shown}</td>'
 
 
 def number(rule: Rule, found: Measurement) -> str:

@@ -162,3 +162,10 @@ def test_cells_break_neither_markdown_nor_html() -> None:
     shown = Table(["a"], [["|x| < 1 & <b>"]])
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
+
+
+def test_a_verdict_in_a_table_has_a_class_for_its_color_and_its_longest_word() -> None:
+    shown = Table(["Verdict"], [["verified if n > 1"], ["error in print"], ["-"]])._repr_html_()
+    assert '<span class="verdict verdict-verified-if">verified if</span> n &gt; 1<' in shown
+    assert '<span class="verdict verdict-error-in-print">error in print</span><' in shown
+    assert shown.count("<span") == 2

@@ -1,0 +1,64 @@
+"""A result on a built page is a card with the statement, the number and the verdict; other lines stay."""
+
+import sys
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from nbformat import v4
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
+
+from shown import with_cards
+
+from lnbook.ledger.results import Shown
+from lnbook.ledger.rules import Rule
+from lnbook.ledger.verdicts import Measurement
+
+SURE = Rule("sure", "3", "Eq. (3)", "Layer norm has mean <0>.", "page", "largest mean", "< 1", "computed")
+RUNS = Rule(
+    "runs", "6", "Fig. 1", "It is faster.", "page", "speed-up", "> 1", "effect", "stand-in",
+    scale="ratio", effect=1.5, effect_from="ours", unit="times",
+)  # fmt: skip
+RULES = {"sure": SURE, "runs": RUNS}
+HERE = {"sure": Measurement("sure", 0.5, 0.5, 0.5), "runs": Measurement("runs", 1.6, 0.9, 2.8, 5)}
+RECORD = {"runs": Measurement("runs", 1.6, 1.2, 2.1, 8)}
+
+
+def shown(*outputs):
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("...", outputs=list(outputs))])
+    with_cards(notebook, RULES, HERE, RECORD)
+    return notebook.cells[0].outputs
+
+
+def words(output) -> str:
+    return " ".join(BeautifulSoup(output.data["text/html"], "html.parser").get_text(" ").split())
+
+
+def test_a_printed_result_is_a_card_in_its_place_and_the_lines_around_it_stay():
+    text = f"before\n{Shown(SURE, HERE['sure'])} (of 3 cases)\nafter\n"
+    before, card, after = shown(v4.new_output("stream", text=text))
+    assert (before.data["text/plain"], after.data["text/plain"]) == ("before", "after")
+    assert words(card) == "Layer norm has mean <0>. largest mean: 0.5 (of 3 cases) verified"
+    assert "verdict-verified" in card.data["text/html"]
+
+
+def test_an_estimate_has_its_unit_interval_and_seeds_and_the_verdict_of_the_record():
+    (card,) = shown(
+        v4.new_output("execute_result", {"text/plain": repr(Shown(RUNS, HERE["runs"]))}, execution_count=1)
+    )
+    assert words(card) == (
+        "It is faster. speed-up: 1.6 times [0.9, 2.8], 5 seeds in the record: supported in a stand-in"
+    )
+
+
+def test_a_line_that_the_rows_of_the_run_do_not_have_stays_as_it_was_printed():
+    for text in ("sure: 0.7 -> verified\n", "sure: 0.5 -> verifiedly\n", "other: 0.5 -> verified\n"):
+        output = v4.new_output("stream", text=text)
+        assert shown(output) == [output]
+
+
+def test_a_figure_stays_itself():
+    output = v4.new_output(
+        "display_data", {"text/plain": repr(Shown(SURE, HERE["sure"])), "image/svg+xml": "<svg/>"}
+    )
+    assert shown(output) == [output]
