@@ -1,4 +1,4 @@
-r"""The Fisher information of plain and normalized generalized linear models, exact and as printed.
+r"""The Fisher information of generalized linear models, exact and as printed, and of networks with norms.
 
 ==================================  ================================================  ====================
 name                                what                                              paper
@@ -10,26 +10,36 @@ name                                what                                        
 :func:`nullity_in_theory`           directions it cannot see, counted on paper        ours
 :func:`gain_metric`                 length of a step of the gains                     Eqs. (32)-(34)
 :func:`standard_magnitude_metric`   the same step without a normalization             Eq. (35)
+:class:`GGN`                        a network's matrix by products                    later
+:func:`norm_block`                  its block of a norm's gain and bias               later
+:func:`linear_block`                its block of the layer in front, and K-FAC's      later
 ==================================  ================================================  ====================
 
 Inside: `linearization` (the derivative in the structure it has), `moments` (the hot path), `dense`, `factor`,
-`solve`, `spectrum`, `nullity`, `operator`, `divergence`, `magnitude`.
+`solve`, `spectrum`, `nullity`, `operator`, `divergence`, `magnitude`. For networks `matrix_free`, `network`,
+`ggn`, `norm_layer`, `norm_block`.
 """
 
 from lnlib.fisher.dense import chi, fisher, printed_eq13
 from lnlib.fisher.divergence import kl
+from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
+from lnlib.fisher.norm_block import LinearBlock, linear_block, norm_block
 from lnlib.fisher.nullity import nullity_in_theory
 from lnlib.fisher.operator import FisherOperator
 from lnlib.fisher.spectrum import NullSpace
 
 __all__ = [
+    "GGN",
     "FisherOperator",
+    "LinearBlock",
     "NullSpace",
     "chi",
     "fisher",
     "gain_metric",
     "kl",
+    "linear_block",
+    "norm_block",
     "nullity_in_theory",
     "printed_eq13",
     "standard_magnitude_metric",

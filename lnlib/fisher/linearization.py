@@ -29,7 +29,7 @@ from lnlib.glm import GLM
 from lnlib.matmul import product
 from lnlib.norms.standardize import inner_mean
 
-__all__ = ["Linearization", "linearize"]
+__all__ = ["Linearization", "linearize", "standardized_rows"]
 
 
 @dataclass(frozen=True)
@@ -167,13 +167,20 @@ def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | 
         U = (unit * share[:, None]).mT @ X
         rstd = rstd.expand_as(a)
     else:
-        if glm.norm == "layer":
-            a = a - inner_mean(a, [1])
-            a = a - a.mean(1, keepdim=True)
-        unit, rstd = _standardize(a, a.new_full((a.shape[1],), 1 / a.shape[1]), glm.eps)
+        unit, rstd = standardized_rows(a, glm.norm == "layer", glm.eps)
         rstd = rstd.expand_as(a)
     shared = glm.norm in ("layer", "rms")
     return Linearization(X, unit, glm.gain * rstd, share, shared, glm.norm == "layer", U, True)
+
+
+def standardized_rows(
+    a: Float[Tensor, "N H"], centered: bool, eps: float
+) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N 1"]]:
+    r"""$\hat a$ and $1/\sigma$ of layer norm, or of RMSNorm where the rows are not centered."""
+    if centered:
+        a = a - inner_mean(a, [1])
+        a = a - a.mean(1, keepdim=True)
+    return _standardize(a, a.new_full((a.shape[1],), 1 / a.shape[1]), eps)
 
 
 def _standardize(

@@ -1,27 +1,22 @@
 r"""The exact Fisher information as a linear operator that never forms its matrix."""
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.fisher.dense import CHUNK_NUMBERS, diagonal, fisher, printed_eq13
 from lnlib.fisher.linearization import linearize
+from lnlib.fisher.matrix_free import MatrixFree
 from lnlib.fisher.solve import dense_solver, refined, woodbury_solver
 from lnlib.fisher.spectrum import NullSpace, null_space
 from lnlib.glm import GLM
-
-if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
 
 __all__ = ["FisherOperator"]
 
 MAX_SIDE = 20_000  # of a matrix that is factorized: 3.2 GB in float64
 
 
-class FisherOperator:
+class FisherOperator(MatrixFree):
     r"""$v \mapsto Fv = E_n[J_n^\top C_n J_n v]$ in O(NHD) time and O(NH) memory beside the data.
 
     *Source* Eq. (9) for the models of Eqs. (12)-(13); the factorization is ours.
@@ -62,56 +57,34 @@ class FisherOperator:
         """The parameters' type."""
         return self.X.dtype
 
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.X.device
+
     def __repr__(self) -> str:
         return f"FisherOperator({self.glm!r}, N={len(self.X)}, P={self.shape[0]})"
 
     @torch.no_grad()
-    def __matmul__(self, v: Float[Tensor, "P *K"]) -> Float[Tensor, "P *K"]:
-        """F v for one vector, or for the columns of a matrix."""
-        self._check_vector(v)
+    def matvec(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
+        """F v."""
+        self.check_vector(v, most=1)
         lin, glm = self.linearization, self.glm
-        if v.ndim == 1:
-            return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v)))))
-        at_once = max(1, CHUNK_NUMBERS // lin.unit.numel())
-        if v.shape[1] > at_once:
-            return torch.cat([self @ part for part in v.split(at_once, 1)], 1)
-        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v.mT))))).mT
+        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v)))))
 
-    def _check_vector(self, v: Tensor, most: int = 2) -> None:
-        """Refuse what is no tensor of the model's type and size."""
-        P = self.shape[0]
-        if not isinstance(v, Tensor) or v.dtype != self.dtype:
-            found = v.dtype if isinstance(v, Tensor) else type(v).__name__
-            raise TypeError(
-                f"give {self.dtype} tensors, not {found}; convert it, or use to_scipy() with NumPy"
-            )
-        if not 1 <= v.ndim <= most or len(v) != P:
-            shapes = f"({P},)" + f" or ({P}, K)" * (most - 1)
-            raise ValueError(
-                f"the shape is {tuple(v.shape)}, and the model's P = {P} parameters make it {shapes}"
-            )
+    @torch.no_grad()
+    def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
+        """F V, as many columns at a time as fit the memory."""
+        self.check_vector(V)
+        lin, glm = self.linearization, self.glm
+        at_once = max(1, CHUNK_NUMBERS // lin.unit.numel())
+        if V.shape[1] > at_once:
+            return torch.cat([self.matmat(part) for part in V.split(at_once, 1)], 1)
+        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(V.mT))))).mT
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, by its closed form."""
         return (printed_eq13 if self.printed else fisher)(self.glm, self.X, self.weights)
-
-    def to_scipy(self) -> "LinearOperator":
-        """A `scipy.sparse.linalg.LinearOperator` on NumPy vectors: for `eigsh`, `cg`, `svds`."""
-        try:
-            from scipy.sparse.linalg import LinearOperator
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                "to_scipy needs scipy: pip install 'lnlib[scipy]'", name="scipy"
-            ) from error
-
-        def product(v):  # type: ignore[no-untyped-def]
-            if np.iscomplexobj(v):
-                raise TypeError(f"F is real and the vector {v.dtype}; multiply its real and imaginary part")
-            own = np.array(v, order="C")  # torch takes neither read-only nor reversed arrays
-            return (self @ torch.from_numpy(own).to(self.X)).cpu().numpy()
-
-        dtype = torch.empty(0, dtype=self.dtype).numpy().dtype
-        return LinearOperator(self.shape, matvec=product, rmatvec=product, matmat=product, dtype=dtype)
 
     @torch.no_grad()
     def diagonal(self) -> Float[Tensor, " P"]:
@@ -136,7 +109,7 @@ class FisherOperator:
                 model is singular) or vanishes beside F in floating point; both sides beyond 20,000: use
                 `scipy.sparse.linalg.cg` on `to_scipy()`.
         """
-        self._check_vector(v, most=1)
+        self.check_vector(v, most=1)
         if not bool(torch.isfinite(v).all()):
             raise ValueError("the right side contains NaN or infinity; no step solves for it")
         if not 0 < damping < float("inf"):
