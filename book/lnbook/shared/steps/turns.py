@@ -57,9 +57,13 @@ def seconds(
 
 
 def table(times: Mapping[str, Float[np.ndarray, " rounds"]], names: Mapping[str, str]) -> Table:
-    """Medians in milliseconds, and their quotients, round by round, by the first task's."""
+    """Medians in milliseconds, and the median quotient by the first task's in the same round.
+
+    The second is no quotient of the first: a slow moment of the machine hits both tasks of its round.
+    """
     first = next(iter(times.values()))
     lines = [
         [names[key], f"{1e3 * np.median(t):.1f}", f"{np.median(t / first):.2f}"] for key, t in times.items()
     ]
-    return Table(["", "Milliseconds an update", f"Times {names[next(iter(times))]}"], lines)
+    baseline = names[next(iter(times))]
+    return Table(["", "Median milliseconds per update", f"Times {baseline} in the same round, median"], lines)

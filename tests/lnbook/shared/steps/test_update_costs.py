@@ -42,5 +42,5 @@ def test_tasks_take_turns_the_slow_one_takes_longer_and_threads_are_put_back() -
 def test_the_table_has_medians_and_quotients_of_the_same_rounds() -> None:
     times = {"a": np.array([0.001, 0.002, 0.009]), "b": np.array([0.002, 0.004, 0.009])}
     shown = update_costs.table(times, {"a": "A", "b": "B"})
-    assert shown.header == ["", "Milliseconds an update", "Times A"]
+    assert shown.header == ["", "Median milliseconds per update", "Times A in the same round, median"]
     assert shown.rows == [["A", "2.0", "1.00"], ["B", "4.0", "2.00"]]
