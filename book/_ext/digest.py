@@ -3,11 +3,9 @@
 The key changes exactly when one of these does, so a page is never stale and never executed for nothing.
 """
 
-import ast
 import hashlib
 import json
 import platform
-import threading
 import tomllib
 from collections.abc import Mapping
 from functools import cache
@@ -19,11 +17,11 @@ import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from lnbook import data
+from lnbook.ledger.imports import file_of, imports_in, parsed
 from lnbook.ledger.rules import load_rules
 
 BOOK = Path(__file__).resolve().parents[1]
 ROOT = BOOK.parent
-PACKAGES = {"lnlib": ROOT, "lnbook": BOOK}  # where each of ours lies
 VERSIONS = (
     "torch",
     "numpy",
@@ -37,8 +35,6 @@ VERSIONS = (
     "papermill",
     "ipykernel",
 )
-# Python 3.11 counts how deep a syntax tree is once for all threads: two at a time end in a SystemError.
-_PARSER = threading.Lock()
 
 
 def notebook_key(path: Path, scale: str) -> str:
@@ -137,33 +133,16 @@ def _imports_of_file(file: Path) -> frozenset[Path]:
 
 def _imports(code: str, package: str) -> set[Path]:
     """Files of our packages that this code names in an import statement, wherever it stands."""
-    found: set[Path] = set()
-    with _PARSER:
-        tree = ast.parse(code)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")
-            base = above[: len(above) - node.level + 1] if node.level else []
-            module = ".".join([*base, *filter(None, [node.module])])
-            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        found |= {file for name in names for file in _module_files(name)}
-    return found
+    found = imports_in(parsed(code), package)
+    names = {one.module for one in found} | {f"{one.module}.{one.name}" for one in found if one.name}
+    return {file for name in names for file in _module_files(name)}
 
 
 def _module_files(name: str) -> set[Path]:
     """The files that importing a dotted name runs: the packages on the way and the module itself."""
     parts = name.split(".")
-    if parts[0] not in PACKAGES:
-        return set()
-    found = set()
-    for depth in range(1, len(parts) + 1):
-        place = PACKAGES[parts[0]].joinpath(*parts[:depth])
-        found |= {f for f in (place / "__init__.py", place.with_suffix(".py")) if f.is_file()}
-    return found
+    steps = (file_of(".".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+    return {file for file in steps if file}
 
 
 def _sha256(file: Path) -> str:

@@ -171,7 +171,7 @@ def test_pages_that_start_together_are_read_one_after_the_other(monkeypatch):
         inside.remove(code)
         return tree
 
-    monkeypatch.setattr(digest.ast, "parse", watched)
+    monkeypatch.setattr(ast, "parse", watched)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda k: digest._imports(f"import lnlib  # {k}", ""), range(32)))
     assert max(most) == 1

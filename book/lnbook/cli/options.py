@@ -19,10 +19,13 @@ TYPES = {
     "float16": torch.float16,
 }
 
+ACCEPTED = ("changed-code", "stand-in", "partial", "dirty", "fewer")
+
 NOTES = """
 Ctrl-C, SIGTERM or a terminal that closes writes a checkpoint of every run under way, then ends; killed, a
 run loses what came after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted run,
-bit for bit. Under torchrun the processes train one model together, run after run.
+bit for bit; a run whose settings, data or code have changed does not go on.
+Under torchrun the processes train one model together, run after run.
 
 exit status: 0 done; 1 a run failed, and stderr says why; 2 there is no such thing; 130 interrupted
 """
@@ -66,6 +69,15 @@ def parser() -> argparse.ArgumentParser:
     add("--gather", action="store_true", help="run nothing; gather the rows of the finished runs")
     add("--partial", action="store_true", help="gather also the rows of runs that have not finished")
     add("--record", action="store_true", help="keep rows and provenance in book/results/, to be committed")
+    add(
+        "--accept",
+        action="append",
+        default=[],
+        choices=ACCEPTED,
+        help="repeatable, and the provenance says so. changed-code: go on with runs that other code began; "
+        "stand-in: let one serve where scale study or paper lacks its data, and record it; partial, "
+        "dirty, fewer: record some of the runs, code that differs from its commit, fewer rows than before",
+    )
     add("--every", type=float, default=60.0, metavar="SECONDS", help="from checkpoint to checkpoint (60)")
     add = found.add_argument_group("on which machine").add_argument
     add("--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto: CUDA if there is one")

@@ -12,16 +12,17 @@ from pathlib import Path
 import torch
 
 from lnbook.cli import options
+from lnbook.cli.begin import prepare, refuse_stand_ins
 from lnbook.cli.experiments import find
 from lnbook.cli.options import UsageError
+from lnbook.cli.recording import record
 from lnbook.cli.settings import settings_of
 from lnbook.data.dataset import DataError
 from lnbook.ledger.rows import book_dir, results_dir
-from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import Group, join
 from lnbook.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy
-from lnbook.training.files import make_folder
 from lnbook.training.gather import collect, gather
+from lnbook.training.identity import contents
 from lnbook.training.report import differing, stand_ins, summary
 from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
 from lnbook.training.signals import stops_interrupt
@@ -83,7 +84,9 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
             machine = replace(machine, device=torch.device("cuda", group.local_rank))
         machine = replace(machine, rank=group.rank, world=group.world)
         if group.first:
-            _prepare(folder, jobs, asked)
+            if "stand-in" not in asked.accept:
+                refuse_stand_ins(experiment, jobs, asked.scale)
+            prepare(experiment, every, jobs, machine, folder, asked)
         group.wait()
         made = _train(experiment, jobs, machine, folder, asked, group, differing(every))
         if not group.first:
@@ -110,20 +113,6 @@ def _list(jobs: Sequence[Job], argv: Sequence[str]) -> int:
     return 0
 
 
-def _prepare(folder: Path, jobs: Sequence[Job], asked: argparse.Namespace) -> None:
-    """See that the folder can be written, and refuse to mix new runs with old ones unasked."""
-    begun = [folder / label(job) for job in jobs if (folder / label(job) / "job.json").is_file()]
-    if begun and not (asked.resume or asked.restart):
-        raise UsageError(
-            f"{len(begun)} of these runs have begun, {begun[0]} for one. Go on with --resume, begin anew "
-            f"with --restart, or give another --out."
-        )
-    make_folder(folder)
-    if asked.restart:
-        for path in begun:
-            RunFolder.clear(path)
-
-
 def _train(
     experiment: Experiment,
     jobs: Sequence[Job],
@@ -135,6 +124,8 @@ def _train(
 ) -> list[Outcome]:
     if group.world > 1:
         plan = Plan(experiment, asked.scale, machine, folder, asked.every, lines=group.first, names=names)
+        content = contents(experiment, jobs, asked.scale) if group.first else {}
+        plan = replace(plan, changed_code="changed-code" in asked.accept, content=content)
         with torch_threads(asked.threads):
             return [run_one(plan, job=job, group=group) for job in jobs]
     return run(
@@ -148,6 +139,7 @@ def _train(
         threads=asked.threads,
         every_seconds=asked.every,
         verbose=True,
+        changed_code="changed-code" in asked.accept,
     )
 
 
@@ -166,9 +158,7 @@ def _report(
     if not outcomes:
         print(f"None of {len(jobs)} runs has finished.")
         return max(_failures(made), int(bool(unreadable)))
-    book = book_dir() if asked.record else None
-    places = [results, *([book / "results" / asked.scale] if book else [])]
-    paths = [str(gather(experiment, outcomes, asked.scale, place)) for place in places]
+    path = gather(experiment, outcomes, asked.scale, results)
     if table := summary([row for o in outcomes if not o.failed for row in o.rows], list(jobs[0])):
         print(f"The selected models: means over seeds ± half their 95 % intervals\n\n{table}\n")
     for line in stand_ins(o.facts for o in outcomes):
@@ -177,7 +167,10 @@ def _report(
         if "unfinished" in o.facts:
             print(f"{label(o.job)}: {o.facts['unfinished']}")
     whole = [o for o in outcomes if not o.failed and "unfinished" not in o.facts]
-    print(f"{len(whole)} of {len(jobs)} runs are done; the rows of {len(outcomes)} are in {', '.join(paths)}")
+    print(f"{len(whole)} of {len(jobs)} runs are done; the rows of {len(outcomes)} are in {path}")
+    if asked.record and (book := book_dir()):
+        kept = record(experiment, outcomes, len(jobs), asked.scale, book / "results", asked.accept)
+        print(f"They are recorded in {kept}")
     return max(_failures(made), int(bool(unreadable)))
 
 

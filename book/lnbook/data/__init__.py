@@ -21,7 +21,7 @@ from .dataset import DataError, DataSet, PublishedFile
 from .environment import resolve_environment
 from .fetching import fetch
 from .images import Images, digits, idx_images, read_idx
-from .lookup import OnStandIn, Published, StandInWarning, find, loaded, published
+from .lookup import OnStandIn, Published, StandInWarning, content_of, find, loaded, published
 from .preflight import Finding, readiness
 from .registry import DATA_SETS, data_set
 
@@ -34,6 +34,7 @@ __all__ = [
     "Published",
     "PublishedFile",
     "StandInWarning",
+    "content_of",
     "data_set",
     "fetch",
     "find",

@@ -8,6 +8,7 @@ import hashlib
 import sys
 import threading
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ __all__ = [
     "PassedOver",
     "absent_from",
     "content",
+    "digest_of_folder",
     "download",
     "held",
     "locate",
@@ -161,6 +163,25 @@ def content(path: Path) -> bytes:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file ({error}); get it again.") from error
+
+
+def digest_of_folder(folder: Path) -> str:
+    """The SHA-256 of the names and SHA-256s of all files of a folder; "absent" if it has none.
+
+    A file is not hashed again by this process unless it changes.
+    """
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    found = ((path, path.stat()) for path in paths)
+    lines = [
+        f"{_kept_sha256(path, status.st_size, status.st_mtime_ns)}  {path.relative_to(folder).as_posix()}\n"
+        for path, status in found
+    ]
+    return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else "absent"
+
+
+@cache
+def _kept_sha256(path: Path, size: int, changed: int) -> str:
+    return _sha256(path)
 
 
 def _sha256(path: Path) -> str:

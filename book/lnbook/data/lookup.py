@@ -2,14 +2,16 @@
 
 import hashlib
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from . import files
-from .dataset import DataError, DataSet
-from .registry import data_set
+from .dataset import DataError, DataSet, PublishedFile
+from .environment import users_folder
+from .registry import DATA_SETS, data_set
 
-__all__ = ["OnStandIn", "Published", "StandInWarning", "find", "loaded", "published"]
+__all__ = ["OnStandIn", "Published", "StandInWarning", "content_of", "find", "loaded", "published"]
 
 OnStandIn = Literal["warn", "error", "silent"]
 
@@ -83,27 +85,62 @@ def find(name: str) -> str:
     return place[0] if place else "absent"
 
 
+def content_of(name: str, *, download: bool = True) -> str:
+    """What stands for the content of a data set as it would be read now.
+
+    Of published files the SHA-256 of the lines that `sha256sum` prints for them, whatever form they lie in;
+    "embedded" for data that ship with lnbook, "stand-in" for those that cannot be had. Data of a user's own
+    folder, whose hashes nobody publishes, are hashed whole.
+
+    Without `download`, only what is there already is looked at. Raises `DataError` for a corrupt file, as
+    `published` does.
+
+    >>> content_of("digits")
+    'embedded'
+    """
+    if name not in DATA_SETS:
+        root = users_folder()
+        return files.digest_of_folder(root / name) if root else "absent"
+    entry = data_set(name)
+    if not entry.files:
+        return "embedded"
+    try:
+        place = _place(entry) if download else files.locate(entry)
+    except files.DownloadFailed:
+        place = None
+    if place is None:
+        return "stand-in"
+    files.verify(entry, place[1])
+    return _listed(entry.files)
+
+
 def loaded() -> list[dict[str, Any]]:
     """The provenance of every data set that this process has loaded, each once, in order."""
     return [dict(provenance) for provenance in _loaded]
 
 
 def _found(entry: DataSet, on_stand_in: str, depth: int) -> Published:
-    place = files.locate(entry)
     partly = files.passed_over(entry)
     said = {_PARTLY: f"$LNLIB_DATA/{entry.name} {partly.lacks}"} if partly else {}
-    if place is None:
-        try:
-            place = "download", files.download(entry)
-        except files.DownloadFailed as error:
-            return Published({}, _stand_in(entry, on_stand_in, str(error), partly, depth) | said)
-    source, folder = place
+    try:
+        source, folder = _place(entry)
+    except files.DownloadFailed as error:
+        return Published({}, _stand_in(entry, on_stand_in, str(error), partly, depth) | said)
     files.verify(entry, folder)
     held = files.held(entry, folder)
-    listing = "".join(f"{file.sha256}  {file.name}\n" for file in held)
-    hashed = {"sha256": hashlib.sha256(listing.encode()).hexdigest()}
+    hashed = {"sha256": _listed(held)}
     provenance = _about(entry, entry.name, source) | hashed | said
     return Published({file.name: files.place(folder, file) for file in held}, provenance)
+
+
+def _place(entry: DataSet) -> tuple[str, Path]:
+    """Where the files are, after a download if need be; raises `DownloadFailed`."""
+    return files.locate(entry) or ("download", files.download(entry))
+
+
+def _listed(held: Iterable[PublishedFile]) -> str:
+    listing = "".join(f"{file.sha256}  {file.name}\n" for file in held)
+    return hashlib.sha256(listing.encode()).hexdigest()
 
 
 def _stand_in(

@@ -118,6 +118,10 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return found
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    return [DATA[scale]]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     images = load(DATA[scale], on_stand_in="silent")  # pages and stored rows say which data they show
     return Classification(images, HIDDEN[scale], machine, **job)
@@ -266,4 +270,5 @@ EXPERIMENT = Experiment(
         study="Batches of 4 for two passes and of 1 for a quarter; other step sizes; RMS and weight norm, "
         "norms on and off the logits.",
     ),
+    data=_data,
 )

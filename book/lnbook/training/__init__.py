@@ -7,8 +7,9 @@ From an experiment to its rows:
   `lengths`: batches of sequences that are about equally long.
 - `loop`: trains a task: updates, rows, checkpoints; `fit` does so for a model without an experiment.
 - `measure`, `record`: evaluates the parts of the data, and keeps the rows and the model that did best.
-- `checkpoint`, `files`, `signals`, `errors`: a run that is killed, finds its disk full or its files damaged
-  goes on from what is whole, or says what is wrong.
+- `identity`, `sameness`: what a run is, so that it goes on with the same data and code or not at all.
+- `checkpoint`, `format`, `files`, `signals`, `streams`, `errors`: a run that is killed, finds its disk full
+  or its files damaged goes on from what is whole, or says what is wrong.
 - `distributed`: the processes that `torchrun` starts train one model together.
 - `runs`, `sweeps`: one run of an experiment, and many in local processes.
 - `gather`, `report`: rows and provenance in two files, and a table. The command line is `lnbook.cli.run`.

@@ -1,11 +1,9 @@
 """Checkpoints that survive being killed at any instant, and that know when they are damaged.
 
-A file is a line that says what it is, the SHA-256 of the rest, and what `torch.save` writes; it is read with
-`weights_only=True`, so it can hold numbers but no code. It appears under its name whole or not at all.
+A file appears under its name whole or not at all; `lnbook.training.format` says what is in it.
 """
 
 import hashlib
-import io
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,11 +15,12 @@ import torch
 from lnbook.ledger.files import UNFINISHED
 from lnbook.training.errors import CheckpointError, DamagedCheckpoint
 from lnbook.training.files import lock, make_folder, write_whole
+from lnbook.training.format import as_bytes, as_checkpoint, read_checkpoint
+from lnbook.training.sameness import difference, differences, settled
 from lnbook.training.task import Job, Row
 
 __all__ = ["RunFolder"]
 
-MAGIC = b"lnlib checkpoint 1\n"
 LEFT = f"*{UNFINISHED}"  # by a process that was killed as it wrote
 KEPT = 2  # the newest, and the one before it in case the newest is damaged
 
@@ -36,7 +35,8 @@ class RunFolder:
 
     Args:
         path: created if it is not there.
-        job: what must not change when the run resumes: settings, scale, numbers.
+        job: what must not change when the run resumes: `lnbook.training.identity.identity`.
+        changed_code: whether the code may have changed all the same.
 
     Raises:
         OutputError: the folder cannot be made or written.
@@ -51,28 +51,43 @@ class RunFolder:
     (['000000030.checkpoint', '000000020.checkpoint'], {'update': 30})
     """
 
-    def __init__(self, path: Path, job: Job) -> None:
+    def __init__(self, path: Path, job: Job, *, changed_code: bool = False) -> None:
         self.path, self.job = path, json.loads(json.dumps(dict(job)))
         make_folder(path)
         self._lock = lock(path)
         try:
-            self._claim()
+            self._claim(changed_code)
             for left in path.glob(LEFT):
                 left.unlink()
         except BaseException:
             self.close()
             raise
 
-    def _claim(self) -> None:
+    def _claim(self, changed_code: bool) -> None:
         known = self.path / "job.json"
         try:
-            found = json.loads(known.read_bytes()) if known.is_file() else self.job
+            json.loads(known.read_bytes() if known.is_file() else b"{}")
         except ValueError as error:
             _put_aside(known, f"{known} is damaged: {error}.")
-            found = self.job  # the checkpoints know the run too
-        if found != self.job:
-            raise CheckpointError(_difference(self.path, found, self.job))
+        self.compare(self.path, self.job, changed_code=changed_code)
         write_whole(known, (json.dumps(self.job, indent=1) + "\n").encode())
+
+    @staticmethod
+    def compare(path: Path, job: Job, *, changed_code: bool = False, data_only: bool = False) -> None:
+        """Raises `CheckpointError` if a folder holds another run than this; its code may differ if so said.
+
+        With `data_only` it may be another one that read other data than this would. Only looks; of a run
+        without a sound `job.json` its newest checkpoint tells.
+        """
+        try:
+            found = json.loads((path / "job.json").read_bytes())
+        except (OSError, ValueError):
+            found = next((theirs for file in _checkpoints(path) if (theirs := _job_in(file))), None)
+        if found is None:
+            return
+        job = json.loads(json.dumps(dict(job)))
+        if keys := differences(found, job, changed_code=changed_code, data_only=data_only):
+            raise CheckpointError(difference(path, found, job, keys))
 
     def __enter__(self) -> "RunFolder":
         return self
@@ -93,9 +108,7 @@ class RunFolder:
 
         Raises `OutputError` if the disk is full or refuses; older checkpoints are then as they were.
         """
-        payload = _bytes({**state, "job": self.job})
-        digest = hashlib.sha256(payload).hexdigest().encode()
-        write_whole(self.path / f"{update:09d}.checkpoint", MAGIC + digest + b"\n" + payload)
+        write_whole(self.path / f"{update:09d}.checkpoint", as_checkpoint({**state, "job": self.job}))
         self._forget(KEPT)
 
     def load(self) -> dict[str, Any] | None:
@@ -188,7 +201,7 @@ class RunFolder:
 
     def write_selected(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Keep the weights of the selected model, for `torch.load(..., weights_only=True)`."""
-        write_whole(self.path / "selected.pt", _bytes(weights))
+        write_whole(self.path / "selected.pt", as_bytes(weights))
 
     def _forget(self, kept: int) -> None:
         for old in self.checkpoints()[kept:]:
@@ -197,12 +210,6 @@ class RunFolder:
 
 def _checkpoints(path: Path) -> list[Path]:
     return sorted(path.glob("*.checkpoint"), reverse=True)
-
-
-def _bytes(state: Mapping[str, Any]) -> bytes:
-    content = io.BytesIO()
-    torch.save(dict(state), content)
-    return content.getvalue()
 
 
 def _digest(outcome: Mapping[str, Any]) -> str:
@@ -215,33 +222,19 @@ def _put_aside(file: Path, why: str) -> None:
     warnings.warn(f"{why} It is {file.name}.damaged now.", DamagedCheckpoint, stacklevel=4)
 
 
-def _difference(path: Path, found: Any, job: Job) -> str:
-    there = found if isinstance(found, dict) else {}
-    keys = sorted(k for k in {*there, *job} if there.get(k) != job.get(k))
-    return (
-        f"{path} holds another run: {', '.join(f'{k} = {there.get(k)!r}' for k in keys)} there, "
-        f"{', '.join(f'{k} = {job.get(k)!r}' for k in keys)} here; give another --out."
-    )
+def _job_in(file: Path) -> Job | None:
+    """The run that a checkpoint is of; None if it cannot be read."""
+    try:
+        found: Job | None = read_checkpoint(file).get("job")
+    except CheckpointError:
+        return None
+    return found
 
 
 def _read(file: Path, job: Job | None = None) -> dict[str, Any]:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise CheckpointError(f"{file} cannot be read: {error.strerror}.") from error
-    head, digest, payload = content[: len(MAGIC)], content[len(MAGIC) :][:64], content[len(MAGIC) + 65 :]
-    if head != MAGIC:
-        raise CheckpointError(f"{file} is damaged: it begins with {head[:20]!r}, not with {MAGIC!r}.")
-    found = hashlib.sha256(payload).hexdigest()
-    if found.encode() != digest:
-        raise CheckpointError(
-            f"{file} is damaged: its SHA-256 is {found}, and was {digest.decode('ascii', 'replace')}."
-        )
-    try:
-        state: dict[str, Any] = torch.load(io.BytesIO(payload), weights_only=True, map_location="cpu")
-    except Exception as error:  # torch.load documents none
-        raise CheckpointError(f"{file} cannot be read by torch {torch.__version__}: {error}.") from error
+    state = read_checkpoint(file)
     theirs = state.pop("job", job)
-    if job is not None and theirs != job:
-        raise CheckpointError(_difference(file, theirs, job))
+    # a checkpoint may be of the code before this, where that was accepted
+    if job is not None and (keys := differences(settled(theirs), settled(job))):
+        raise CheckpointError(difference(file, theirs, job, keys))
     return state

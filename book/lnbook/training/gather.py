@@ -35,11 +35,19 @@ def collect(folder: Path, jobs: Sequence[Job], *, partial: bool = False) -> tupl
     return outcomes, unreadable
 
 
-def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, folder: Path) -> Path:
+def gather(
+    experiment: Experiment,
+    outcomes: Sequence[Outcome],
+    scale: str,
+    folder: Path,
+    *,
+    accepted: Sequence[str] = (),
+) -> Path:
     """Write `<experiment>.csv`, the rows of all runs, and `<experiment>.json`, how they came about.
 
     Facts that all runs share stand once, the others under `runs`, in the order of the outcomes; `rules` are
-    those that were the same for all. A column that some rows lack is empty there.
+    those that were the same for all. A column that some rows lack is empty there. `accepted`, if anything, is
+    what speaks against these rows.
 
     Raises:
         ValueError: no rows.
@@ -48,10 +56,11 @@ def gather(experiment: Experiment, outcomes: Sequence[Outcome], scale: str, fold
     rows = [row for outcome in outcomes for row in outcome.rows]
     if not rows:
         raise ValueError(f"No run of {experiment.name} has any rows; run some first.")
+    said = {"accepted": list(accepted)} if accepted else {}
     make_folder(folder)
     path = folder / f"{experiment.name}.csv"
     try:
-        write_pair(path, as_csv(rows), _facts(outcomes, scale))
+        write_pair(path, as_csv(rows), _facts(outcomes, scale) | said)
     except OSError as error:
         raise output_error(path, error) from error
     return path

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
+from lnbook.training.identity import check_contents, code_digest, contents, identity
 from lnbook.training.loop import train
 from lnbook.training.record import Run
 from lnbook.training.report import LogLine, differing, title
@@ -47,6 +48,8 @@ class Plan:
         every_seconds: from one checkpoint to the next.
         bar, lines: show a bar, or a line for each row, on stderr.
         names: the settings that tell the runs apart.
+        changed_code: let runs go on that other code began; their facts then name both, as `codes`.
+        content: of their data, `lnbook.training.identity.contents`; needed with a folder.
     """
 
     experiment: Experiment
@@ -57,6 +60,8 @@ class Plan:
     bar: bool = False
     lines: bool = False
     names: Sequence[str] = ()
+    changed_code: bool = False
+    content: Mapping[str, str] = field(default_factory=dict)
 
 
 def label(job: Job) -> str:
@@ -103,6 +108,7 @@ def run(
     every_seconds: float = 60.0,
     progress: bool | None = None,
     verbose: bool = False,
+    changed_code: bool = False,
 ) -> list[Outcome]:
     """Run an experiment's jobs, as many at a time as there are cores.
 
@@ -116,6 +122,7 @@ def run(
         processes, threads, progress: as in `lnbook.training.sweep`.
         every_seconds: from one checkpoint to the next.
         verbose: where no bar is shown, a line on stderr for each row.
+        changed_code: as in `Plan`.
 
     Returns:
         The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is
@@ -125,7 +132,16 @@ def run(
     bar = wanted(progress)
     names = differing([*experiment.jobs(scale, seed), *chosen])
     plan = Plan(
-        experiment, scale, machine or Machine(), folder, every_seconds, bar, verbose and not bar, names
+        experiment,
+        scale,
+        machine or Machine(),
+        folder,
+        every_seconds,
+        bar,
+        verbose and not bar,
+        names,
+        changed_code,
+        contents(experiment, chosen, scale) if folder else {},
     )
     work = [{"job": job} for job in chosen]
     return sweep(_one_of_many, work, common=(plan,), processes=processes, threads=threads, progress=bar)
@@ -143,10 +159,11 @@ def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
 
     Raises what `train` and `RunFolder` do, but for `NonFiniteLoss`: that is an outcome.
     """
-    settings = {**job, "scale": plan.scale, **_numbers(plan.machine)}
     if plan.folder is None or not group.first:
         return _run_in(nullcontext(), plan, job, group)
-    return _run_in(RunFolder(plan.folder / label(job), settings), plan, job, group)
+    what = identity(plan.experiment, job, plan.scale, plan.machine, plan.content)
+    folder = RunFolder(plan.folder / label(job), what, changed_code=plan.changed_code)
+    return _run_in(folder, plan, job, group)
 
 
 def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: Group) -> Outcome:
@@ -157,7 +174,10 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         started = time.perf_counter()
         _forget_peak_memory()
         task = plan.experiment.task(job, plan.scale, plan.machine)
-        begun = _facts(plan, job, group, 0.0)
+        code = {"code": code_digest(folder.job)} if folder else {}
+        begun = _facts(plan, job, group, 0.0) | code
+        if folder:
+            check_contents({name: plan.content[name] for name in plan.experiment.data(job, plan.scale)})
         if folder:
             folder.begin(begun)
         name, failed = title(job, plan.names), ""
@@ -177,10 +197,11 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
         sessions = RunFolder.sessions(folder.path) if folder else [begun]
-        facts = _facts(plan, job, group, done.wall_seconds)
+        facts = _facts(plan, job, group, done.wall_seconds) | code
         facts["rules"] = sessions[0].get("rules", {})  # as they were before there was any data
-        if len(commits := dict.fromkeys(session["commit"] for session in sessions)) > 1:
-            facts["commits"] = list(commits)
+        for kind in ("commit", *code):
+            if len(several := dict.fromkeys(session.get(kind) for session in sessions)) > 1:
+                facts[f"{kind}s"] = list(several)
         outcome = Outcome(job, _rows(job, done.rows, done.selected), facts, failed)
         if folder:
             folder.write_outcome({"rows": outcome.rows, "facts": facts, "failed": failed})

@@ -1,7 +1,7 @@
 """What an experiment gives to the engine: tasks, each one run of a model; and the list of runs to make."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +120,11 @@ class Settings:
     study: str
 
 
+def no_data(job: Job, scale: str) -> Sequence[str]:
+    """The data sets of an experiment that makes its data."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One of the paper's experiments, as `python -m lnbook run` finds it.
@@ -131,6 +136,8 @@ class Experiment:
         jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
         task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
         settings: where they come from.
+        data: of (job, scale): the names of the data sets that the run is meant to read, whether they are
+            there or not. A run whose data have changed does not go on.
     """
 
     name: str
@@ -139,3 +146,4 @@ class Experiment:
     jobs: Callable[[str, int], list[Job]]
     task: Callable[[Job, str, Machine], Task]
     settings: Settings | None = None
+    data: Callable[[Job, str], Sequence[str]] = no_data

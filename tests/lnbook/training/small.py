@@ -88,7 +88,12 @@ def task(job: Job, scale: str, machine: Machine) -> Task:
     return Small(machine, **job)
 
 
-EXPERIMENT = Experiment("small", "0.0", "two classes of points", jobs, task)
+def data(job: Job, scale: str) -> list[str]:
+    """What the environment variable DATA names; nothing is read of it."""
+    return os.environ.get("DATA", "").split()
+
+
+EXPERIMENT = Experiment("small", "0.0", "two classes of points", jobs, task, data=data)
 Command = Callable[..., int]  # `python -m lnbook run small`, of its options
 JOB: Job = {"norm": "batch", "dropout": 0.3, "seed": 0}
 

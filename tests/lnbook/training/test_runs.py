@@ -15,7 +15,8 @@ from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
 
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
-from lnbook.training import DamagedCheckpoint, RunFolder
+from lnbook.training import DamagedCheckpoint, Machine, RunFolder
+from lnbook.training.identity import identity
 from lnbook.training.report import stand_ins, summary
 from lnbook.training.runs import label, run
 
@@ -181,8 +182,8 @@ def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(
     small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = jobs("smoke", 0)[0]
-    job = {**first, "scale": "smoke", "dtype": "torch.float32", "autocast": "None"}
-    with RunFolder(tmp_path / "small" / label(first), job):
+    what = identity(EXPERIMENT, first, "smoke", Machine(), {})
+    with RunFolder(tmp_path / "small" / label(first), what):
         assert small("--out", tmp_path, "--only", "norm=layer", "--resume") == 1
         assert f"is in use by process {os.getpid()}" in capsys.readouterr().err
     assert {row["seed"] for row in table(tmp_path)} == {"1"}
@@ -241,3 +242,20 @@ def test_a_table_of_runs_says_once_which_data_stood_in_for_what() -> None:
     facts = [{"data": [digits, {"name": "sick", "requested": "sick"}]}, {"data": [digits]}, {}]
     assert stand_ins(facts) == ["mnist was not to be had; digits stood in for it."]
     assert stand_ins([{"data": [{"name": "mnist"}]}]) == []
+
+
+def test_the_rows_of_a_part_are_gathered_and_not_recorded_unless_that_is_accepted(
+    small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "book_dir", lambda: tmp_path / "book")
+    monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "0123456789ab")
+    assert small("--out", tmp_path, "--only", "norm=layer") == 0
+    assert small("--out", tmp_path, "--gather", "--partial", "--record") == 2
+    said = capsys.readouterr()
+    assert f"the rows of 2 are in {tmp_path / 'small.csv'}" in said.out
+    assert "Nothing is recorded: 2 of 6 runs have finished" in said.err
+    assert not (tmp_path / "book").exists()
+    assert small("--out", tmp_path, "--gather", "--record", "--accept", "partial") == 0
+    kept = tmp_path / "book" / "results" / "smoke" / "small.csv"
+    assert kept.read_bytes() == (tmp_path / "small.csv").read_bytes()
+    assert json.loads(kept.with_suffix(".json").read_text())["accepted"] == ["partial"]

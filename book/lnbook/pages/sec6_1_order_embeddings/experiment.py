@@ -76,6 +76,10 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return jobs_of(STUDIES[scale], seed)
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    return [job["data"]]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     settings = {name: value for name, value in job.items() if name != "data"}
     return Embedding(_loaded(job["data"]), machine, **settings)
@@ -190,4 +194,5 @@ EXPERIMENT = Experiment(
         "captions of one picture in a batch are no contrast to each other.",
         study="Vectors of object boxes in place of VGG features, 3,452 pictures, 256 units, 1,000 updates.",
     ),
+    data=_data,
 )

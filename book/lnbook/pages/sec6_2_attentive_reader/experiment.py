@@ -112,6 +112,10 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return found
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    return [job["data"]]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     settings = dict(job)
     data, markers, words = (settings.pop(k) for k in ("data", "markers", "words"))
@@ -222,4 +226,5 @@ EXPERIMENT = Experiment(
         study="Cloze questions from 43 novels, 64 units, 1,000 words, 10 markers, step size 0.002, 300 "
         "updates; also weights that start at size 1.",
     ),
+    data=_data,
 )

@@ -93,6 +93,11 @@ def corpus_of(job: Job, scale: str) -> Corpus:
     return corpus(DATA[scale], *(int(job[key]) for key in ("books", "words", "vectors", "longest")))
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    judges = ["sentence_classification", "sick"] if job["judged"] and scale != "smoke" else []
+    return [DATA[scale], *judges]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     with threadpool_limits(1):
         text = corpus_of(job, scale)
@@ -226,4 +231,5 @@ EXPERIMENT = Experiment(
         "which see a thought once, those of the article, which see it at every step.",
         study="192 units, 3,000 words, batches of 32, step size 0.002, 800 updates.",
     ),
+    data=_data,
 )

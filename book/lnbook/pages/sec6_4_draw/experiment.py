@@ -63,6 +63,10 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return jobs_of(STUDIES[scale], seed)
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    return [DATA[scale]]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Drawing(load(DATA[scale], on_stand_in="silent"), machine, **job)
 
@@ -150,4 +154,5 @@ EXPERIMENT = Experiment(
         differs="Nothing that is known.",
         study="16 glimpses through windows of 4 x 4 points, two passes.",
     ),
+    data=_data,
 )

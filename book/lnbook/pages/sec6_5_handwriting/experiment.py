@@ -93,6 +93,11 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return jobs_of(STUDIES[scale], seed)
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    """Lines are composed of Omniglot's letters, and of the words of novels."""
+    return [job["data"], *(["gutenberg"] if job["data"] == "omniglot_strokes" else [])]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Writing(load_lines(job["data"], wanted(job), on_stand_in="silent"), machine, job)
 
@@ -173,4 +178,5 @@ EXPERIMENT = Experiment(
         study="Lines composed of Omniglot's letters, 128 units, step size 0.003, 500 updates, gradients "
         "through 125 points.",
     ),
+    data=_data,
 )

@@ -121,6 +121,10 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return sorted(found, key=lambda job: int(job["seed"]))
 
 
+def _data(job: Job, scale: str) -> list[str]:
+    return [job["data"]]
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     settings = dict(job)
     images = load(settings.pop("data"), on_stand_in="silent")
@@ -241,4 +245,5 @@ EXPERIMENT = Experiment(
         differs='There is nothing to deviate from, and so no scale "paper".',
         study="Channels of 32, 32, 64, 64; 10 passes; CIFAR-10 where it is there.",
     ),
+    data=_data,
 )

@@ -1,0 +1,65 @@
+"""What is recorded is whole, of the data that it names and of committed code; or it says that it is not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lnbook.cli.options import UsageError
+from lnbook.cli.recording import objections, record
+from lnbook.training import Experiment
+from lnbook.training.runs import Outcome
+
+EXPERIMENT = Experiment("toy", "0.0", "nothing", lambda scale, seed: [], lambda job, scale, machine: None)  # type: ignore[arg-type, return-value]
+MNIST = {"name": "mnist", "requested": "mnist"}
+
+
+def outcome(seed: int, rows: int = 3, **facts: Any) -> Outcome:
+    told = {"commit": "0123456789ab", "seconds": 1.0, "data": [MNIST], "job": {"seed": seed}, **facts}
+    return Outcome({"seed": seed}, [{"seed": seed, "update": k} for k in range(rows)], told)
+
+
+WHOLE = [outcome(0), outcome(1)]
+UNFIT = {
+    "partial": ([outcome(0, 9)], "1 of 2 runs have finished"),
+    "stand-in": (
+        [outcome(0), outcome(1, data=[{"name": "digits", "requested": "mnist"}])],
+        "digits stood in for it",
+    ),
+    "dirty": ([outcome(0), outcome(1, commits=["0123456789ab", "0123456789ab+"])], "(0123456789ab+)"),
+    "fewer": ([outcome(0), outcome(1, 1)], "the record has 6 rows, and these are 4"),
+}
+
+
+def recorded(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in (folder / "study").iterdir()}
+
+
+def test_whole_runs_are_recorded_and_replace_as_many(tmp_path: Path) -> None:
+    for _ in range(2):
+        path = record(EXPERIMENT, WHOLE, 2, "study", tmp_path, [])
+    assert len(path.read_text().splitlines()) == 1 + 6
+    assert "accepted" not in json.loads(path.with_suffix(".json").read_text())
+
+
+@pytest.mark.parametrize("what", UNFIT)
+def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is(
+    tmp_path: Path, what: str
+) -> None:
+    record(EXPERIMENT, WHOLE, 2, "study", tmp_path, [])
+    before = recorded(tmp_path)
+    outcomes, reason = UNFIT[what]
+    found = objections(EXPERIMENT, outcomes, 2, "study", tmp_path)
+    assert list(found) == [what]
+    assert reason in found[what]
+    with pytest.raises(UsageError, match=f"Nothing is recorded: .*add --accept {what}"):
+        record(EXPERIMENT, outcomes, 2, "study", tmp_path, set(UNFIT) - {what})
+    assert recorded(tmp_path) == before
+    path = record(EXPERIMENT, outcomes, 2, "study", tmp_path, [what])
+    assert json.loads(path.with_suffix(".json").read_text())["accepted"] == [what]
+
+
+def test_an_unfinished_run_is_no_whole_one(tmp_path: Path) -> None:
+    outcomes = [outcome(0), outcome(1, unfinished="update 1 of 2")]
+    assert list(objections(EXPERIMENT, outcomes, 2, "study", tmp_path)) == ["partial"]
