@@ -13,15 +13,18 @@ name                                what                                        
 :class:`GGN`                        a network's matrix by products                    later
 :func:`norm_block`                  its block of a norm's gain and bias               later
 :func:`linear_block`                its block of the layer in front, and K-FAC's      later
+:func:`gauge`                       directions that no prediction sees, projected on  ours
+:func:`canonical`                   one representative of all weights of a function   ours
 ==================================  ================================================  ====================
 
 Inside: `linearization` (the derivative in the structure it has), `moments` (the hot path), `dense`, `factor`,
 `solve`, `spectrum`, `nullity`, `operator`, `divergence`, `magnitude`. For networks `matrix_free`, `network`,
-`ggn`, `norm_layer`, `norm_block`.
+`ggn`, `norm_layer`, `norm_block`, `wiring`, `gauge`.
 """
 
 from lnlib.fisher.dense import chi, fisher, printed_eq13
 from lnlib.fisher.divergence import kl
+from lnlib.fisher.gauge import Gauge, Scale, Shift, canonical, gauge
 from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
 from lnlib.fisher.norm_block import LinearBlock, linear_block, norm_block
@@ -32,11 +35,16 @@ from lnlib.fisher.spectrum import NullSpace
 __all__ = [
     "GGN",
     "FisherOperator",
+    "Gauge",
     "LinearBlock",
     "NullSpace",
+    "Scale",
+    "Shift",
+    "canonical",
     "chi",
     "fisher",
     "gain_metric",
+    "gauge",
     "kl",
     "linear_block",
     "norm_block",

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from lnlib.fisher.linearization import standardized_rows
 from lnlib.fisher.network import Network, check_outputs, derivable
 
-__all__ = ["NORM_LAYERS", "NormLayer", "epsilon", "norm_layer"]
+__all__ = ["NORM_LAYERS", "NormLayer", "epsilon", "norm_layer", "standardized"]
 
 #: The layers that standardize each case by itself; lnlib's are subclasses of torch's.
 NORM_LAYERS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm)
@@ -68,9 +68,9 @@ def norm_layer(net: Network, norm: str, linear: str | None = None) -> NormLayer:
         with torch.enable_grad(), derivable():
             z = net.model(net.X)
             check_outputs(z, len(net.X), net.like)
-            once(norm, made)
+            _once(norm, made)
             if linear is not None:
-                once(linear, summed)
+                _once(linear, summed)
                 _check_chain(linear, norm, summed[0], into[0], z)
             rows = [
                 torch.autograd.grad(z[:, k].sum(), made[0], retain_graph=True, allow_unused=True)[0]
@@ -81,13 +81,13 @@ def norm_layer(net: Network, norm: str, linear: str | None = None) -> NormLayer:
             hook.remove()
     if rows[0] is None:
         raise ValueError(f"no prediction depends on {norm!r}; its curvature is 0")
-    unit, scale = _standardized(module, into[0].detach())
+    unit, scale = standardized(module, into[0].detach())
     back = torch.stack([_positions(module, row) for row in rows], 2)
     inputs = fed[0].reshape(len(fed[0]), -1, fed[0].shape[-1]) if fed else None
     return NormLayer(module, unit, scale, back, z.detach(), inputs)
 
 
-def once(name: str, calls: list[Tensor]) -> None:
+def _once(name: str, calls: list[Tensor]) -> None:
     """Refuse a layer that is never called, or shared by several places of the network."""
     if len(calls) != 1:
         raise ValueError(
@@ -127,7 +127,7 @@ def _positions(module: nn.LayerNorm | nn.RMSNorm | nn.GroupNorm, y: Tensor) -> F
     return y.reshape(len(y), -1, _units(module))
 
 
-def _standardized(
+def standardized(
     module: nn.LayerNorm | nn.RMSNorm | nn.GroupNorm, a: Tensor
 ) -> tuple[Float[Tensor, "N T H"], Float[Tensor, "N T _"]]:
     r"""$\hat a$ and $1/\sigma$ of the layer's input."""
