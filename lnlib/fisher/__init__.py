@@ -15,15 +15,18 @@ name                                what                                        
 :func:`linear_block`                its block of the layer in front, and K-FAC's      later
 :func:`gauge`                       directions that no prediction sees, projected on  ours
 :func:`canonical`                   one representative of all weights of a function   ours
+:func:`log_evidence`                Laplace's evidence of a network                   later
 ==================================  ================================================  ====================
 
 Inside: `linearization` (the derivative in the structure it has), `moments` (the hot path), `dense`, `factor`,
 `solve`, `spectrum`, `nullity`, `operator`, `divergence`, `magnitude`. For networks `matrix_free`, `network`,
-`ggn`, `norm_layer`, `norm_block`, `wiring`, `gauge`.
+`ggn`, `norm_layer`, `norm_block`, `wiring`, `gauge`,
+`evidence`.
 """
 
 from lnlib.fisher.dense import chi, fisher, printed_eq13
 from lnlib.fisher.divergence import kl
+from lnlib.fisher.evidence import log_evidence
 from lnlib.fisher.gauge import Gauge, Scale, Shift, canonical, gauge
 from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
@@ -47,6 +50,7 @@ __all__ = [
     "gauge",
     "kl",
     "linear_block",
+    "log_evidence",
     "norm_block",
     "nullity_in_theory",
     "printed_eq13",
