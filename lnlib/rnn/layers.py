@@ -17,10 +17,6 @@ parameter       what                                                     where
 ==============  =======================================================  ==========================
 
 `bias_ih_l0` and `bias_hh_l0` are the biases that the two normalizations add: after them, not before.
-
-Under autocast, norm "none" is torch.nn's own path, numbers and dtypes. With any other norm the products are
-in autocast's type, statistics in float32, and what is normalized, bias included, has the dtype of what came
-in; an LSTM's cell and a GRU's h, which are sums over time, and an LSTM's output stay in that of the states.
 """
 
 from __future__ import annotations
@@ -282,10 +278,23 @@ class LSTM(_Normalized, nn.LSTM):
     As torch.nn's own, it is left out of what torch.compile compiles, and runs on its own compiled code; with
     `torch._dynamo.config.allow_rnn = True` it is compiled in one graph, whose loop over time is unrolled.
 
+    Under autocast, norm "none" is torch.nn's own path, numbers and dtypes. With any other norm the products
+    are in autocast's type, statistics in float32, and what is normalized, bias included, keeps its dtype; an
+    LSTM's cell and a GRU's h, which are sums over time, and an LSTM's output stay in that of the states.
+
     >>> lstm = LSTM(5, 4, num_layers=2)
     >>> output, (h, c) = lstm(torch.zeros(7, 3, 5))
     >>> output.shape, h.shape, c.shape
     (torch.Size([7, 3, 4]), torch.Size([2, 3, 4]), torch.Size([2, 3, 4]))
+
+    Weight decay: an optimizer of torch decays all that it is given, gains and initial states too. Trainers
+    that leave out parameters of fewer than two axes (nanoGPT's, timm's) leave those out; trainers that go by
+    the name "bias" and by the type or name of a norm's layer (that of transformers) decay `gain_*` and
+    `initial_*`, which belong to the network itself. To decay the matrices alone, whatever the trainer:
+
+    >>> matrices, others = ([p for p in lstm.parameters() if (p.ndim > 1) == m] for m in (True, False))
+    >>> groups = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+    >>> optimizer = torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.01)
     """
 
 
