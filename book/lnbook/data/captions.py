@@ -22,10 +22,12 @@ from lnbook.data.dataset import DataError
 from lnbook.data.files import content
 from lnbook.data.lookup import OnStandIn, published
 from lnbook.data.scenes import CLASSES, Text, picture, scenes, words
+from lnbook.data.users import read_text
 
 __all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
 PARTS = ("train", "valid", "test")
+CAPTIONS_BYTES = 2**28  # of one part, at most; the longest has 30 MB
 SCENES = {"train": 800, "valid": 100, "test": 200}
 
 
@@ -104,7 +106,8 @@ def load_features(folder: Path | None = None, *, network: str = "10crop") -> Cap
         folder: holds these; default: `$LNLIB_DATA/coco_vgg`.
         network: whose features. They are scaled to length 1 if they are not.
 
-    Raises `DataError` where a file is missing, or does not have five captions for each picture.
+    Raises `DataError` where a file is missing or is not what it must be: text in UTF-8; vectors of one
+    length in all parts, finite and not zero; five captions for each picture.
     """
     place = folder or Path(os.environ.get("LNLIB_DATA", ".")) / "coco_vgg"
     parts = {}
@@ -116,17 +119,45 @@ def load_features(folder: Path | None = None, *, network: str = "10crop") -> Cap
                 f"fetch by a known hash: unpack the coco.zip that the README of "
                 f"github.com/ivendrov/order-embedding links to into {place}."
             )
-        texts = captions.read_text(encoding="utf-8").splitlines()
-        vectors = np.load(features, allow_pickle=False).astype(np.float32, copy=False)
+        texts = read_text(captions, CAPTIONS_BYTES).splitlines()
+        vectors = _directions(features)
         if len(texts) != 5 * len(vectors):
             raise DataError(
                 f"{captions} has {len(texts)} lines, {features} {len(vectors)} vectors; they must be 5 to 1."
             )
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         owner = np.arange(len(texts), dtype=np.int64) // 5
-        parts[part] = Captioned(vectors / np.maximum(lengths, 1e-12), texts, owner)
+        parts[part] = Captioned(vectors, texts, owner)
+    widths = {part: held.features.shape[1] for part, held in parts.items()}
+    if len(set(widths.values())) > 1:
+        raise DataError(f"{place} has vectors of different lengths, {widths}; take one network's for all.")
     provenance = {"name": "coco_vgg", "requested": "coco_vgg", "source": "LNLIB_DATA"}
     return Captions(parts, provenance | {"licence": "annotations CC BY 4.0", "citation": "Vendrov (2016)"})
+
+
+def _directions(path: Path) -> Float32[np.ndarray, "I F"]:
+    """The vectors of an .npy file, scaled to length 1; its header is looked at before memory is spent."""
+    try:
+        held = np.load(path, mmap_mode="r", allow_pickle=False)  # refuses a false header
+    except (ValueError, TypeError, OverflowError, EOFError, OSError) as error:
+        raise DataError(f"{path} is no whole .npy file ({error}); get it again.") from error
+    if not isinstance(held, np.ndarray):
+        held.close()
+        raise DataError(f"{path} is an archive of arrays; unpack the one with the features to this name.")
+    if held.ndim != 2 or not held.size or held.dtype.kind != "f":
+        raise DataError(
+            f"{path} holds {held.dtype} of shape {held.shape}; features are floating-point numbers, a row a "
+            f"picture."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        vectors = np.array(held, dtype=np.float32)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if len(wrong := np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))):
+        raise DataError(
+            f"{path}: {len(wrong)} rows, the first is row {wrong[0]}, have no direction: a number not "
+            f"finite or too large, or nothing but zeros. Compute them again."
+        )
+    vectors /= lengths
+    return vectors
 
 
 def _coco(captions: Path, boxes: Path) -> dict[str, Captioned]:

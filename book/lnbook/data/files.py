@@ -8,6 +8,8 @@ import hashlib
 import sys
 import threading
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +32,7 @@ __all__ = [
     "verify",
 ]
 
+_PIECE = 2**20
 _verified: set[tuple[str, int, int, str]] = set()
 
 
@@ -92,7 +95,7 @@ def verify(entry: DataSet, folder: Path) -> None:
             if key in _verified:
                 continue
             packed = path.name != file.name
-            found = hashlib.sha256(content(path)).hexdigest() if packed else _sha256(path)
+            found = _sha256_unpacked(path, file.size) if packed else _sha256(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
         if found != file.sha256:
@@ -159,8 +162,24 @@ def content(path: Path) -> bytes:
 
     Raises `DataError` for what is no whole gzip file.
     """
-    try:
+    with _whole_gzip(path):
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def _sha256_unpacked(path: Path, size: int) -> str:
+    """The SHA-256 of what a gzip file holds, of which no more is unpacked than it should have and a byte."""
+    digest, left = hashlib.sha256(), size + 1
+    with _whole_gzip(path), gzip.open(path) as stream:
+        while piece := stream.read(min(left, _PIECE)):
+            digest.update(piece)
+            left -= len(piece)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _whole_gzip(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a whole gzip file ({error}); get it again.") from error
 

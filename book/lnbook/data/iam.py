@@ -15,11 +15,14 @@ import numpy as np
 from jaxtyping import Float
 
 from .dataset import DataError
+from .users import read_bytes, read_text
 
 __all__ = ["ALPHABET", "load_forms", "read_line", "read_lines", "read_transcript"]
 
 # 57 codes, as many as the paper's: what stands for all other characters, blank, letters and some marks.
 ALPHABET = "?" + " abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + ".,'"
+LINE_BYTES, FORM_BYTES = 2**24, 2**20  # at most; a long line has 200 kB, a form 2 kB
+FARTHEST = 1e6  # of a pen; the whiteboard has some 10,000 units
 ORIGIN = "https://fki.tic.heia-fr.ch/databases/iam-on-line-handwriting-database"
 
 Line = tuple[str, Float[np.ndarray, "_ 3"]]
@@ -34,22 +37,34 @@ def read_line(xml: bytes, name: str = "the file") -> Float[np.ndarray, "_ 3"]:
     array([[ 1., -2.,  0.],
            [ 3., -5.,  1.]])
     """
-    if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:
-        raise DataError(f"{name} declares a document type; IAM-OnDB's files do not.")
     try:
-        strokes = ET.fromstring(xml).findall("./StrokeSet/Stroke")
+        root = ET.fromstring(xml, ET.XMLParser(target=_Plain(name)))
+        strokes = root.findall("./StrokeSet/Stroke")
         drawn = [[(float(p.attrib["x"]), -float(p.attrib["y"])) for p in s.findall("Point")] for s in strokes]
-    except ET.ParseError as error:
-        raise DataError(f"{name} is no XML: {error}.") from error
+    except DataError:
+        raise
     except (KeyError, ValueError) as error:
         raise DataError(f"{name} has a Point without a number for x or y ({error}).") from error
+    except (ET.ParseError, LookupError) as error:  # a LookupError is of an encoding that nobody knows
+        raise DataError(f"{name} is no XML: {error}.") from error
     if not drawn or not all(drawn):
         raise DataError(f"{name} has {len(drawn)} strokes in StrokeSet, and each needs a Point.")
     rows = [(*point, float(k == len(stroke) - 1)) for stroke in drawn for k, point in enumerate(stroke)]
     found = np.array(rows)
-    if not np.isfinite(found).all():
-        raise DataError(f"{name} has a Point that is not finite.")
+    if not (np.abs(found) <= FARTHEST).all():
+        raise DataError(f"{name} has a Point that is not finite, or farther than {FARTHEST:g} units.")
     return found
+
+
+class _Plain(ET.TreeBuilder):
+    """Elements of a file without a document type, in whatever encoding it may be: entities could be bombs."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def doctype(self, *_: object) -> None:
+        raise DataError(f"{self._name} declares a document type; IAM-OnDB's files do not.")
 
 
 def read_transcript(text: str, name: str = "the file") -> list[str]:
@@ -89,12 +104,12 @@ def read_lines(folder: Path) -> dict[str, list[Line]]:
         if source not in transcripts:
             if not source.is_file():
                 raise DataError(f"{file} has no transcript {source}.")
-            transcripts[source] = read_transcript(source.read_text(encoding="latin-1"), str(source))
+            transcripts[source] = read_transcript(read_text(source, FORM_BYTES, "latin-1"), str(source))
         lines, number = transcripts[source], int(match[3])
         if not 1 <= number <= len(lines):
             raise DataError(f"{source} has {len(lines)} lines, and {file.name} is the {number}-th.")
         text = "".join(c if c in ALPHABET else "?" for c in lines[number - 1])
-        found.setdefault(match[1], []).append((text, read_line(file.read_bytes(), str(file))))
+        found.setdefault(match[1], []).append((text, read_line(read_bytes(file, LINE_BYTES), str(file))))
     return found
 
 

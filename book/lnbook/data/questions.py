@@ -12,10 +12,12 @@ from itertools import islice
 from pathlib import Path
 
 from .dataset import DataError
+from .users import read_text
 
 __all__ = ["PLACEHOLDER", "Question", "first_sentences", "marker", "parse_question", "read_questions"]
 
 PLACEHOLDER = "@placeholder"
+QUESTION_BYTES = 2**24  # at most; a long one has 20 kB
 _MARKER = re.compile(r"@entity\d+")
 
 
@@ -133,7 +135,7 @@ def read_questions(
             f"cnn/questions/training."
         )
     for path in islice(paths, limit):
-        found = parse_question(path.read_text(encoding="utf-8"), str(path))
+        found = parse_question(read_text(path, QUESTION_BYTES), str(path))
         if sentences is not None:
             kept = first_sentences(found.passage, sentences)
             found = Question(kept, found.query, found.answer, found.names, found.source)
