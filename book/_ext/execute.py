@@ -211,6 +211,8 @@ def main() -> None:
         fetch_absent(arguments.notebooks, arguments.scale, _tell)
     except DataError as error:
         raise SystemExit(str(error)) from None
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted while data were fetched; no part of a file is kept") from None
     for path in arguments.notebooks:
         if arguments.scale == "study" and path.stem.startswith("sec6_"):
             section = ".".join(path.stem.removeprefix("sec").split("_")[:2])

@@ -1,16 +1,20 @@
 """`python -m lnbook <command>`: the book's command line.
 
 Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense;
-130: Ctrl-C ended it. Output that nobody reads any more ends no command.
+130: Ctrl-C or SIGTERM ended it. Output that nobody reads any more ends no command.
 """
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from lnbook.cli import claims, data, explore, run
+from lnbook.cli.run import INTERRUPTED
 from lnbook.data import resolve_environment
+from lnbook.training.signals import stops_interrupt
 from lnbook.training.streams import steady
 
 # One function per command: it parses its own arguments and returns the exit status.
@@ -47,7 +51,13 @@ def _main(argv: Sequence[str] | None) -> int:
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the command takes; try --help")
     options = parser.parse_args(argv)
     command, _ = COMMANDS[options.command]
-    return command(options.arguments)
+    try:
+        # torchrun ends its processes by SIGTERM, at once: they may be waiting for each other
+        with nullcontext() if "WORLD_SIZE" in os.environ else stops_interrupt():
+            return command(options.arguments)
+    except KeyboardInterrupt:
+        print("Interrupted. No part of a file is kept.", file=sys.stderr)
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

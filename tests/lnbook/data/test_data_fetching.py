@@ -438,8 +438,11 @@ def test_all_data_sets_are_fetched_at_once_and_all_hosts_asked_at_once(register:
     assert cached() == {f"{name}/one.bin": b"one" for name in names}
 
 
-def another_process(entry: DataSet) -> subprocess.Popen[str]:
-    """A Python that fetches a data set into the same cache and prints what `fetch` returns."""
+FETCH = 'print(json.dumps(data.fetch(["small"], lambda line: None)))'
+
+
+def another_process(entry: DataSet, command: str = FETCH) -> subprocess.Popen[str]:
+    """A Python that fetches a data set into the same cache and prints what `fetch` returns, or another."""
     files = [(file.name, file.sha256, file.size) for file in entry.files]
     program = f"""
 import json, signal
@@ -447,10 +450,10 @@ from lnbook import data
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 files = tuple(data.PublishedFile(*row) for row in json.loads({json.dumps(files)!r}))
 data.DATA_SETS["small"] = data.DataSet("small", "", files, {entry.mirrors!r}, "", "")
-print(json.dumps(data.fetch(["small"], lambda line: None)))
+{command}
 """
-    command = [sys.executable, "-c", program]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    started = [sys.executable, "-c", program]
+    return subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_two_processes_that_fetch_the_same_files_both_get_them(register: Register) -> None:
@@ -481,6 +484,22 @@ def test_an_interrupt_in_the_middle_leaves_nothing_behind(register: Register) ->
     assert out == ""
     assert "KeyboardInterrupt" in err
     assert process.returncode != 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_is_told_to_end_says_so_and_leaves_nothing_behind(
+    register: Register, number: signal.Signals
+) -> None:
+    command = 'from lnbook.__main__ import main\nimport sys\nsys.exit(main(["data", "--download", "small"]))'
+    with Mirror(FILES, answers.stuck) as mirror:
+        process = another_process(register(mirror.url), command)
+        assert mirror.half.wait(120)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=300)
+        assert cached() == {}
+    assert (out, process.returncode) == ("", 130)
+    assert err.splitlines()[-1] == "Interrupted. No part of a file is kept."
+    assert "Traceback" not in err
 
 
 def test_an_interrupt_of_a_download_at_first_use_leaves_nothing_behind(
