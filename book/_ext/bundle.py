@@ -5,6 +5,7 @@ wants to know compares the digest of the whole file, which `make release` prints
 """
 
 import hashlib
+import io
 import json
 import re
 import stat
@@ -13,6 +14,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from lnbook.ledger.files import write_whole
 
 MANIFEST = "manifest.json"
 NAME = "lnlib-book"
@@ -36,9 +39,8 @@ def write_bundle(out: Path, files: Mapping[str, Path | bytes], facts: Mapping[st
         facts: what else the manifest says.
     """
     contents: dict[str, dict[str, Any]] = {}
-    partial = out.with_suffix(".partial")
     out.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed:
+    with zipfile.ZipFile(whole := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as packed:
         for name in sorted(files):
             given = files[name]
             data = given if isinstance(given, bytes) else given.read_bytes()
@@ -47,8 +49,8 @@ def write_bundle(out: Path, files: Mapping[str, Path | bytes], facts: Mapping[st
             _pack(packed, name, data)
         manifest = {"name": NAME, "format": FORMAT, **facts, "files": contents}
         _pack(packed, MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
-    partial.replace(out)
-    return hashlib.sha256(out.read_bytes()).hexdigest()
+    write_whole(out, whole.getvalue())
+    return hashlib.sha256(whole.getvalue()).hexdigest()
 
 
 def _pack(packed: zipfile.ZipFile, name: str, data: bytes) -> None:

@@ -140,6 +140,21 @@ def test_the_same_book_makes_the_same_bundle(book):
     assert released(book).read_bytes() == first
 
 
+def test_a_bundle_that_cannot_be_written_leaves_the_last_one_and_no_part_of_it(tmp_path, monkeypatch):
+    out = tmp_path / "small.zip"
+    write_bundle(out, {"a.csv": b"1"}, FACTS)
+    before = out.read_bytes()
+
+    def full(place: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_bundle(out, {"a.csv": b"2"}, FACTS)
+    assert out.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [out]
+
+
 def test_a_page_that_changed_is_run_and_the_others_are_taken(book, tmp_path, monkeypatch):
     place = released(book)
     reader = elsewhere(monkeypatch, tmp_path)

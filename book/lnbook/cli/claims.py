@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from lnbook.ledger.files import write_whole
 from lnbook.ledger.history import register
 from lnbook.ledger.pairs import read_pair, write_pair
 from lnbook.ledger.report import report
@@ -82,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
             readme = book.parent / "README.md"
             text = readme.read_text(encoding="utf-8")
             content = readme_results(book)
-            readme.write_text(replace_between_marks(text, "claims", content), encoding="utf-8")
+            write_whole(readme, replace_between_marks(text, "claims", content).encode())
         known = report(book)
         print(sentences_table(known.sentences).to_markdown(), end="\n\n")
         print(rules_table(known.rules, known.found, known.flags).to_markdown())

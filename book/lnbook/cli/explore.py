@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lnbook import explore
+from lnbook.ledger.files import write_whole
 
 __all__ = ["main"]
 
@@ -36,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         for name in dict.fromkeys(options.names or figures):
             path = options.out / f"{name}.html"
-            path.write_text(explore.builder(name)(seed=options.seed).to_html(), encoding="utf-8")
+            write_whole(path, explore.builder(name)(seed=options.seed).to_html().encode())
             print(path)
     except OSError as error:
         print(f"lnbook explore: {error}; give another folder with --out", file=sys.stderr)

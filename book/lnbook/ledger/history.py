@@ -9,6 +9,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from lnbook.ledger.files import write_whole
+from lnbook.ledger.pairs import as_json
 from lnbook.ledger.rules import Rule, digest
 from lnbook.ledger.stored import Facts
 
@@ -35,7 +37,7 @@ def register(rules: Iterable[Rule], path: Path, today: str) -> list[str]:
     for rule in known:
         if rule.id in added:
             history.setdefault(rule.id, []).append({"date": today, "digest": digest(rule)})
-    path.write_text(json.dumps(history, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_whole(path, as_json(history))
     return added
 
 
