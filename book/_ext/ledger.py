@@ -46,12 +46,12 @@ def badge(verdict: Verdict, flag: str = "") -> str:
 def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
     """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
-        f'<li><a href="{rule.page}.html">{escape(rule.id)}</a>: {escape(measured_cell(rule, found))} '
+        f'<li><a href="{escape(rule.page)}.html">{escape(rule.id)}</a>: {escape(measured_cell(rule, found))} '
         f"{badge(verdict, flags.get(rule.id, ''))}</li>"
         for rule, found, verdict in judged.rules
     )
     says = (
-        f'<span id="{judged.sentence.id}">{escape(judged.sentence.says)}</span>'
+        f'<span id="{escape(judged.sentence.id)}">{escape(judged.sentence.says)}</span>'
         f'<span class="place">{escape(judged.sentence.place)}</span>'
     )
     return [
@@ -65,7 +65,7 @@ def rule_row(rule: Rule, known: Report) -> list[Cell]:
     """A rule's place with a link to its page, its statement, what was measured, the verdict."""
     found = known.found.get(rule.id)
     return [
-        ("Where", f'<a href="{rule.page}.html">{escape(rule.source)}</a>'),
+        ("Where", f'<a href="{escape(rule.page)}.html">{escape(rule.source)}</a>'),
         ("Statement", escape(rule.says)),
         ("We measured", escape(measured_cell(rule, found))),
         ("Verdict", badge(judge(rule, found), known.flags.get(rule.id, ""))),

@@ -129,10 +129,11 @@ def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
     """Say in the title, which the contents repeat, and under it that a page's run failed, and where."""
     heading, _, rest = notebook.cells[0].source.partition("\n")
     notebook.cells[0].source = f"{heading} (failed)\n{rest}".strip()
+    said = escape(failure).replace("`", "&#96;")  # a row of backticks would end the block, and begin others
     words = (
         "````{admonition} This page failed in this build\n:class: error\n"
         "What follows ends at the cell that failed. Numbers and figures after it are missing.\n\n"
-        f"```{{raw}} html\n<p><code>{escape(failure)}</code></p>\n```\n````"
+        f"```{{raw}} html\n<p><code>{said}</code></p>\n```\n````"
     )
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="failed-run"))
 

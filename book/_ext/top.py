@@ -55,17 +55,17 @@ def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str
     facts = notebook.metadata.lnlib
     measured = measured_facts(page, run, facts.run.scale)
     day = datetime.fromisoformat(facts.run.executed).strftime("%-d %B %Y")
-    first = ", ".join(f'<a href="{p}.html">{escape(title(p))}</a>' for p in facts.get("needs", []))
+    first = ", ".join(f'<a href="{escape(p)}.html">{escape(title(p))}</a>' for p in facts.get("needs", []))
     reader = [
         f"{minutes(notebook)} minutes to read",
         f"read first: {first}" if first else "",
         f"Paper: {escape(facts.paper)}" if "paper" in facts else "",
     ]
     machine = [
-        f"executed {day} at <code>{facts.run.scale}</code> scale in {facts.run.seconds:.0f} s",
+        f"executed {day} at <code>{escape(facts.run.scale)}</code> scale in {facts.run.seconds:.0f} s",
         f"{facts.run.cores} cores, {escape(facts.run.device)}",
         f"data: {escape(data_used(measured))}",
-        f"lnlib {facts.run.lnlib}, torch {facts.run.torch}, Python {facts.run.python}",
+        escape(f"lnlib {facts.run.lnlib}, torch {facts.run.torch}, Python {facts.run.python}"),
         f'<a href="notebooks/{page}.ipynb" download>executed notebook</a>',
         f'<a href="data/{page}.csv" download>measured rows</a>' if measured else "",
     ]

@@ -91,13 +91,16 @@ def source(file: str) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain HTML table whose first column heads the rows."""
-    top = "".join(f"<th>{cell}</th>" for cell in head)
+    """A plain HTML table whose first column heads the rows; caption and cells are text."""
+    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
     body = "".join(
-        f"<tr><th>{first}</th>" + "".join(f"<td>{cell}</td>" for cell in rest) + "</tr>"
+        f"<tr><th>{html.escape(first)}</th>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
+        + "</tr>"
         for first, *rest in rows
     )
-    return f"<table><caption>{caption}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    said = f"<caption>{html.escape(caption)}</caption>"
+    return f"<table>{said}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def two_decimals(value: float) -> str:

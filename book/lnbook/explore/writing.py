@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -44,7 +43,7 @@ def writing(scripts: Mapping[str, Mapping[float, Strokes]] | None = None, *, see
     }
     rows = [
         [
-            html.escape(text),
+            text,
             *(f"{len(by_bias[b])} strokes, {sum(map(len, by_bias[b]))} points" for b in biases),
         ]
         for text, by_bias in given.items()

@@ -30,7 +30,7 @@ def pictures(
     fig, axes = plots.subplots(1, len(boxes), figsize=(7.4, 3.1), squeeze=False)
     for k, (ax, each, text) in enumerate(zip(axes[0], boxes, texts, strict=True)):
         _picture(ax, each, names, framed=k == right)
-        ax.set_xlabel(textwrap.fill(text, 96 // len(boxes)), fontsize=9, loc="left")
+        ax.set_xlabel(textwrap.fill(text, 96 // len(boxes)), fontsize=9, loc="left", parse_math=False)
     return fig
 
 
@@ -52,7 +52,8 @@ def found(
             _picture(ax, boxes, names, framed=k == own, most=4)
         text = textwrap.fill(query, 90)
         line[0].set_title("\n" * text.count("\n") + " ", fontsize=10)  # room for what is wider than a picture
-        line[0].text(0, 1.06, text, transform=line[0].transAxes, fontsize=10).set_in_layout(False)
+        said = line[0].text(0, 1.06, text, transform=line[0].transAxes, fontsize=10, parse_math=False)
+        said.set_in_layout(False)
     return fig
 
 

@@ -18,6 +18,7 @@ LABELS = {
     "layer": "layer norm",
 }
 LINES = {**plots.LINES, "batch everywhere": (0, (1, 1))}
+WORD = {"ha": "center", "va": "center", "family": "monospace", "fontsize": 8.5, "parse_math": False}
 Curve = Mapping[str, np.ndarray]  # update, mean, low, high
 
 
@@ -81,9 +82,9 @@ def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]], widt
                 box.set_alpha(0.65 * weight / most)
                 ax.add_patch(box)
                 middle = column + len(token) / 2
-                ax.text(middle, row, token, ha="center", va="center", family="monospace", fontsize=8.5)
+                ax.text(middle, row, token, **WORD)
         ax.set(xlim=(-1, width + 1), ylim=(len(lines) - 0.4, -0.6))
-        ax.set_title(title, loc="left", fontsize=10)
+        ax.set_title(title, loc="left", fontsize=10, parse_math=False)
         ax.set_axis_off()
     return fig
 

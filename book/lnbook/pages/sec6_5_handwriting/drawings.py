@@ -23,7 +23,7 @@ def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
     height = sum(np.ptp(span[:, 1]) + room for span in spans)
     fig, ax = plots.subplots(figsize=(7.0, min(9.0, max(1.0, 6.8 * height / widest))))
     for (title, strokes), span in zip(lines, spans, strict=True):
-        ax.text(0, y - 0.6 * room, title, fontsize=10)
+        ax.text(0, y - 0.6 * room, title, fontsize=10, parse_math=False)
         shift = np.array([-span[:, 0].min(), y - room - span[:, 1].max()])
         _pen(ax, [stroke + shift for stroke in strokes])
         y -= np.ptp(span[:, 1]) + room

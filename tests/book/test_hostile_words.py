@@ -1,0 +1,122 @@
+"""Words of data, of a run or of the ledger are text on a page, whatever they hold; none become HTML."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+sys.path.insert(0, str(ROOT / "tests" / "lnbook" / "ledger"))
+
+import ledger  # noqa: E402
+import lnlib_book  # noqa: E402
+import top  # noqa: E402
+from execute import Executed  # noqa: E402
+from ledger_rules import measurement, rule  # noqa: E402
+from markdown_it import MarkdownIt  # noqa: E402
+
+from lnbook.data.boxes import Boxes  # noqa: E402
+from lnbook.explore.element import Element, table  # noqa: E402
+from lnbook.explore.writing import writing  # noqa: E402
+from lnbook.ledger.report import Report  # noqa: E402
+from lnbook.ledger.rules import Sentence  # noqa: E402
+from lnbook.ledger.sentences import judge_sentence  # noqa: E402
+from lnbook.ledger.tables import Table  # noqa: E402
+from lnbook.pages.sec6_1_order_embeddings import drawings as order  # noqa: E402
+from lnbook.pages.sec6_2_attentive_reader import drawings as reader  # noqa: E402
+from lnbook.pages.sec6_5_handwriting import drawings as handwriting  # noqa: E402
+
+HOSTILE = "<script>alert(1)</script> & \"two\" 'one' <img src=x onerror=alert(2)> &lt;b&gt;"
+
+
+def words(html: str) -> str:
+    """The text that a browser shows; fails if there is a script or an image in it."""
+    found = BeautifulSoup(html, "html.parser")
+    assert not found.find_all(["script", "img", "b"]), html
+    assert not [e for e in found.find_all() if any(name.startswith("on") for name in e.attrs)], html
+    return found.get_text("|")
+
+
+def page_run() -> SimpleNamespace:
+    """What a page says of its run, with nothing but hostile words."""
+    run = dict.fromkeys(("lnlib", "torch", "python", "device", "scale"), HOSTILE)
+    return nbformat.from_dict(run | {"executed": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "cores": 2})
+
+
+def badge_line(folder: Path) -> str:
+    notebook = nbformat.v4.new_notebook(metadata={"lnlib": {"paper": HOSTILE, "run": page_run()}})
+    (folder / HOSTILE.partition("/")[0]).mkdir()
+    return top.badge_line("page", notebook, Executed(folder / "page.ipynb", folder, True))
+
+
+def evidence() -> tuple[list, Report]:
+    name = HOSTILE.replace(" ", "")
+    held = rule(id=name, page=HOSTILE, says=HOSTILE, source=HOSTILE, quantity=HOSTILE, sentence=HOSTILE)
+    found = {name: measurement(1, 0.5, 1.5, name=name)}
+    judged = judge_sentence(Sentence(HOSTILE, "3", HOSTILE, HOSTILE), [held], found)
+    return [held, judged], Report((judged,), (held,), found, {name: HOSTILE})
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
+        lambda _: table(HOSTILE, [HOSTILE, "b"], [[HOSTILE, HOSTILE]]),
+        lambda _: lnlib_book._linked_table([HOSTILE, HOSTILE], [[HOSTILE, HOSTILE, HOSTILE]]),
+        lambda _: ledger.html_table(HOSTILE, [ledger.sentence_row(evidence()[0][1], evidence()[1].flags)]),
+        lambda _: ledger.html_table(HOSTILE, [ledger.rule_row(evidence()[0][0], evidence()[1])]),
+        badge_line,
+    ],
+    ids=["table", "fallback", "executions", "sentences", "rules", "badge line"],
+)
+def test_a_helper_that_makes_html_shows_the_words_as_they_are(tmp_path: Path, html) -> None:
+    assert HOSTILE in words(html(tmp_path))
+
+
+def test_an_interactive_figure_carries_words_as_text_and_state_as_data() -> None:
+    stroke = np.array([[0.0, 0.0], [1.0, 1.0]])
+    for element in (
+        writing({HOSTILE: {0.0: [stroke]}}),
+        Element("axis_flip", "axisFlip", HOSTILE, {"words": HOSTILE}, table(HOSTILE, [], [])),
+    ):
+        shown, script = element.to_html().split("<main>")[1].rsplit("<script>(function", 1)
+        assert HOSTILE in words(shown)
+        assert "alert" not in script
+        state = json.loads(BeautifulSoup(shown, "html.parser").find(class_="lnlib-figure")["data-state"])
+        assert HOSTILE in (state.get("words") or state["texts"])
+
+
+ENDS = ["", "\n```\n\n# Title\n\n```{include} other.md\n```\n", "\n````\n:::\n"]
+
+
+@pytest.mark.parametrize("rest", ENDS)
+def test_what_a_failed_page_said_stays_inside_its_block(rest: str) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Page")])
+    lnlib_book.mark_failed(notebook, f"KeyError: {HOSTILE}{rest}")
+    (outer,) = MarkdownIt().parse(notebook.cells[1].source)
+    assert (outer.type, outer.info) == ("fence", "{admonition} This page failed in this build")
+    (*_, inner) = MarkdownIt().parse(outer.content.partition(":class: error\n")[2])
+    assert (inner.type, inner.info) == ("fence", "{raw} html")
+    assert f"KeyError: {HOSTILE}{rest}".strip() in words(inner.content)
+
+
+DOLLARS = r"$\foo$ and 5"
+
+
+def test_dollars_in_data_are_no_formulas() -> None:
+    box = Boxes(4, 4, np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([0]))
+    stroke = np.array([[0.0, 0.0], [1.0, 1.0]])
+    for figure in (
+        order.pictures([box], ["dog"], [DOLLARS]),
+        order.found([DOLLARS], [[box]], [0], ["dog"]),
+        reader.attention([(DOLLARS, DOLLARS.split(), [0.2] * len(DOLLARS.split()))]),
+        handwriting.written([(DOLLARS, [stroke])]),
+    ):
+        figure.savefig(io.BytesIO(), format="svg")
