@@ -23,6 +23,7 @@ from lnbook.data import resolve_environment
 from reuse import told
 from seal import damage
 
+PACKED = (".py", ".css", ".js", ".csv")  # by both pyproject.toml
 PDF = "layer-normalization-executed.pdf"
 
 
@@ -86,13 +87,24 @@ def build_packages(out: Path) -> None:
     """Wheel and source archive of both packages.
 
     Raises:
-        NotReady: with what hatchling said.
+        NotReady: with what hatchling said; or for files that no commit has and the packages would.
     """
+    if found := strays():
+        raise NotReady(f"the packages would hold what git does not: {', '.join(found)}; add or remove them")
     for project in (ROOT, BOOK):
         command = [sys.executable, "-m", "hatchling", "build", "--directory", str(out)]
         done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
         if done.returncode:
             raise NotReady(f"{project / 'pyproject.toml'} does not build: {done.stderr.strip()[-2000:]}")
+
+
+def strays() -> list[str]:
+    """The files that the packages would hold and git does not track; none outside a checkout."""
+    if not (ROOT / ".git").exists():
+        return []
+    command = ["git", "-C", str(ROOT), "ls-files", "--others", "-z", "--", "lnlib", "book/lnbook"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return sorted(name for name in listed.split("\0") if name.endswith(PACKED))
 
 
 def release(paths: Iterable[Path], scale: str, build: Path, citation: Mapping[str, Any]) -> tuple[Path, str]:
