@@ -9,7 +9,7 @@ modules that keep a run or tell of it, and those that find data, whose content i
 
 import ast
 import hashlib
-import inspect
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -77,7 +77,8 @@ def code_of(experiment: Experiment) -> dict[str, str]:
     """The files that decide an experiment's numbers, each with a digest of what it computes."""
     loop = file_of("lnbook.training.loop")
     assert loop is not None
-    begin = {loop, Path(inspect.getfile(experiment.task)).resolve()}
+    own = getattr(sys.modules.get(experiment.task.__module__), "__file__", None)  # a shell's has none
+    begin = {loop, *([Path(own).resolve()] if own else [])}
     return dict(sorted((_name(file), _computes(file)) for file in _reached(begin)))
 
 
@@ -85,7 +86,7 @@ def _reached(todo: set[Path]) -> set[Path]:
     reached: set[Path] = set()
     while todo:
         file = todo.pop()
-        if file.is_file() and file not in reached:  # a function of a shell has no file
+        if file not in reached:
             reached.add(file)
             todo |= _imported(file)
     return reached

@@ -199,12 +199,9 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         sessions = RunFolder.sessions(folder.path) if folder else [begun]
         facts = _facts(plan, job, group, done.wall_seconds) | code
         facts["rules"] = sessions[0].get("rules", {})  # as they were before there was any data
-        for kind in ("commit", *code):
-            if len(several := dict.fromkeys(session.get(kind) for session in sessions)) > 1:
-                facts[f"{kind}s"] = list(several)
-        outcome = Outcome(job, _rows(job, done.rows, done.selected), facts, failed)
+        outcome = Outcome(job, _rows(job, done.rows, done.selected), facts | _several(sessions), failed)
         if folder:
-            folder.write_outcome({"rows": outcome.rows, "facts": facts, "failed": failed})
+            folder.write_outcome({"rows": outcome.rows, "facts": outcome.facts, "failed": failed})
         return outcome
 
 
@@ -221,7 +218,13 @@ def unfinished(path: Path, job: Job) -> Outcome | None:
     facts = {**sessions[-1], "rules": sessions[0].get("rules", {})} if sessions else {"job": dict(job)}
     of = f" of {state['updates']}" if "updates" in state else ""
     facts |= {"unfinished": f"update {state['update']}{of}", "seconds": round(state["seconds"], 2)}
-    return Outcome(job, _rows(job, state["rows"], best), facts)
+    return Outcome(job, _rows(job, state["rows"], best), facts | _several(sessions))
+
+
+def _several(sessions: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The commits and codes of a run's sessions, in order, where there is more than one."""
+    found = {f"{kind}s": list(dict.fromkeys(s.get(kind) for s in sessions)) for kind in ("commit", "code")}
+    return {kinds: several for kinds, several in found.items() if len(several) > 1}
 
 
 def _rows(job: Job, rows: Sequence[Row], selected: Row | None) -> list[Row]:

@@ -223,6 +223,10 @@ def test_a_run_whose_code_changed_goes_on_only_if_asked_and_says_so(tmp_path: Pa
     assert "go back to the code that began it" in refused.stderr
     assert "--accept changed-code" in refused.stderr
     assert small("--resume", "--accept", "changed-code", fault="raise 1").returncode == 1
+    assert small("--gather", "--partial").returncode == 0
+    (under_way,) = small.facts()["runs"]
+    assert len(set(small.facts()["codes"])) == 2
+    assert "unfinished" in {*under_way, *small.facts()}
     ended = small("--resume")  # from a checkpoint of the code before
     assert ended.returncode == 0, ended.stderr
     assert len(set(small.facts()["codes"])) == 2
