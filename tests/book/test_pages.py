@@ -76,12 +76,12 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_ink_and_palette_are_readable_on_both_grounds():
-    from lnbook.figures.plots import COLORS, INK, INK_DARK
+    from lnbook.figures.plots import COLORS, INK, INK_DARK, OTHERS
 
     white, black = "#ffffff", "#121212"  # the theme's two page colors
     assert contrast(INK, white) >= 7  # WCAG AAA for text
     assert contrast(INK_DARK, black) >= 7
-    for name, color in COLORS.items():
+    for name, color in (COLORS | OTHERS).items():
         for ground in (white, black):
             assert contrast(color, ground) >= 3, f"{name} on {ground}"  # WCAG 1.4.11, graphical objects
 

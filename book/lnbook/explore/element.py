@@ -14,6 +14,10 @@ from lnbook.figures.palette import css_variables
 
 __all__ = ["Element"]
 
+# A template literal of a script, whose expressions may hold strings and templates of their own.
+INNER = r"`(?:[^`$]|\$(?!\{)|\$\{[^{}`]*\})*`"
+TEMPLATE = rf"`(?:[^`$]|\$(?!\{{)|\$\{{(?:[^{{}}`]|{INNER}|\{{[^{{}}`]*\}})*\}})*`"
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -60,9 +64,14 @@ class Element:
     def _repr_html_(self) -> str:
         state = html.escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
         parts = ["figure", *(["plot"] if self.plots else []), self.name]
-        colors = f":host{{{css_variables()}}}"
-        style = json.dumps(colors + "".join(source(f"{part}.css") for part in parts), ensure_ascii=False)
+        rules = "".join(source(f"{part}.css") for part in parts)
         script = "".join(source(f"{part}.js") for part in parts)
+        named = [
+            color
+            for color in css_variables().split(";")
+            if f"var({color.partition(':')[0]})" in rules + script
+        ]
+        style = json.dumps(f":host{{{';'.join(named)}}}{rules}", ensure_ascii=False)
         return (
             f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'
             f"<script>(function(){{\n{script}mount({self.name!r},{style},{self.entry});\n}})();</script>"
@@ -86,7 +95,7 @@ def source(file: str) -> str:
     lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith(("//", "/*"))]
     if file.endswith(".css"):
         return re.sub(r"\s*([{};,])\s*", r"\1", " ".join(lines)).replace(": ", ":").replace(";}", "}")
-    padded = r'("(?:\\.|[^"\\])*"|`[^`]*`)| *([=<>*/?:,(){}\[\];&|!]+) *'
+    padded = rf'("(?:\\.|[^"\\])*"|{TEMPLATE})| *([=<>*/?:,(){{}}\[\];&|!]+) *'
     return "".join(re.sub(padded, lambda part: part[1] or part[2], line) + "\n" for line in lines)
 
 

@@ -32,17 +32,16 @@ function slider(text, attributes, run) {
   return { node, name, value, whole: el("label", { class: "range" }, el("span", {}, name, " ", value), node) };
 }
 
-// Live text: a headline, numbers, a remark; read out when the reader pauses, not at every position of a slider.
+// Live text: a headline, numbers, a remark. It follows the drag; it is read out when the reader pauses, not at
+// every position of a slider.
 function speaker() {
   const node = el("p", { role: "status" });
   let rest;
   return { node, say(headline, numbers, remark) {
     clearTimeout(rest);
     node.setAttribute("aria-busy", "true");
-    rest = setTimeout(() => {
-      node.replaceChildren(el("strong", {}, headline), ` ${numbers} `, el("span", {}, remark));
-      node.removeAttribute("aria-busy");
-    }, node.textContent ? 300 : 0);
+    node.replaceChildren(el("strong", {}, headline), ` ${numbers} `, el("span", {}, remark));
+    rest = setTimeout(() => node.removeAttribute("aria-busy"), 300);
   } };
 }
 
@@ -56,7 +55,7 @@ function show(value, digits) {
 
 // The colour of a number: its sign by the hue, `percent` of it over the page's own ground.
 const shade = (value, percent) =>
-  `color-mix(in srgb, ${value < 0 ? "#8a55b5" : "#2c8d58"} ${percent}%, var(--paper))`;
+  `color-mix(in srgb, ${value < 0 ? "var(--lnlib-red)" : "var(--lnlib-teal)"} ${percent}%, var(--paper))`;
 
 // The epsilon of a slider's position: 0, then 1e-8 to 0.1, four to a power of ten; and its text.
 const epsilon = (position) => position && 10 ** ((position - 1) / 4 - 8);

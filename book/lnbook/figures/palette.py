@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["COLORS", "GRID", "GRID_DARK", "INK", "INK_DARK", "LINES", "ON_IMAGE", "css_variables"]
+__all__ = ["COLORS", "GRID", "GRID_DARK", "INK", "INK_DARK", "LINES", "ON_IMAGE", "OTHERS", "css_variables"]
 
 # Contrast >= 3:1 on white and on the dark theme's background; the line style tells them apart too.
 COLORS = {
@@ -12,6 +12,8 @@ COLORS = {
     "weight": "#2c9a53",
     "rms": "#9b59d0",
 }
+# What is no norm: programs, data sets, signs, marks of what is wrong. No hue of a norm says anything else.
+OTHERS = {"red": "#d1345b", "teal": "#12868f", "olive": "#8f8300", "magenta": "#c2389a"}
 LINES: dict[str, Any] = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5, 1, 1, 1))}
 
 # Text, axes and ticks are drawn in INK; the build replaces it by INK_DARK in the twin for the dark theme.
@@ -21,9 +23,9 @@ GRID, GRID_DARK = "#d3d7dc", "#454a50"
 
 
 def css_variables() -> str:
-    """The colors of the norms as declarations for a style sheet.
+    """The colors as declarations for a style sheet.
 
     >>> css_variables().split(";")[2]
     '--lnlib-layer:#2f7fd6'
     """
-    return "".join(f"--lnlib-{name}:{color};" for name, color in COLORS.items())
+    return "".join(f"--lnlib-{name}:{color};" for name, color in (COLORS | OTHERS).items())

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, ON_IMAGE
+from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, ON_IMAGE, OTHERS
 from lnbook.ledger.rows import results_dir, write_csv
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "INK_DARK",
     "LINES",
     "ON_IMAGE",
+    "OTHERS",
     "figure",
     "style",
     "subplots",
@@ -50,7 +51,7 @@ style: dict[str, Any] = {
     "grid.color": GRID,
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.8,
-    "axes.prop_cycle": cycler(color=list(COLORS.values())),
+    "axes.prop_cycle": cycler(color=[INK, *OTHERS.values()]),
     "image.cmap": "RdBu_r",
     "svg.fonttype": "path",
     **dict.fromkeys(

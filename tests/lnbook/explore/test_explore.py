@@ -57,3 +57,7 @@ def test_the_axis_flip_stays_small_with_the_largest_data_it_takes():
 
 def test_every_interactive_figure_is_held_to_this():
     assert set(FIGURES) == set(ALL)
+
+
+def test_a_script_as_inlined_keeps_the_spaces_of_a_template_inside_a_template():
+    assert '"the only case" : `all ${size} cases`}, at every position`' in source("five_reductions.js")

@@ -11,10 +11,10 @@ from lnbook.pages.appendix_cells import costs
 __all__ = ["ratios"]
 
 STYLES = {  # marker and color of each method
-    "lnlib": ("o", plots.COLORS["layer"]),
-    "loop": ("s", plots.COLORS["none"]),
-    "loop, TorchScript": ("^", plots.COLORS["weight"]),
-    "JAX scan": ("D", plots.COLORS["batch"]),
+    "lnlib": ("o", plots.INK),
+    "loop": ("s", plots.OTHERS["olive"]),
+    "loop, TorchScript": ("^", plots.OTHERS["teal"]),
+    "JAX scan": ("D", plots.OTHERS["red"]),
 }
 
 

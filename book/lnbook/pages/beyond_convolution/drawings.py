@@ -15,8 +15,8 @@ __all__ = ["COLORS", "cubes", "padding"]
 COLORS = {
     "batch": plots.COLORS["batch"],
     "layer": plots.COLORS["layer"],
-    "instance": plots.COLORS["rms"],
-    "group": plots.COLORS["weight"],
+    "instance": plots.OTHERS["magenta"],
+    "group": plots.OTHERS["teal"],
     "channels": plots.COLORS["layer"],
 }
 LINES = {

@@ -133,7 +133,7 @@ def lstms(
 ) -> Figure:
     """Exponents of LSTMs against the forget bias, a panel a strength of the inputs; bars: 95 % intervals."""
     fig, axes = plots.subplots(1, len(inputs), figsize=(7.2, 3.5), sharey=True)
-    looks = {"paper": (LAYER, "-", "o"), "joint": (plots.COLORS["rms"], "--", "^"), "none": (NONE, ":", "s")}
+    looks = {"paper": (LAYER, "-", "o"), "joint": (plots.OTHERS["teal"], "--", "^"), "none": (NONE, ":", "s")}
     labels = {"paper": "layer norm, the paper's", "joint": "layer norm, joint", "none": "no norm"}
     for panel, (ax, title) in enumerate(zip(axes, inputs, strict=True)):
         ax.axhline(0, color=INK, lw=0.8)

@@ -12,10 +12,10 @@ __all__ = ["MARKS", "sizes"]
 
 # Kinds are told apart by color and by shape.
 MARKS = (
-    (plots.COLORS["none"], "o"),
-    (plots.COLORS["layer"], "s"),
-    (plots.COLORS["batch"], "D"),
-    (plots.COLORS["rms"], "^"),
+    (plots.INK, "o"),
+    (plots.OTHERS["teal"], "s"),
+    (plots.OTHERS["red"], "D"),
+    (plots.OTHERS["olive"], "^"),
 )
 LOW, HIGH = 0.05, 4.0
 

@@ -20,11 +20,11 @@ INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 Curve = Float[np.ndarray, " points"]
 
 LOOKS = {
-    "sgd": (NONE, ":", "SGD"),
+    "sgd": (plots.OTHERS["magenta"], ":", "SGD"),
     "adam": (INK, "--", "Adam"),
-    "natural": (LAYER, "-", "natural gradient"),
-    "printed": (BATCH, "-.", "... with Eq. (13)"),
-    "empirical": (plots.COLORS["rms"], (0, (5, 1, 1, 1)), "... empirical"),
+    "natural": (plots.OTHERS["teal"], "-", "natural gradient"),
+    "printed": (plots.OTHERS["red"], "-.", "... with Eq. (13)"),
+    "empirical": (plots.OTHERS["olive"], (0, (5, 1, 1, 1)), "... empirical"),
 }
 
 

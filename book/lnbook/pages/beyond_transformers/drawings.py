@@ -20,7 +20,7 @@ NAMES = {"post": "after (2017)", "pre": "before", "summed": "inside (2016)", "no
 LOOKS = {
     "post": (LAYER, "--", "s"),
     "pre": (LAYER, "-", "o"),
-    "summed": (plots.COLORS["weight"], "-.", "^"),
+    "summed": (plots.OTHERS["teal"], "-.", "^"),
     "none": (plots.COLORS["none"], ":", "v"),
 }
 Runs = Float[np.ndarray, "_ _"]  # a row a seed, a column a place on the axis

@@ -166,7 +166,7 @@ def _cell(ax: Axes, row: Row, corner: tuple[float, float], size: tuple[float, fl
     """A cell of Table 1: the paper's word; our verdict by the filling, with the largest change."""
     fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
     agrees = row.invariant == row.paper
-    edge = plots.GRID if agrees else "#c00000"
+    edge = plots.GRID if agrees else plots.OTHERS["red"]
     ax.add_patch(Rectangle(corner, *size, fc=fill, ec=edge, lw=1 if agrees else 3))
     x, y = corner[0] + size[0] / 2, corner[1] + size[1] / 2
     ax.text(x, y + 0.16, "invariant" if row.paper else "no", ha="center", va="center")

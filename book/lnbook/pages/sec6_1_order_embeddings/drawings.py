@@ -83,7 +83,7 @@ def hierarchy(levels: Sequence[Sequence[str]], edges: Sequence[tuple[str, str, b
     }
     for upper, lower, right in edges:
         (x, y), (u, v) = places[upper], places[lower]
-        color, line = (plots.COLORS["layer"], "-") if right else (plots.COLORS["batch"], ":")
+        color, line = (plots.OTHERS["teal"], "-") if right else (plots.OTHERS["red"], ":")
         ax.plot([x, u], [y - 0.17, v + 0.2], color=color, linestyle=line, linewidth=1.6)
     for text, (x, y) in places.items():
         width = int(78 / max(len(level) for level in levels if text in level))
@@ -100,7 +100,7 @@ def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = Fal
     for k in np.argsort(-area)[:20]:
         left, top, right, bottom = boxes.corners[k]
         kind = int(boxes.classes[k])
-        color = list(plots.COLORS.values())[kind % len(plots.COLORS)]
+        color = list(plots.OTHERS.values())[kind % len(plots.OTHERS)]
         ax.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=color, lw=1.2))
         if kind not in named and len(named) < most:
             place = (left + 0.02 * boxes.width, top + 0.02 * boxes.height)
@@ -110,4 +110,4 @@ def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = Fal
     ax.set(xlim=(0, boxes.width), ylim=(boxes.height, 0), xticks=[], yticks=[], aspect="equal", anchor="N")
     ax.grid(visible=False)
     ax.spines[:].set_visible(True)
-    ax.spines[:].set(linewidth=3.0 if framed else 0.8, color=plots.COLORS["weight"] if framed else plots.INK)
+    ax.spines[:].set(linewidth=3.0 if framed else 0.8, color=plots.OTHERS["teal"] if framed else plots.INK)

@@ -13,7 +13,7 @@ from lnbook.ledger.verdicts import Measurement
 __all__ = ["gains", "verdicts"]
 
 # Filled marks are decided, red ones against the sentence; the shape tells the verdicts of one kind apart.
-FOR, AGAINST, OPEN = plots.INK, "#d1345b", "none"
+FOR, AGAINST, OPEN = plots.INK, plots.OTHERS["red"], "none"
 MARKS = dict(
     zip(
         SENTENCE_WORDS,
@@ -91,7 +91,7 @@ def gains(
     sections = [section for found in speed_ups.values() for section in found]
     rows = sorted([*sections, *lacking])
     fig, ax = plots.subplots(figsize=(5.8, 1.2 + 0.38 * len(rows)))
-    styles = zip(("o", "s"), (plots.COLORS["layer"], plots.COLORS["batch"]), strict=True)
+    styles = zip(("o", "s"), (plots.OTHERS["teal"], plots.OTHERS["red"]), strict=True)
     for (kind, found), (shape, color) in zip(speed_ups.items(), styles, strict=True):
         for k, (section, e) in enumerate(found.items()):
             y = rows.index(section)

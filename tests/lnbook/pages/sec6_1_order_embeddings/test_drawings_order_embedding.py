@@ -18,7 +18,7 @@ def test_pictures_show_each_box_and_name_each_class_once() -> None:
     assert len(one.patches) == 3
     assert sorted(text.get_text() for text in one.texts) == ["cat", "dog"]
     assert one.get_xlabel() == "two dogs and a cat"
-    assert to_hex(other.spines["left"].get_edgecolor()) == plots.COLORS["weight"]
+    assert to_hex(other.spines["left"].get_edgecolor()) == plots.OTHERS["teal"]
     assert to_hex(one.spines["left"].get_edgecolor()) == plots.INK
 
 
