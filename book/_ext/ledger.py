@@ -17,16 +17,30 @@ from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.tables import Table, measured_cell, quantity
 from lnbook.ledger.verdicts import Measurement, Verdict, judge
+from top import title
 
 Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
 
 
-def html_table(label: str, rows: Iterable[Sequence[Cell]], kind: str = "") -> str:
-    """A table that scrolls sideways where it must, and whose rows are cards on a phone."""
+KINDS = {  # what evidence there is, by the kind of a rule
+    "identity": "mathematics",
+    "error": "mathematics",
+    "computed": "a computed number",
+    "effect": "runs",
+    "same": "runs",
+}
+
+
+def html_table(label: str, rows: Iterable[tuple[str, Sequence[Cell]]], kind: str = "") -> str:
+    """A table that scrolls where it must; its rows, each after its `marks`, are cards on a phone."""
     body, columns = "", ()
-    for row in rows:
+    for marked, row in rows:
         columns = tuple(column for column, _ in row)
-        body += "<tr>" + "".join(f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in row) + "</tr>"
+        body += (
+            f"<tr {marked}>"
+            + "".join(f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in row)
+            + "</tr>"
+        )
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     return (
         f'<div class="lnlib-table {kind}" role="region" aria-label="{escape(label)}" tabindex="0">'
@@ -43,11 +57,22 @@ def badge(verdict: Verdict, flag: str = "") -> str:
     return f'<span class="verdict verdict-{kind}">{escape(verdict.word)}</span>{escape(rest)}{more}'
 
 
+def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
+    """What a reader filters a row by, as attributes: its verdict, its section, the kinds of its evidence.
+
+    >>> marks(Verdict("not measured", "", "no code"), "5.2.1", [])
+    'data-verdict="not measured" data-section="5" data-evidence="none"'
+    """
+    kinds = "; ".join(dict.fromkeys(KINDS[rule.kind] for rule in rules)) or "none"
+    part = section.split(".")[0]
+    return f'data-verdict="{escape(verdict.word)}" data-section="{escape(part)}" data-evidence="{kinds}"'
+
+
 def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
     """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
-        f'<li><a href="{escape(rule.page)}.html">{escape(rule.id)}</a>: {escape(measured_cell(rule, found))} '
-        f"{badge(verdict, flags.get(rule.id, ''))}</li>"
+        f'<li><a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>: '
+        f"{escape(measured_cell(rule, found))} {badge(verdict, flags.get(rule.id, ''))}</li>"
         for rule, found, verdict in judged.rules
     )
     says = (
@@ -93,7 +118,13 @@ class SentencesDirective(_LedgerDirective):
         if not chosen:
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
         label = f"Sentences of section {self.options['section']}"
-        rows = [sentence_row(j, dict(known.flags)) for j in chosen]
+        rows = [
+            (
+                marks(j.verdict, j.sentence.section, [rule for rule, _, _ in j.rules]),
+                sentence_row(j, dict(known.flags)),
+            )
+            for j in chosen
+        ]
         return [nodes.raw("", html_table(label, rows, "sentences"), format="html")]
 
 
@@ -104,7 +135,10 @@ class RulesDirective(_LedgerDirective):
 
     def run(self) -> list[nodes.Node]:
         known = self._report()
-        rows = [rule_row(rule, known) for rule in known.of(self.options["of"])]
+        rows = [
+            (marks(judge(rule, known.found.get(rule.id)), rule.section, [rule]), rule_row(rule, known))
+            for rule in known.of(self.options["of"])
+        ]
         return [nodes.raw("", html_table(f"Statements of {self.options['of']}", rows), format="html")]
 
 

@@ -55,7 +55,7 @@ from reference import (
 from reuse import take
 from schedule import executed_all
 from shown import with_cards
-from top import data_used, measured_facts, minutes, top
+from top import data_used, measured_facts, minutes, title, top
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
@@ -221,13 +221,15 @@ class ExecutionsDirective(_DependentDirective):
         rows, machine = [], {}
         for page, run in sorted(self.env.app.lnlib_runs.items()):
             if run.failure:
-                rows.append([f"{page}.html", page, self.config.lnlib_scale, f"failed: {run.failure}", "", ""])
+                rows.append(
+                    [f"{page}.html", title(page), self.config.lnlib_scale, f"failed: {run.failure}", "", ""]
+                )
                 continue
             facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
             machine = facts
             data = data_used(measured_facts(page, run, facts.scale))
             when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
-            rows.append([f"{page}.html", page, facts.scale, f"{facts.seconds:.0f} s", when, data])
+            rows.append([f"{page}.html", title(page), facts.scale, f"{facts.seconds:.0f} s", when, data])
         versions = {k: machine.get(k, "") for k in ("lnlib", "python", "torch", "numpy", "commit")}
         hardware = (
             f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores, device {machine.get('device', '')}"

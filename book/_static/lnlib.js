@@ -1,5 +1,5 @@
 // Escape puts away the definition that shows; a page is printed in its light theme; a search among files, which
-// may not read each other, shows titles without excerpts.
+// may not read each other, shows titles without excerpts; rows of the ledger are filtered.
 addEventListener("keydown", (press) => {
   if (press.key !== "Escape") return;
   for (const term of document.querySelectorAll(".term:hover, .term:focus-within")) {
@@ -15,3 +15,30 @@ addEventListener("keydown", (press) => {
   addEventListener("afterprint", () => { dataset.theme = theme; });
 }
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// A choice of verdict, section and evidence above the ledger's first rows; a section without a row hides.
+const rows = [...document.querySelectorAll("tr[data-verdict]")];
+if (rows.length) {
+  const kinds = (row, name) => row.dataset[name].split("; ");
+  const told = Object.assign(document.createElement("output"), { ariaLive: "polite" });
+  const form = Object.assign(document.createElement("form"), { className: "ledger-filter" });
+  const choices = ["verdict", "section", "evidence"].map((name) => {
+    const label = document.createElement("label"), choice = document.createElement("select");
+    choice.name = name;
+    choice.append(new Option("all", ""));
+    for (const kind of new Set(rows.flatMap((row) => kinds(row, name)))) choice.append(new Option(kind));
+    label.append(`${name} `, choice);
+    form.append(label);
+    return choice;
+  });
+  const filter = () => {
+    for (const row of rows) row.hidden = choices.some((c) => c.value && !kinds(row, c.name).includes(c.value));
+    for (const part of new Set(rows.map((row) => row.closest("section"))))
+      part.hidden = ![...part.querySelectorAll("tr[data-verdict]")].some((row) => !row.hidden);
+    told.value = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+  };
+  form.append(told);
+  form.addEventListener("input", filter);
+  rows[0].closest("section").before(form);
+  filter();
+}

@@ -207,6 +207,25 @@ def test_a_page_on_paper_is_light_opens_what_is_folded_and_leaves_out_what_needs
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_ledger_is_filtered_by_verdict_section_and_evidence(chromium, width):
+    with opened(chromium, html() / "book" / "ledger.html", width=width) as (page, errors, _):
+        form, rows = page.locator(".ledger-filter"), page.locator("tr[data-verdict]")
+        every = rows.count()
+        assert form.locator("output").inner_text() == f"{every} of {every} rows"
+        form.get_by_label("verdict").select_option("error in print")
+        form.get_by_label("section").select_option("5")
+        form.get_by_label("evidence").select_option("mathematics")
+        seen = [row for row in rows.all() if row.is_visible()]
+        assert 0 < len(seen) < every
+        assert {row.get_attribute("data-verdict") for row in seen} == {"error in print"}
+        assert {row.get_attribute("data-section") for row in seen} == {"5"}
+        assert form.locator("output").inner_text() == f"{len(seen)} of {every} rows"
+        assert not page.get_by_role("heading", name="7 Conclusion").is_visible()
+        assert overflow(page) <= 0
+        assert errors == []
+
+
 def test_the_search_works_from_files_without_a_network(chromium):
     address = (html() / "search.html").as_uri() + "?q=covariate+shift"
     with opened(chromium, address, offline=True) as (page, errors, failed):
