@@ -27,7 +27,7 @@ def log_evidence(
     A direction that no prediction sees adds nothing to the determinant. Yet W in front of a norm and 5W, one
     function, have different evidence: another $\|\theta\|^2$, and 1/25 of the curvature. The evidence of
     ``canonical(model, X)`` is one number for all weights of a function (:func:`canonical`); its prior is over
-    weights of unit length without common vectors.
+    weights of that length without common vectors.
 
     *Source* MacKay (1992); with the generalized Gauss-Newton matrix Daxberger et al. (2021), Eq. (5), and
     for what norms do to it Antorán et al. (2022), Section 5.

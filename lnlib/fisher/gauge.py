@@ -47,12 +47,14 @@ class Scale:
 
     Attributes:
         layers: their names. groups: of units, each with a scale of its own.
+        units: of all the layers, in one group.
         parameters: names and axes of units.
         residual: the largest $\epsilon/(\sigma^2+\epsilon)$ that the cases met; 0 where the scale is free.
     """
 
     layers: tuple[str, ...]
     groups: int
+    units: int
     parameters: tuple[tuple[str, int], ...]
     residual: float
 
@@ -123,12 +125,13 @@ def gauge(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) 
 
 
 def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) -> nn.Module:
-    r"""The representative of a network's weights: the same function, no common vectors, scales of length 1.
+    r"""The representative of a network's weights: the same function, no common vectors, one scale.
 
     Of all weights that differ by a common vector the shortest, $W \to (I - 11^\top/H)W$. Along a scale there
-    is no shortest, since lengths go down to 0, which has no direction: all weights and biases that a scale
-    multiplies together get the Frobenius norm 1. Gains, biases of norms and epsilon stay. Weights that differ
-    along the gauge have the same representative.
+    is no shortest, since lengths go down to 0, which has no direction: the weights and biases that a scale
+    multiplies together get the Frobenius norm $\sqrt U$, U their units, so that the incoming weights of a
+    unit have the mean square length 1, about that of a usual initialization. Gains, biases of norms and
+    epsilon stay. Weights that differ along the gauge have the same representative.
 
     Args:
         model, X, tolerance: as of :func:`gauge`; within the tolerance outputs move by the residual.
@@ -139,7 +142,7 @@ def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0
     >>> model = nn.Sequential(nn.Linear(3, 4, bias=False), nn.LayerNorm(4, eps=0.0))
     >>> W = canonical(model, torch.eye(3))[0].weight
     >>> bool(W.sum(0).abs().max() < 1e-6), f"{W.norm():.3f}"
-    (True, '1.000')
+    (True, '2.000')
     """
     net = network(model, X, None)
     found = _gauge(net, tolerance)
@@ -147,7 +150,8 @@ def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0
     for scale in found.scales:
         groups = scale.directions(values)
         for name, _ in scale.parameters:
-            values[name] = sum((parts[name] for parts in groups), torch.zeros_like(values[name]))
+            whole = sum((parts[name] for parts in groups), torch.zeros_like(values[name]))
+            values[name] = math.sqrt(scale.units) * whole
     moved = copy.deepcopy(model)
     with torch.no_grad():
         for name, p in moved.named_parameters():
@@ -227,5 +231,6 @@ def _scales(only: Mapping[str, Writer], readers: Mapping[str, Reader]) -> list[S
             parts = [(f"{w.name}.weight", w.axis) for w in layers]
             parts += [(f"{w.name}.bias", 0) for w in layers if w.module._parameters.get("bias") is not None]
             residual = max(readers[name].residual for name in norms)
-            found.append(Scale(tuple(w.name for w in layers), groups, tuple(parts), residual))
+            units = sum(w.units for w in layers) // groups
+            found.append(Scale(tuple(w.name for w in layers), groups, units, tuple(parts), residual))
     return found

@@ -246,7 +246,7 @@ def test_the_representative_is_the_same_function_and_has_no_gauge_left_to_move_a
         assert float(s.mean(parts[s.parameter]).abs().max()) <= 1e-15
     for s in found.scales:
         size = sum(float(parts[name].square().sum()) for name, _ in s.parameters)
-        assert size == pytest.approx(s.groups, rel=1e-13)
+        assert size == pytest.approx(s.groups * s.units, rel=1e-13)
     assert relative(theta_of(canonical(short, X)), theta_of(short)) <= 1e-14
 
 
@@ -269,12 +269,14 @@ def test_all_weights_of_one_function_have_one_representative(net):
 def test_the_model_itself_stays_and_epsilon_keeps_the_scale():
     model, X = mlp(lnlib.LayerNorm, eps=1e-2)
     before = theta_of(model)
+    rows = torch.cat([model[0].weight, model[0].bias[:, None]], 1).detach()
+    centered = rows - rows.mean(0)
     short = canonical(model, X)
     assert torch.equal(theta_of(model), before)
     assert relative(outputs(short, X), outputs(model, X)) <= ROUNDING
-    assert theta_of(short[0]).norm() > 1.1
+    assert theta_of(short[0]).norm() == pytest.approx(float(centered.norm()), rel=1e-12)
     near = canonical(model, X, tolerance=0.5)
-    assert theta_of(near[0]).norm() == pytest.approx(1)
+    assert theta_of(near[0]).norm() == pytest.approx(6**0.5)
     assert 1e-4 < relative(outputs(near, X), outputs(model, X)) < 0.5
 
 
