@@ -13,6 +13,7 @@ name                                what                                        
 :class:`GGN`                        a network's matrix by products                    later
 :func:`norm_block`                  its block of a norm's gain and bias               later
 :func:`linear_block`                its block of the layer in front, and K-FAC's      later
+:class:`MatrixFree`                 what all operators do: products, a way to SciPy   ours
 :func:`gauge`                       directions that no prediction sees, projected on  ours
 :func:`canonical`                   one representative of all weights of a function   ours
 :func:`log_evidence`                Laplace's evidence of a network                   later
@@ -30,6 +31,7 @@ from lnlib.fisher.evidence import log_evidence
 from lnlib.fisher.gauge import Gauge, Scale, Shift, canonical, gauge
 from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
+from lnlib.fisher.matrix_free import MatrixFree, Products
 from lnlib.fisher.norm_block import LinearBlock, linear_block, norm_block
 from lnlib.fisher.nullity import nullity_in_theory
 from lnlib.fisher.operator import FisherOperator
@@ -40,7 +42,9 @@ __all__ = [
     "FisherOperator",
     "Gauge",
     "LinearBlock",
+    "MatrixFree",
     "NullSpace",
+    "Products",
     "Scale",
     "Shift",
     "canonical",

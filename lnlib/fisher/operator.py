@@ -19,6 +19,8 @@ MAX_SIDE = 20_000  # of a matrix that is factorized: 3.2 GB in float64
 class FisherOperator(MatrixFree):
     r"""$v \mapsto Fv = E_n[J_n^\top C_n J_n v]$ in O(NHD) time and O(NH) memory beside the data.
 
+    `F @ v` and `to_scipy` are those of :class:`MatrixFree`.
+
     *Source* Eq. (9) for the models of Eqs. (12)-(13); the factorization is ours.
 
     Args:
