@@ -111,9 +111,11 @@ class GGN(MatrixFree):
     def factor(self) -> Iterator[Float[Tensor, "R P"]]:
         r"""B with $F = B^\top B$, some cases at a time: $\sqrt{\omega_n}L_n^\top J_n$, $L_nL_n^\top = C_n$.
 
-        By one backward pass for each case and output: soon cheaper than a product for each parameter.
+        By one backward pass for each case and output: soon cheaper than a product for each parameter. Raises
+        ValueError for `torch.nn`'s recurrent layers, which do not run under `torch.vmap`.
         """
         net = self.network
+        _check_vectorizable(net.model)
 
         def one(values: dict[str, Tensor], x: Tensor) -> Tensor:
             return net.outputs(values, x[None])[0]
@@ -134,6 +136,16 @@ class GGN(MatrixFree):
         for B in self.factor():
             F.addmm_(B.mT, B)
         return F
+
+
+def _check_vectorizable(model: nn.Module) -> None:
+    for name, module in model.named_modules():
+        if type(module) in (nn.RNN, nn.LSTM, nn.GRU):
+            kind = type(module).__name__
+            raise ValueError(
+                f"torch.nn.{kind} {name!r} does not run under torch.vmap, which the factor needs; products "
+                f"do not, and lnlib.{kind}(..., norm='none') with load_torch(module) computes the same"
+            )
 
 
 def likelihood(family: str, z: Float[Tensor, "N K"], dispersion: float) -> Family:

@@ -321,6 +321,32 @@ def test_layers_that_are_shared_or_bypassed_are_refused():
         assert relative(GGN(model, X).to_dense(), whole(model, X)) <= ROUNDING
 
 
+class Recurrent(nn.Module):
+    """The last state of a recurrent layer, read out."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__()
+        self.layer, self.head = layer, nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.layer(x)[0][:, -1])
+
+
+@users_call
+def test_recurrent_layers_have_products_and_lnlibs_the_matrix_too():
+    X = draw(3, 4, 4)
+    theirs = randomized(Recurrent(nn.LSTM(4, 5, batch_first=True)))
+    ours = randomized(Recurrent(lnlib.LSTM(4, 5, batch_first=True, norm="none")))
+    ours.layer.load_torch(theirs.layer)
+    ours.head.load_state_dict(theirs.head.state_dict())
+    names = ["head.weight", "head.bias"]
+    v = draw(18)
+    assert relative(GGN(theirs, X, parameters=names) @ v, GGN(ours, X, parameters=names) @ v) <= ROUNDING
+    assert relative(GGN(ours, X).to_dense(), whole(ours, X)) <= ROUNDING
+    with pytest.raises(ValueError, match=r"torch.nn.LSTM 'layer' does not run under torch.vmap.*norm='none'"):
+        GGN(theirs, X).to_dense()
+
+
 def test_operators_say_what_they_are():
     model, X = mlp(nn.LayerNorm)
     assert repr(GGN(model, X)) == "GGN(Sequential, N=7, P=105)"
