@@ -29,8 +29,8 @@ def log_evidence(
     ``canonical(model, X)`` is one number for all weights of a function (:func:`canonical`); its prior is over
     weights of that length without common vectors.
 
-    *Source* MacKay (1992); with the generalized Gauss-Newton matrix Daxberger et al. (2021), Eq. (5), and
-    for what norms do to it Antorán et al. (2022), Section 5.
+    *Source* MacKay (1992); with the generalized Gauss-Newton matrix Daxberger et al. (2021), and for
+    what norms do to it Antorán et al. (2022).
 
     Args:
         model, X, family, dispersion: as of :class:`GGN`.

@@ -27,7 +27,7 @@ class GGN(MatrixFree):
     Gauss-Newton matrix are one. J is taken as the transpose of $u \mapsto J^\top u$, so that layers need
     derivatives of the second order, and none in forward mode.
 
-    *Source* Schraudolph (2002), Section 3, for the products; Martens (2020), Section 9, for the equality.
+    *Source* Schraudolph (2002) for the products; Martens (2020) for the equality.
     *Conventions* cases are averaged, as in :func:`lnlib.fisher.fisher`; times N, the Hessian of a sum.
 
     Args:

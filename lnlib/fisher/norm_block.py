@@ -105,7 +105,7 @@ def linear_block(
     exact block does not see the scale of W at $\epsilon = 0$ either: $P_{nt}$ hides another $\hat a_{nt}$ in
     each case, and their mean hides none.
 
-    *Source* Martens and Grosse (2015), Section 3, for the factors; Eschenhagen et al. (2023), K-FAC-expand,
+    *Source* Martens and Grosse (2015) for the factors; Eschenhagen et al. (2023), K-FAC-expand,
     for several positions; the projection ours.
 
     Args:
