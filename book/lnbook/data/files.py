@@ -94,7 +94,7 @@ def verify(entry: DataSet, folder: Path) -> None:
             key = (str(path), status.st_size, status.st_mtime_ns, file.sha256)
             if key in _verified:
                 continue
-            packed = path.name != file.name
+            packed = path != folder / file.name
             found = _sha256_unpacked(path, file.size) if packed else _sha256(path)
         except OSError as error:
             raise DataError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
