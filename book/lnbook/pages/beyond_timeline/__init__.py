@@ -1,0 +1,1 @@
+"""Beyond the paper: what normalized before layer norm, and what came after."""
