@@ -1,0 +1,1 @@
+"""Beyond the paper: what a layer norm can and cannot express."""

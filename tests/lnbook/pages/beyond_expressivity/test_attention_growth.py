@@ -1,0 +1,50 @@
+"""The attention layer that looks up values: as in plain torch, bounded with QK-norm, and it learns."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import layer_norm
+
+from lnbook.pages.beyond_expressivity.attention import CASES, PAIRS, WIDTH, largest_logits
+
+
+def one_model(rate: float, seed: int, updates: int, norm: bool) -> np.ndarray:
+    """Largest logit and loss of each update, by torch's own layer norm and optimizer."""
+    g = torch.Generator().manual_seed(seed)
+    Wq, Wk = (torch.nn.Parameter(torch.randn(WIDTH, WIDTH, generator=g) / 4) for _ in range(2))
+    gains = [torch.nn.Parameter(torch.ones(WIDTH)) for _ in range(2)]
+    optimizer = torch.optim.SGD([Wq, Wk, *gains], rate)
+    found = []
+    for _ in range(updates):
+        x = torch.randn(CASES, PAIRS, WIDTH, generator=g)
+        values = torch.randn(CASES, PAIRS, generator=g).sign()
+        q, k = x[:, 0] @ Wq.T, x @ Wk.T
+        if norm:
+            q, k = (layer_norm(a, [WIDTH], gain, eps=0.0) for a, gain in zip((q, k), gains, strict=True))
+        logits = (k @ q[:, :, None])[..., 0] / 4
+        loss = ((logits.softmax(1) * values).sum(1) - values[:, 0]).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        found.append([float(logits.detach().abs().max()), float(loss.detach())])
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("norm", [False, True])
+def test_many_models_at_once_are_each_what_plain_torch_computes(norm: bool) -> None:
+    together = np.stack(largest_logits([0.1, 1.0], [4, 5], 4, norm=norm))
+    for k, rate in enumerate((0.1, 1.0)):
+        for s, seed in enumerate((4, 5)):
+            # float32, sums in another order
+            np.testing.assert_allclose(together[:, k, s], one_model(rate, seed, 4, norm), rtol=1e-4)
+
+
+def test_at_gains_of_one_no_logit_exceeds_the_root_of_the_width_and_later_gains_grow() -> None:
+    logits, _ = largest_logits([1.0], range(3), 60, norm=True)
+    assert 0 < logits[..., 0].max() <= WIDTH**0.5 < logits[..., -1].min()
+
+
+def test_the_loss_falls_with_and_without_the_norm() -> None:
+    for norm in (False, True):
+        _, loss = largest_logits([1.0], [0, 1], 40, norm=norm)
+        assert loss[..., -5:].mean() < 0.5 * loss[..., 0].mean()
