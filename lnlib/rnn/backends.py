@@ -25,8 +25,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from lnlib.rnn.cells import VARIANTS, Cell, GRUCell, LSTMCell
+from lnlib.rnn.cells import Cell, GRUCell, LSTMCell
 from lnlib.rnn.spec import Network, NetworkSpec
+from lnlib.rnn.variants import VARIANTS
 
 __all__ = ["Backend", "backend", "plain", "watching", "why_not_compiled", "why_not_torch"]
 

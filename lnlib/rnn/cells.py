@@ -1,4 +1,4 @@
-r"""What each variant of a normalized recurrent cell computes: a table of data, and one step of each cell.
+r"""One step of each normalized recurrent cell, as its variant says (see :mod:`lnlib.rnn.variants`).
 
 Names of the gates' parameters follow `torch.nn`: rows of `weight_ih` and `weight_hh` are the gates in torch's
 order, (i, f, g, o) for an LSTM and (r, z, n) for a GRU. `bias_ih` and `bias_hh` are the biases that the two
@@ -20,86 +20,12 @@ from torch import Tensor, nn
 from lnlib.norms.normalize import layer_norm, rms_norm
 from lnlib.norms.standardize import widen
 from lnlib.rnn.statistics import StepStatistics
+from lnlib.rnn.variants import Variant
 
-__all__ = ["CELLS", "VARIANTS", "Cell", "GRUCell", "LSTMCell", "RNNCell", "Variant", "variant_of"]
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Where one variant normalizes.
-
-    Attributes:
-        gates: "separate": the projections of input and state each; "joint": their sum; "none": neither.
-        per_gate: statistics of each gate instead of all gates together.
-        all_gates: of a GRU: gates and candidate share their statistics; otherwise the candidate has its own.
-        cell: of an LSTM: "raw" everywhere; "output": normalized on the way to h; "carried": into the next
-            step too; "next": into the next step only.
-        keeps: what an open update gate of a GRU keeps: the "new" candidate as in Eq. (28), or the "old" state
-            as torch.
-        inner_bias: one more bias inside a normalization: of the "input"'s projection, of "both", or "" for
-            none; with "joint" gates "input" means inside the normalization of the sum.
-        unbiased: divide the squares by one less than their number.
-        eps: the variant's own epsilon; None leaves it to the layer.
-
-    Raises ValueError for `all_gates` without separate projections, or with statistics of each gate.
-    """
-
-    gates: str
-    per_gate: bool = False
-    cell: str = "raw"
-    keeps: str = "old"
-    inner_bias: str = ""
-    unbiased: bool = False
-    eps: float | None = None
-    all_gates: bool = False
-
-    def __post_init__(self) -> None:
-        if self.all_gates and (self.gates != "separate" or self.per_gate):
-            raise ValueError(
-                f"all_gates gives the candidate and the gates one mean, before r is known, and gates is "
-                f"{self.gates!r} with per_gate={self.per_gate}; take gates='separate' and per_gate=False"
-            )
+__all__ = ["CELLS", "Cell", "GRUCell", "LSTMCell", "RNNCell"]
 
 
-#: One row a variant, by kind of network. Sources: Eqs. (4), (20)-(22), (26)-(28), (29)-(31); "rnmt" is
-#: RETURNN's LayerNormVariantsLSTMCell with its flags for RNMT+, "all_gates" haste's LayerNormGRU.
-VARIANTS: Mapping[str, Mapping[str, Variant]] = {
-    "RNN": {
-        "paper": Variant("joint"),
-        "joint": Variant("joint"),
-        "separate": Variant("separate"),
-    },
-    "LSTM": {
-        "paper": Variant("separate", cell="output"),
-        "joint": Variant("joint", cell="output"),
-        "draw": Variant("none", cell="output"),
-        "released": Variant("separate", cell="output", inner_bias="input", eps=1e-5),
-        "per_gate": Variant("joint", per_gate=True, cell="output"),
-        "normalized_state": Variant("separate", cell="carried"),
-        "rnmt": Variant("joint", per_gate=True, cell="next"),
-    },
-    "GRU": {
-        "paper": Variant("separate", keeps="new"),
-        "joint": Variant("joint", keeps="new"),
-        "released": Variant("separate", inner_bias="input", eps=1e-5),
-        "per_gate": Variant("separate", per_gate=True, keeps="new"),
-        "all_gates": Variant("separate", all_gates=True),
-    },
-}
-
-PLAIN = Variant("none")  # what torch.nn computes
 HALF = torch.finfo(torch.float16).max
-
-
-def variant_of(kind: str, name: str | Variant, norm: str) -> Variant:
-    """The row of that name, or the given one; without a norm, torch's. ValueError for an unknown name."""
-    rows = VARIANTS[kind]
-    if not isinstance(name, Variant) and name not in rows:
-        raise ValueError(f"variant is {name!r}; a layer-normalized {kind} has {', '.join(rows)}")
-    if norm in ("none", "weight"):
-        return PLAIN
-    return name if isinstance(name, Variant) else rows[name]
-
 
 Normalize = Callable[[Tensor, Tensor | None, Tensor | None, float], Tensor]
 

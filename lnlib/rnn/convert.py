@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from lnlib.rnn.cells import VARIANTS
 from lnlib.rnn.spec import NetworkSpec
+from lnlib.rnn.variants import VARIANTS
 
 __all__ = ["load_released", "load_torch"]
 

@@ -32,12 +32,13 @@ from torch.nn.utils.rnn import PackedSequence
 from lnlib.norms.standardize import EPS
 from lnlib.rnn import options, statistics
 from lnlib.rnn.backends import watching, why_not_torch
-from lnlib.rnn.cells import Cell, Variant, variant_of
+from lnlib.rnn.cells import Cell
 from lnlib.rnn.convert import load_released, load_torch
 from lnlib.rnn.forms import Form
 from lnlib.rnn.spec import FACTS, NetworkSpec
 from lnlib.rnn.stack import run_layers
 from lnlib.rnn.statistics import StepStatistics
+from lnlib.rnn.variants import Variant, variant_of
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
@@ -260,7 +261,7 @@ class LSTM(_Normalized, nn.LSTM):
     Args:
         *args, **kwargs: `torch.nn.LSTM`'s.
         norm: "layer", "rms", "weight", "batch" (recurrent batch norm: :mod:`lnlib.rnn.statistics`), "none".
-        variant: what is normalized where: a name or row of :data:`lnlib.rnn.cells.VARIANTS`.
+        variant: what is normalized where: a name or row of :data:`lnlib.rnn.variants.VARIANTS`.
         eps: added to a variance. A step from a zero state over a zero input multiplies gradients by up to
             1 / sqrt(eps) in each normalization: standardize inputs that begin with blank steps.
         forget_bias: added to the forget gate's bias at the start.

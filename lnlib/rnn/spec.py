@@ -9,8 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 from torch import Tensor
 
 from lnlib.norms.normalize import weight_norm
-from lnlib.rnn.cells import CELLS, Cell, Variant
+from lnlib.rnn.cells import CELLS, Cell
 from lnlib.rnn.statistics import StepStatistics
+from lnlib.rnn.variants import Variant
 
 __all__ = ["FACTS", "Network", "NetworkSpec"]
 

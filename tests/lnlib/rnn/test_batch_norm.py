@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 from torch.testing import assert_close
 
 from lnlib.rnn import GRU, LSTM, RNN
-from lnlib.rnn.cells import Variant
+from lnlib.rnn.variants import Variant
 
 F64 = {"dtype": torch.float64}
 # Numbers of size 1 to 10; a division by the standard deviation of few cases may lose two digits a step.

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 import lnlib
-from lnlib.rnn.cells import VARIANTS, Variant
+from lnlib.rnn.variants import VARIANTS, Variant
 
 pytestmark = pytest.mark.grid
 

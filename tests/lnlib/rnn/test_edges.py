@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pack_sequence
 from torch.testing import assert_close
 
 import lnlib
-from lnlib.rnn.cells import VARIANTS
+from lnlib.rnn.variants import VARIANTS
 
 pytestmark = pytest.mark.grid
 

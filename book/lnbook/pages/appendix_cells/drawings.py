@@ -10,7 +10,7 @@ from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.ticker import LogLocator, NullLocator
 
 from lnbook.figures import plots
-from lnlib.rnn.cells import Variant
+from lnlib.rnn.variants import Variant
 
 __all__ = ["PLACES", "blank_steps", "cell", "dead_start", "places"]
 

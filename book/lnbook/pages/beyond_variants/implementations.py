@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lnlib.rnn.cells import VARIANTS, Variant
+from lnlib.rnn.variants import VARIANTS, Variant
 
 __all__ = ["IMPLEMENTATIONS", "Implementation"]
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 from lnlib.rnn import LSTM
-from lnlib.rnn.cells import VARIANTS, Variant
+from lnlib.rnn.variants import VARIANTS, Variant
 
 __all__ = [
     "SCHEMES",

@@ -28,7 +28,8 @@ from torch import Tensor, nn
 
 from lnbook.shared.studies import begin
 from lnlib.linear import Linear, linear
-from lnlib.rnn.cells import LSTMCell, variant_of
+from lnlib.rnn.cells import LSTMCell
+from lnlib.rnn.variants import variant_of
 
 __all__ = ["Draw", "Glimpse", "filterbanks"]
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from lnbook.figures import plots
 from lnbook.pages.appendix_cells import drawings
-from lnlib.rnn.cells import PLAIN, VARIANTS, Variant
+from lnlib.rnn.variants import PLAIN, VARIANTS, Variant
 
 
 def test_every_variant_of_an_lstm_has_its_places() -> None:

@@ -9,7 +9,7 @@ import torch
 from lnbook import data
 from lnbook.pages.beyond_variants import training as learn
 from lnbook.pages.beyond_variants.measure import settings
-from lnlib.rnn.cells import VARIANTS
+from lnlib.rnn.variants import VARIANTS
 
 TINY = learn.Scale(2, 8, 8, 5, 4, 4, processes=1)
 
