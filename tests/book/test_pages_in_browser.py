@@ -236,3 +236,12 @@ def test_the_search_works_from_files_without_a_network(chromium):
         page.wait_for_selector("article h1")
         assert errors == []
         assert failed == []
+
+
+def test_an_equation_is_found_first_by_its_number(chromium):
+    address = (html() / "search.html").as_uri() + "?q=equation+13"
+    with opened(chromium, address, offline=True) as (page, _, _):
+        page.wait_for_selector("#search-results li a")
+        first = page.locator("#search-results li a").first.get_attribute("href")
+    assert first.startswith("book/sec5_2_geometry.html")
+    assert first.endswith("#equation-eq-13")
