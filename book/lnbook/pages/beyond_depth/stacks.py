@@ -1,0 +1,136 @@
+r"""Stacks of residual blocks before training, for any rule of where the norms stand.
+
+A block's function is $F(u) = W_2\,\mathrm{relu}(W_1u)$ on H units, with 4 H hidden units, $W_1$ of variance
+2/H and $W_2$ of variance 1/(4H), so that F keeps the mean square of u on average. A `Place` says what a
+block does with it: (x, F, k, L) to the next x, for block k of L.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnbook.training import torch_threads
+from lnlib.norms import layer_norm
+
+__all__ = ["Branch", "Place", "Weights", "added", "branch", "draw", "step_change", "streams", "vectors"]
+
+Branch = Callable[[Tensor], Tensor]
+Place = Callable[[Tensor, Branch, int, int], Tensor]
+Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]
+
+
+def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) -> list[Weights]:
+    r"""$W_1$ and $W_2$ of every block, normal, both times `size`, in float64.
+
+    Raises:
+        ValueError: without a block, or fewer than 4 units, of which layer norm leaves 2 dimensions.
+    """
+    if depth < 1:
+        raise ValueError(f"depth is {depth}; a stack has at least one block")
+    if width < 4:
+        raise ValueError(f"width is {width}; layer norm removes 2 of the units' dimensions, give at least 4")
+
+    def normal(rows: int, columns: int, variance: float) -> Tensor:
+        scale = size * math.sqrt(variance)
+        return scale * torch.randn(rows, columns, generator=generator, dtype=torch.float64)
+
+    hidden = 4 * width
+    return [(normal(hidden, width, 2 / width), normal(width, hidden, 1 / hidden)) for _ in range(depth)]
+
+
+def branch(weights: Weights) -> Branch:
+    r"""The block's function $F(u) = W_2\,\mathrm{relu}(W_1u)$; leading axes of the weights are networks."""
+    W1, W2 = weights
+    return lambda u: (u @ W1.mT).relu() @ W2.mT
+
+
+def streams(
+    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"], without: int | None = None
+) -> list[Float[Tensor, "... H"]]:
+    """The stream in front of the first block and behind every block; block `without` is skipped.
+
+    Raises:
+        ValueError: if there is no block `without`, counted from 1.
+
+    >>> weights = draw(2, 4, torch.Generator().manual_seed(0))
+    >>> found = streams(lambda x, F, k, L: x + k / L, weights, torch.zeros(1, 4))
+    >>> [float(x[0, 0]) for x in found]
+    [0.0, 0.5, 1.5]
+    """
+    depth = len(weights)
+    if without is not None and not 1 <= without <= depth:
+        raise ValueError(f"without is {without}; a stack of depth {depth} has blocks 1 to {depth}")
+    found = [x]
+    for number, W in enumerate(weights, 1):
+        found.append(found[-1] if number == without else place(found[-1], branch(W), number, depth))
+    return found
+
+
+def vectors(
+    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"]
+) -> Float[Tensor, "depth ... H"]:
+    """What every block adds to the stream, $x_k - x_{k-1}$."""
+    return torch.stack([after - before for before, after in pairwise(streams(place, weights, x))])
+
+
+def added(
+    place: Place, depth: int, width: int, seeds: Sequence[int], cases: int = 16
+) -> Float[np.ndarray, "seeds depth"]:
+    r"""Mean square over cases and units of what the first k blocks have added, $x_k - x_0$, for every k.
+
+    *Source* ours.
+    """
+    rows = []
+    with torch_threads(1), torch.no_grad():
+        for seed in seeds:
+            generator = torch.Generator().manual_seed(seed)
+            x = _inputs(cases, width, generator)
+            found = streams(place, draw(depth, width, generator), x)
+            rows.append([float((x_k - x).square().mean()) for x_k in found[1:]])
+    return np.array(rows)
+
+
+def step_change(
+    place: Place, depth: int, width: int, seeds: Sequence[int], size: float = 1.0, rate: float = 1e-8
+) -> Float[np.ndarray, " seeds"]:
+    r"""How far one small step of gradient descent on all weights moves the output, per learning rate.
+
+    $\lVert y(\theta-\eta\nabla\mathcal L)-y(\theta)\rVert/\eta$ with $\mathcal L = r^\top y$ for one case and
+    a random r of length 1.
+
+    *Source* the model update of Wang et al. (2022), Section 3, for a linear loss.
+
+    Args:
+        size: factor of all initial weights.
+        rate: $\eta$, which must be small.
+    """
+    rows = []
+    with torch_threads(1):
+        for seed in seeds:
+            generator = torch.Generator().manual_seed(seed)
+            x = _inputs(1, width, generator)
+            r = torch.nn.functional.normalize(_inputs(1, width, generator), dim=-1)
+            flat = [W.requires_grad_() for pair in draw(depth, width, generator, size) for W in pair]
+            y = streams(place, _pairs(flat), x)[-1]
+            slopes = torch.autograd.grad((r * y).sum(), flat)
+            with torch.no_grad():
+                moved = [W - rate * slope for W, slope in zip(flat, slopes, strict=True)]
+                change = streams(place, _pairs(moved), x)[-1] - y
+            rows.append(float(change.norm()) / rate)
+    return np.array(rows)
+
+
+def _pairs(flat: Sequence[Tensor]) -> list[Weights]:
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _inputs(cases: int, width: int, generator: torch.Generator) -> Float[Tensor, "cases width"]:
+    """Normalized cases: mean 0 and mean square 1 over the units."""
+    return layer_norm(torch.randn(cases, width, generator=generator, dtype=torch.float64), eps=0.0)

@@ -1,0 +1,67 @@
+"""Networks that learn digits and lose a block: they learn, alone as in company, and a block is left out."""
+
+import numpy as np
+import pytest
+from torch.nn.functional import cross_entropy
+
+from lnbook.pages.beyond_depth import removal
+from lnlib.norms import layer_norm
+
+SIZE = removal.Size(3, 8, 40, 32, 1e-2)
+
+
+def before(x, F, k, L):
+    return x + F(layer_norm(x, eps=0.0))
+
+
+@pytest.fixture(scope="module")
+def found():
+    train, test = removal.digits()
+    return removal.train(before, train, (4, 5), SIZE), train, test
+
+
+def test_digits_are_centered_and_of_unit_size_and_kept_apart():
+    (x, y), (x_test, y_test) = removal.digits()
+    assert float(x.mean(0).abs().max()) < 1e-5  # float32, over 1318 cases
+    assert float(x.square().mean()) == pytest.approx(1, abs=1e-5)
+    assert (len(x), len(x_test)) == (len(y), len(y_test)) == (1318, 360)
+
+
+def test_networks_learn_and_their_blocks_cost_what_they_cost_by_hand(found):
+    networks, train, test = found
+    untrained = removal.train(before, train, (4, 5), removal.Size(3, 8, 0, 32, 1e-2))
+    assert (removal.losses(networks, before, train) < removal.losses(untrained, before, train) / 2).all()
+    costs = removal.cost(networks, before, test)
+    x = test[0] @ networks.into[1]
+    loss = []
+    for left_out in (None, 1):  # the second block, from 0
+        stream = x
+        for number, (W1, W2) in enumerate(networks.blocks):
+            if number != left_out:
+                stream = stream + (layer_norm(stream, eps=0.0) @ W1[1].T).relu() @ W2[1].T
+        logits = layer_norm(stream, eps=0.0) @ networks.out[1]
+        loss.append(float(cross_entropy(logits.double(), test[1])))
+    assert costs.shape == (2, 3)
+    assert costs[1, 1] == pytest.approx(loss[1] - loss[0], abs=1e-4)  # float32
+
+
+def test_a_network_trains_in_company_as_alone(found):
+    networks, train, _ = found
+    alone = removal.train(before, train, (5,), SIZE)
+    a, b = (removal.losses(n, before, train) for n in (alone, networks))
+    assert a[0] == pytest.approx(b[1], rel=0.02)  # float32 sums in another order, through 40 steps of Adam
+
+
+def test_a_late_share_is_that_of_the_last_third():
+    assert removal.late_share(np.ones((2, 12))) == pytest.approx([1 / 3] * 2)
+    assert removal.late_share(np.array([[1.0, 1.0, 2.0]])) == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize(("costs", "said"), [(np.ones((1, 4)), "multiple of 3"), (-np.ones((1, 3)), "train")])
+def test_shares_that_mean_nothing_are_refused(costs, said):
+    with pytest.raises(ValueError, match=said):
+        removal.late_share(costs)
+
+
+def test_every_scale_has_a_depth_that_has_thirds():
+    assert all(size.depth % 3 == 0 for size in removal.SIZES.values())
