@@ -15,6 +15,8 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import digest  # noqa: E402
 
+from lnbook.ledger.imports import PACKAGES  # noqa: E402
+
 BOOK = ROOT / "book"
 PAGES = BOOK / "lnbook" / "pages"
 ROOMS = sorted(f.parent for f in PAGES.glob("*/__init__.py"))
@@ -135,7 +137,7 @@ def test_another_version_of_what_computes_or_draws_runs_the_pages_anew():
         nodes = [n for module in modules for n in ast.walk(module)]
         imported = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
         imported |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
-        others = {name.split(".")[0] for name in imported} & set(names) - PLUMBING - set(digest.PACKAGES)
+        others = {name.split(".")[0] for name in imported} & set(names) - PLUMBING - set(PACKAGES)
         unseen = {name for name in others if not set(names[name]) & set(digest.VERSIONS)}
         assert not unseen, f"{page.stem} depends on the versions of {unseen}"
 

@@ -58,7 +58,7 @@ def badge_line(folder: Path) -> str:
 
 def evidence() -> tuple[list, Report]:
     name = HOSTILE.replace(" ", "")
-    held = rule(id=name, page=HOSTILE, says=HOSTILE, source=HOSTILE, quantity=HOSTILE, sentence=HOSTILE)
+    held = rule(id=name, page="faq", says=HOSTILE, source=HOSTILE, quantity=HOSTILE, sentence=HOSTILE)
     found = {name: measurement(1, 0.5, 1.5, name=name)}
     judged = judge_sentence(Sentence(HOSTILE, "3", HOSTILE, HOSTILE), [held], found)
     return [held, judged], Report((judged,), (held,), found, {name: HOSTILE})
@@ -70,8 +70,10 @@ def evidence() -> tuple[list, Report]:
         lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
         lambda _: table(HOSTILE, [HOSTILE, "b"], [[HOSTILE, HOSTILE]]),
         lambda _: lnlib_book._linked_table([HOSTILE, HOSTILE], [[HOSTILE, HOSTILE, HOSTILE]]),
-        lambda _: ledger.html_table(HOSTILE, [ledger.sentence_row(evidence()[0][1], evidence()[1].flags)]),
-        lambda _: ledger.html_table(HOSTILE, [ledger.rule_row(evidence()[0][0], evidence()[1])]),
+        lambda _: ledger.html_table(
+            HOSTILE, [("", ledger.sentence_row(evidence()[0][1], evidence()[1].flags))]
+        ),
+        lambda _: ledger.html_table(HOSTILE, [("", ledger.rule_row(evidence()[0][0], evidence()[1]))]),
         badge_line,
     ],
     ids=["table", "fallback", "executions", "sentences", "rules", "badge line"],
