@@ -23,6 +23,9 @@ integers, complex numbers, 8 bits          RuntimeError, NotImplementedError; RM
                                            takes complex numbers
 float64, by a layer of float32             RuntimeError; instance and RMS norm compute     a float64 result
 nested tensors that are not jagged         LayerNorm with gain and bias computes           TypeError
+a negative epsilon                         computed with it; BatchNorm: ValueError         ValueError
+BatchNorm: an epsilon of 0                 ValueError                                      normalized
+BatchNorm: a batch without cases           counted among the batches                       not counted
 InstanceNorm: one value a channel          ValueError in training                          0, or the bias
 InstanceNorm: no axis of cases             normalized                                      ValueError
 InstanceNorm: other channels, no gain      a warning                                       ValueError

@@ -1,5 +1,6 @@
 """Each row of the table of differences to torch.nn, in the docstring of lnlib.norms, on both sides."""
 
+import copy
 import re
 from collections.abc import Callable
 
@@ -79,6 +80,33 @@ def strided() -> None:
             layer(nested)
 
 
+def negative() -> None:
+    for name, (ours, theirs) in PAIRS.items():
+        a, pair = torch.randn(2, 4, 4), (copy.deepcopy(ours), copy.deepcopy(theirs))
+        for layer in pair:
+            layer.eps = -0.5
+        if name == "batch":
+            with pytest.raises(ValueError, match="eps must be positive"):
+                pair[1](a)
+        else:
+            assert pair[1](a).shape == a.shape
+        with pytest.raises(ValueError, match=r"eps is added to a variance.* it is -0\.5"):
+            pair[0](a)
+
+
+def zero() -> None:
+    a = torch.tensor([[1.0], [3.0]])
+    with pytest.raises(ValueError, match="eps must be positive"):
+        nn.BatchNorm1d(1, eps=0.0)(a)
+    assert torch.equal(BatchNorm(1, eps=0.0)(a), torch.tensor([[-1.0], [1.0]]))
+
+
+def no_batch() -> None:
+    for layer, count in ((nn.BatchNorm1d(4), 1), (BatchNorm(4), 0)):
+        assert layer(torch.zeros(0, 4)).shape == (0, 4)
+        assert layer.num_batches_tracked == count
+
+
 def one_value() -> None:
     a = torch.ones(2, 4, 1)
     with pytest.raises(ValueError, match="more than 1 spatial element"):
@@ -114,6 +142,9 @@ ROWS: dict[str, Callable[[], None]] = {
     "integers, complex numbers, 8 bits": kinds,
     "float64, by a layer of float32": double,
     "nested tensors that are not jagged": strided,
+    "a negative epsilon": negative,
+    "BatchNorm: an epsilon of 0": zero,
+    "BatchNorm: a batch without cases": no_batch,
     "InstanceNorm: one value a channel": one_value,
     "InstanceNorm: no axis of cases": no_cases,
     "InstanceNorm: other channels, no gain": channels,
