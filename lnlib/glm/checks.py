@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from lnlib.norms.checks import is_eps
+
 __all__ = [
     "NORMS",
     "check_case_weights",
@@ -77,8 +79,8 @@ def check_dispersion(dispersion: Any, W: Tensor) -> None:
 
 def check_eps(eps: float, norm: str | None) -> None:
     """Refuse numbers that cannot be added to a variance, and any where the norm has none."""
-    if not 0 <= eps < float("inf"):
-        raise ValueError(f"eps is {eps}; it is added to a variance, give a number >= 0")
+    if not is_eps(eps):
+        raise ValueError(f"eps is {eps!r}; it is added to a variance, give a number >= 0")
     if eps and norm in (None, "weight"):
         raise ValueError(f"eps is {eps} with norm {norm!r}, which has no variance to add it to; leave it 0")
 

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.checks import check_built_for
+from lnlib.norms.checks import check_built_for, check_groups
 from lnlib.norms.standardize import EPS
 
 __all__ = ["GroupNorm", "InstanceNorm"]
@@ -44,6 +44,8 @@ class GroupNorm(nn.GroupNorm):
         *,
         bias: bool = True,
     ) -> None:
+        if num_groups == 0:  # by which torch divides
+            check_groups(type(self).__name__, num_groups, num_channels)
         super().__init__(num_groups, num_channels, eps, affine, device, dtype)
         if not bias:  # not every torch takes it
             self.register_parameter("bias", None)

@@ -15,7 +15,7 @@ import math
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.norms.checks import check_channels, parameters_for
+from lnlib.norms.checks import check_channels, check_groups, parameters_for
 from lnlib.norms.standardize import EPS, affine, laid_out_as, standardize_rows, widen
 
 __all__ = ["group_norm", "instance_norm"]
@@ -44,7 +44,7 @@ def group_norm(
         The normalized values, shaped like `a`; with the channels last in memory if `a` has them there.
 
     Raises:
-        TypeError: `a` is not floating point.
+        TypeError: `a` is not floating point, `groups` not an integer, or a parameter not a real tensor.
         ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
 
     >>> import torch
@@ -54,11 +54,7 @@ def group_norm(
     check_channels("group_norm", a, eps)
     channels = a.shape[1]
     gain, bias = parameters_for("group_norm", a, gain, bias, channels)
-    if groups < 1 or channels % groups:
-        raise ValueError(
-            f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
-            f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
-        )
+    check_groups("group_norm", groups, channels)
     rows = widen(a).reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
     out = standardize_rows(rows, None, None, eps).reshape(a.shape)
     return laid_out_as(a, affine(out, gain, bias, 1).to(a.dtype))
@@ -85,7 +81,7 @@ def instance_norm(
         The normalized values, shaped like `a`.
 
     Raises:
-        TypeError: `a` is not floating point.
+        TypeError: `a` is not floating point, or a parameter not a real tensor.
         ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
 
     >>> import torch

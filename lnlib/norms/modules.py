@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.linear import linear
-from lnlib.norms.checks import check_built_for, check_input
+from lnlib.norms.checks import check_built_for, check_input, check_tensor
 from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import EPS, laid_out_as, widen
 
@@ -164,6 +164,10 @@ class WeightNormLinear(nn.Module):
         bias: learn a bias.
         device, dtype: of the parameters.
 
+    Raises:
+        TypeError: the input is not a tensor.
+        ValueError: its last axis does not have the D inputs.
+
     >>> layer = WeightNormLinear(2, 1, bias=False)
     >>> state = {"weight_g": torch.tensor([[10.0]]), "weight_v": torch.tensor([[3.0, 4.0]])}
     >>> _ = layer.load_state_dict(state)
@@ -195,6 +199,12 @@ class WeightNormLinear(nn.Module):
         return weight_norm(self.weight_v, self.weight_g.flatten())
 
     def forward(self, x: Float[Tensor, "*N D"]) -> Float[Tensor, "*N H"]:
+        check_tensor(type(self).__name__, "the input", x)
+        if x.shape[-1:] != (self.in_features,):
+            raise ValueError(
+                f"{type(self).__name__}: the last axis holds the {self.in_features} inputs, and the shape is "
+                f"{tuple(x.shape)}; move them there, or build the layer for that many"
+            )
         return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -238,6 +248,7 @@ class RMSNorm(nn.RMSNorm):
 
 def _check_shape(a: Tensor, normalized_shape: tuple[int, ...]) -> None:
     """Refuse an input whose last axes are not `normalized_shape`, or have no one shape."""
+    check_tensor("a norm of the last axes", "the input", a)
     if a.is_nested and a.layout != torch.jagged:
         raise TypeError(
             f"a nested tensor must be jagged, and the input's layout is {a.layout}; build it with "

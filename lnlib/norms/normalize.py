@@ -74,7 +74,7 @@ def batch_norm(
         The normalized summed inputs, shaped like `a`; empty for no cases.
 
     Raises:
-        TypeError: `a` is not floating point.
+        TypeError: `a` is not floating point, or a parameter not a real tensor.
         ValueError: no units, one case with `unbiased`, wrong shape of `gain` or `bias`, negative `eps`.
 
     >>> batch_norm(torch.tensor([[1.0, 0.0], [3.0, 8.0]]), eps=0.0)
@@ -173,7 +173,7 @@ def batch_norm_by(
         The normalized summed inputs, shaped like `a`. With `var` and `eps` 0, the mean itself gives the bias.
 
     Raises:
-        TypeError: `a` is not floating point.
+        TypeError: `a` is not floating point, or a parameter not a real tensor.
         ValueError: no units, wrong shape of `mean`, `var`, `gain` or `bias`, negative `eps`.
 
     >>> batch_norm_by(torch.tensor([[5.0]]), mean=torch.tensor([1.0]), var=torch.tensor([4.0]), eps=0.0)
@@ -215,14 +215,14 @@ def layer_norm(
         The normalized summed inputs, shaped like `a`; empty for no cases.
 
     Raises:
-        TypeError: `a` is not floating point.
+        TypeError: `a` is not floating point, or a parameter not a real tensor.
         ValueError: no units, no axis `dim` or one twice, wrong shape of `gain` or `bias`, negative `eps`.
 
     >>> layer_norm(torch.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]), bias=torch.tensor([0.0, 0.5, 1.0]))
     tensor([[-1.2247,  0.5000,  2.2247],
             [ 0.0000,  0.5000,  1.0000]])
     """
-    if not isinstance(dim, int):
+    if isinstance(dim, Sequence):
         return _over_axes(a, gain, bias, eps, tuple(dim))
     check_units("layer_norm", a, eps, dim)
     gain, bias = parameters_for("layer_norm", a, gain, bias, a.shape[dim])
@@ -263,7 +263,7 @@ def weight_norm(
         gradient, and leaves the other rows alone.
 
     Raises:
-        TypeError: `W` is not floating point.
+        TypeError: `W` is not floating point, or `gain` not a real tensor.
         ValueError: no units or no inputs, wrong shape of `gain`.
 
     >>> weight_norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), gain=torch.tensor([10.0, 1.0]))
@@ -296,7 +296,7 @@ def rms_norm(
         The normalized summed inputs, shaped like `a`; a zero case stays zero, also at `eps = 0`.
 
     Raises:
-        TypeError: `a` is not floating point.
+        TypeError: `a` is not floating point, or a parameter not a real tensor.
         ValueError: no units, no axis `dim`, wrong shape of `gain`, negative `eps`.
 
     >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)

@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
+from lnlib.norms.checks import is_eps
 from lnlib.norms.standardize import EPS
 from lnlib.rnn import options, statistics
 from lnlib.rnn.backends import watching, why_not_torch
@@ -68,8 +69,8 @@ class _Normalized(nn.RNNBase):
         momentum: float | None = 0.1,
         **kwargs: Any,
     ):
-        if not 0 <= eps < float("inf"):
-            raise ValueError(f"eps is {eps}; it is added to a variance, give a number >= 0")
+        if not is_eps(eps):
+            raise ValueError(f"eps is {eps!r}; it is added to a variance, give a number >= 0")
         super().__init__(*args, **kwargs)
         kind = self.mode.partition("_")[0]
         self.norm, self.variant = options.check_choice("norm", norm, NORMS), variant
