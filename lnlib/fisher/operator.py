@@ -10,6 +10,7 @@ from lnlib.fisher.matrix_free import MatrixFree
 from lnlib.fisher.solve import dense_solver, refined, woodbury_solver
 from lnlib.fisher.spectrum import NullSpace, null_space
 from lnlib.glm import GLM
+from lnlib.norms.checks import is_eps
 
 __all__ = ["FisherOperator"]
 
@@ -114,8 +115,10 @@ class FisherOperator(MatrixFree):
         self.check_vector(v, most=1)
         if not bool(torch.isfinite(v).all()):
             raise ValueError("the right side contains NaN or infinity; no step solves for it")
-        if not 0 < damping < float("inf"):
-            raise ValueError(f"damping is {damping}; F is singular for normalized models, give a number > 0")
+        if not is_eps(damping) or damping == 0:
+            raise ValueError(
+                f"damping is {damping!r}; F is singular for normalized models, give a number > 0"
+            )
         P, rows = self.shape[0], self.linearization.unit.numel()
         if min(P, rows) > MAX_SIDE:
             raise ValueError(

@@ -22,6 +22,7 @@ from lnlib.glm.checks import (
 )
 from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.families import Family, named_family
+from lnlib.norms.checks import check_tensor
 from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import affine, inner_mean, over_root
 
@@ -205,6 +206,7 @@ class GLM:
     ) -> Float[Tensor, " N"]:
         r"""$\log P(y|x)$ of each case, Eq. (10), base measure included."""
         z = self.natural(X, weights)
+        check_tensor("log_likelihood", "y", y)
         self.distribution.check_outcome(y, z.detach(), self.dispersion)
         return self.distribution.log_likelihood(y, z, self.dispersion)
 

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
+from lnlib.norms.checks import check_tensor
 from lnlib.rnn.spec import NetworkSpec
 
 __all__ = ["Form"]
@@ -88,6 +89,7 @@ class Form:
         """A reset mask laid out as the input, for the loop over time: (T, N), sequences sorted."""
         if reset is None:
             return None
+        check_tensor("a recurrent network", "reset", reset)
         batch = (self.cases, self.steps) if self.time else (self.steps, self.cases)
         shape = (self.steps,) if self.unbatched else batch
         if reset.dtype != torch.bool or reset.shape != shape:
