@@ -1,0 +1,88 @@
+"""The page's pictures: one step, angles in equilibrium, task after task, and eigenvalues by width."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
+
+from lnbook.figures import plots
+
+__all__ = ["eigenvalues", "steps", "tasks", "turns"]
+
+INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+MARKS = "os^"
+Curve = Float[np.ndarray, " points"]
+
+
+def steps(sizes: Curve, lengths: Mapping[str, Curve]) -> Figure:
+    """Length after one step over length before, against the size of the step; the line is the prediction."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.2))
+    ax.loglog(sizes, np.sqrt(1 + sizes**2), color=INK, label=r"$\sqrt{1+c^2}$")
+    for (name, values), color, mark in zip(lengths.items(), (LAYER, BATCH), "ox", strict=True):
+        ax.loglog(sizes, values, mark, color=color, ms=7, mfc="none", mew=1.6, label=name)
+    ax.set(xlabel="size of the step over the length of the weights, $c$", title="length after over before")
+    _plain(ax)
+    ax.legend(loc="upper left")
+    return fig
+
+
+def turns(
+    panels: Mapping[str, tuple[Curve, Float[np.ndarray, "points layers"]]], ends: tuple[float, float]
+) -> Figure:
+    """Measured angle of each layer, a mark each, against sqrt(2 rate decay); the line is equality."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.4), sharey=True)
+    for ax, (title, (predicted, found)) in zip(axes, panels.items(), strict=True):
+        ax.loglog(ends, ends, color=INK, lw=1)
+        for k, (mark, color) in enumerate(zip(MARKS, (LAYER, BATCH, NONE), strict=True)):
+            ax.loglog(
+                predicted, found[:, k], mark, color=color, ms=6, mfc="none", mew=1.4, label=f"layer {k + 1}"
+            )
+        ax.set(title=title, xlabel="predicted")
+        _plain(ax)
+    axes[0].set_ylabel("measured")
+    axes[0].legend(loc="lower right")
+    return fig
+
+
+def tasks(losses: Mapping[str, Float[np.ndarray, "seeds tasks"]], lengths: Mapping[str, Curve]) -> Figure:
+    """Left, loss after each task's updates, every seed and geometric mean; right, length of the weights."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4))
+    for (name, runs), color, line in zip(losses.items(), (LAYER, BATCH), ("-", "--"), strict=True):
+        task = np.arange(1, runs.shape[1] + 1)
+        left.semilogy(task, runs.T, color=color, lw=0.5, alpha=0.4)
+        left.semilogy(task, np.exp(np.log(runs).mean(0)), color=color, ls=line, lw=2.2, label=name)
+        right.plot(task, lengths[name], color=color, ls=line)
+    left.set(xlabel="task", title="loss after its updates")
+    right.set(xlabel="task", title="length of the weights", ylim=(0, None))
+    _plain(left, "y")
+    left.legend(loc="lower right")
+    return fig
+
+
+def eigenvalues(widths: Sequence[int], found: Mapping[str, Float[np.ndarray, "networks widths"]]) -> Figure:
+    """Largest eigenvalue against width, every network and the geometric mean, by norm of the outputs."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.4))
+    for (name, values), mark in zip(found.items(), MARKS, strict=True):
+        color, line = plots.COLORS[name], plots.LINES[name]
+        ax.loglog(widths, values.T, mark, color=color, ms=4, alpha=0.5, mew=0)
+        label = "no norm" if name == "none" else f"{name} norm"
+        ax.loglog(widths, np.exp(np.log(values).mean(0)), color=color, ls=line, label=label)
+    ax.set(xlabel="width", title="largest eigenvalue")
+    _plain(ax, "y")
+    ax.xaxis.set_major_locator(FixedLocator(widths))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.legend(loc="upper left")
+    return fig
+
+
+def _plain(ax: Axes, which: str = "both") -> None:
+    """Powers of ten as plain numbers, 1, 2 and 5 of each."""
+    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
+        if which in (name, "both"):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.set_minor_locator(NullLocator())

@@ -1,0 +1,190 @@
+r"""Many small networks whose trained weights are all scale-invariant, trained together, and how they turn.
+
+Hidden layers of layer norm without epsilon and relu, and a readout that stays as it was drawn: each trained
+layer has an invisible length. Adam with decoupled decay (AdamW) or with L2 inside:
+$m \leftarrow \beta_1m+(1-\beta_1)G$, $v\leftarrow\beta_2v+(1-\beta_2)G^2$,
+$W \leftarrow (1-\eta\lambda)W-\eta\,\hat m/\sqrt{\hat v}$; L2 takes $G+\lambda W$ for G and no other decay.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from lnbook import data
+from lnbook.training import generators, torch_threads
+from lnlib import layer_norm
+
+__all__ = ["LAYERS", "Networks", "Setting", "Walk", "digits", "length", "noisy", "seen", "tangents", "train"]
+
+LAYERS = (64, 32, 32)  # units of the hidden layers
+BETA2, EPS = 0.99, 1e-8  # of Adam; 0.99 forgets the start within the runs
+READOUT = 3.0  # scale of the readout: at 1 no weights fit random labels
+CLASSES = 10
+
+
+@dataclass(frozen=True)
+class Setting:
+    r"""One run: its seed, rate $\eta$, decay $\lambda$ and momentum $\beta_1$.
+
+    Attributes:
+        coupled: whether decay is L2 inside Adam; otherwise it is AdamW's.
+        held: bring each layer back to its first length after every update.
+    """
+
+    seed: int
+    rate: float
+    decay: float = 0.0
+    momentum: float = 0.0
+    coupled: bool = False
+    held: bool = False
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What the runs did at each update: loss before it; of each layer tangent of the turn, length after."""
+
+    loss: Float[Tensor, "R T"]
+    tangent: Float[Tensor, "R T L"]
+    length: Float[Tensor, "R T L"]
+
+    def turn(self) -> Float[Tensor, "R L"]:
+        """Root mean square of the tangents in the second half of the run, where the length has settled."""
+        return self.tangent[:, self.tangent.shape[1] // 2 :].square().mean(1).sqrt()
+
+    def last_losses(self, updates: int, over: int = 10) -> Float[Tensor, "R S"]:
+        """Mean loss of the last updates of each task, which had so many."""
+        return self.loss.unflatten(1, (-1, updates))[..., -over:].mean(-1)
+
+
+def digits(cases: int) -> tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]:
+    """The first training digits of scikit-learn less their mean, without the pixels that are blank in all."""
+    x, y = (torch.from_numpy(part[:cases]) for part in data.load("digits").flat("train"))
+    x = x[:, x.amax(0) > 0].float()
+    return x - x.mean(0), y
+
+
+def noisy(y: Int64[Tensor, " N"], updates: int, share: float, seed: int) -> Int64[Tensor, "T N"]:
+    """Labels of which a share is drawn anew for each update, so that gradients never die out."""
+    g = torch.Generator().manual_seed(seed)
+    drawn = torch.randint(CLASSES, (updates, len(y)), generator=g)
+    return torch.where(torch.rand(drawn.shape, generator=g) < share, drawn, y)
+
+
+class Networks:
+    """R networks, one a seed, as batched matrices.
+
+    Attributes:
+        weights: of each hidden layer, (R, H, D), variance 1 / D.
+        readout: (R, 10, H), variance 9 / H, so that the logits can fit any labels; not trained.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        inputs: int,
+        layers: Sequence[int] = LAYERS,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        sizes = (inputs, *layers, CLASSES)
+        drawn = []
+        for seed in seeds:
+            initial = generators(seed)[0]
+            pairs = pairwise(sizes)
+            drawn.append([torch.randn(H, D, generator=initial) / D**0.5 for D, H in pairs])
+        *self.weights, readout = (torch.stack(parts).to(dtype) for parts in zip(*drawn, strict=True))
+        self.readout = READOUT * readout
+
+    def outputs(self, weights: Sequence[Float[Tensor, "R _ _"]], x: Float[Tensor, "R N D"]) -> Tensor:
+        """Logits, (R, N, 10)."""
+        for W in weights:
+            x = torch.relu(layer_norm(x @ W.mT, eps=0.0))
+        return x @ self.readout.mT
+
+    def slopes(
+        self, x: Float[Tensor, "R N D"], y: Int64[Tensor, "R N"]
+    ) -> tuple[Float[Tensor, " R"], list[Float[Tensor, "R _ _"]]]:
+        """Each network's mean cross-entropy and its gradient for each layer."""
+        weights = [W.detach().requires_grad_() for W in self.weights]
+        losses = cross_entropy(self.outputs(weights, x).mT, y, reduction="none").mean(1)
+        return losses.detach(), list(torch.autograd.grad(losses.sum(), weights))
+
+
+def seen(W: Float[Tensor, "R H D"]) -> Float[Tensor, "R H D"]:
+    """What layer norm sees of the weights: all but the mean row."""
+    return W - W.mean(1, keepdim=True)
+
+
+def length(W: Float[Tensor, "R H D"]) -> Float[Tensor, "R 1 1"]:
+    """Each network's Frobenius norm."""
+    return torch.linalg.vector_norm(W, dim=(1, 2), keepdim=True)
+
+
+def tangents(one: Float[Tensor, "R H D"], two: Float[Tensor, "R H D"]) -> Float[Tensor, " R"]:
+    """Tangents of the angles between two arrays, by the half angle: accurate for small ones."""
+    u, v = one / length(one), two / length(two)
+    return torch.tan(2 * torch.atan2(length(u - v), length(u + v))).flatten()
+
+
+def train(
+    settings: Sequence[Setting],
+    x: Float[Tensor, "N D"],
+    labels: Int64[Tensor, "S M"],
+    updates: int,
+    layers: Sequence[int] = LAYERS,
+    batch: int = 32,
+) -> Walk:
+    """Train every setting on one task after the other.
+
+    Args:
+        settings: of the runs; equal seeds draw equal weights and batches.
+        x: the cases.
+        labels: of the tasks, one row each, 0 to 9; M = N.
+        updates: on each task.
+        layers: units of each hidden layer.
+        batch: cases of an update, drawn with replacement.
+
+    Raises:
+        ValueError: no settings; labels for other than these cases.
+    """
+    if not settings:
+        raise ValueError("there are no settings to train; give one or more")
+    if labels.shape[1] != len(x):
+        raise ValueError(
+            f"labels are for {labels.shape[1]} cases and x has {len(x)}; give a label for each case"
+        )
+    networks = Networks([s.seed for s in settings], x.shape[1], layers)
+    order = {s.seed: generators(s.seed)[1] for s in settings}
+    rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
+    coupled, held = (column(settings, name).bool() for name in ("coupled", "held"))
+    outside, inside = torch.where(coupled, 0, rate * decay), torch.where(coupled, decay, 0)
+    first = [length(seen(W)) for W in networks.weights]
+    m, v = ([torch.zeros_like(W) for W in networks.weights] for _ in range(2))
+    rows = []
+    with torch_threads(1), torch.no_grad():
+        for t in range(len(labels) * updates):
+            drawn = {seed: torch.randint(len(x), (batch,), generator=g) for seed, g in order.items()}
+            cases = torch.stack([drawn[s.seed] for s in settings])
+            with torch.enable_grad():
+                loss, slopes = networks.slopes(x[cases], labels[t // updates][cases])
+            row = [loss]
+            for k, (W, G) in enumerate(zip(networks.weights, slopes, strict=True)):
+                before, G = seen(W), G + inside * W
+                m[k].mul_(momentum).add_((1 - momentum) * G)
+                v[k].mul_(BETA2).addcmul_(G, G, value=1 - BETA2)
+                step = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
+                W.mul_(1 - outside).sub_(rate * step)
+                W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
+                row += [tangents(before, seen(W)), length(seen(W)).flatten()]
+            rows.append(torch.stack(row, 1))
+    found = torch.stack(rows, 1).double()  # (R, T, 1 + 2 L)
+    return Walk(found[..., 0], found[..., 1::2], found[..., 2::2])
+
+
+def column(settings: Sequence[Setting], name: str) -> Float[Tensor, "R 1 1"]:
+    """One field of all settings, to multiply weights with."""
+    return torch.tensor([float(getattr(s, name)) for s in settings])[:, None, None]

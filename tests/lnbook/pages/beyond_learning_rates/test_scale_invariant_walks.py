@@ -1,0 +1,111 @@
+"""Networks whose weights have no visible length: what a step, decay and a held length do to them."""
+
+import math
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from lnbook.pages.beyond_learning_rates.walks import (
+    Networks,
+    Setting,
+    digits,
+    length,
+    noisy,
+    seen,
+    tangents,
+    train,
+)
+from lnbook.training import generators
+
+ROUNDING = 1e-13  # of float64 in sums of some hundred terms
+
+
+def test_the_digits_have_mean_0_and_no_pixel_that_is_always_blank():
+    x, y = digits(100)
+    assert x.shape[0] == len(y) == 100
+    assert float(x.mean(0).abs().max()) < 1e-6  # rounding of float32
+    assert bool((x.std(0) > 0).all())
+
+
+def test_slopes_are_those_of_each_network_alone_and_perpendicular_to_its_weights():
+    x, y = digits(20)
+    cases, labels = x.double().expand(2, -1, -1), y.expand(2, -1)
+    both = Networks([1, 2], x.shape[1], layers=(8, 6), dtype=torch.float64)
+    losses, slopes = both.slopes(cases, labels)
+    alone = Networks([2], x.shape[1], layers=(8, 6), dtype=torch.float64)
+    loss, own = alone.slopes(cases[:1], labels[:1])
+    assert torch.allclose(losses[1], loss[0], rtol=ROUNDING)
+    assert torch.allclose(loss[0], cross_entropy(alone.outputs(alone.weights, cases[:1])[0], y))
+    for W, G, g in zip(both.weights, slopes, own, strict=True):
+        torch.testing.assert_close(G[1], g[0], rtol=1e-10, atol=1e-14)  # sums in another order
+        assert float(((W * G).sum((1, 2)) / (length(W) * length(G)).flatten()).abs().max()) < ROUNDING
+        assert float((G.sum(1).abs() / length(G)[:, 0]).max()) < ROUNDING  # the mean row is not seen
+
+
+def test_tangents_are_those_of_the_angle_also_of_small_ones():
+    one = torch.tensor([[[1.0, 0.0]], [[2.0, 0.0]]], dtype=torch.float64)
+    two = torch.tensor([[[1.0, 1.0]], [[1.0, 1e-9]]], dtype=torch.float64)
+    torch.testing.assert_close(tangents(one, two), torch.tensor([1.0, 1e-9], dtype=torch.float64))
+
+
+def test_the_first_update_is_adams_and_its_decay_is_where_the_setting_says():
+    x, y = digits(30)
+    settings = [
+        Setting(1, 0.01, 0.5),
+        Setting(1, 0.01, 0.5, coupled=True),
+        Setting(1, 0.01, 0.5, momentum=0.9),
+    ]
+    walk = train(settings, x, y[None], updates=1, layers=(8,))
+    start = Networks([1], x.shape[1], layers=(8,))
+    W = start.weights[0].clone().requires_grad_()
+    drawn = torch.randint(30, (32,), generator=generators(1)[1])
+    cross_entropy(start.outputs([W], x[drawn][None])[0], y[drawn]).backward()
+    for kind, (optimizer, found) in enumerate(
+        zip((torch.optim.AdamW, torch.optim.Adam, torch.optim.AdamW), walk.length[:, 0, 0], strict=True)
+    ):
+        other = torch.nn.Parameter(W.detach().clone())
+        other.grad = W.grad
+        optimizer([other], lr=0.01, weight_decay=0.5, betas=(0.9 if kind == 2 else 0.0, 0.99)).step()
+        # float32; Adam's epsilon counts where a gradient is as small
+        assert math.isclose(float(length(seen(other.detach()))), float(found), rel_tol=1e-5)
+
+
+def test_weights_that_are_held_keep_their_length_and_free_ones_grow():
+    x, y = digits(64)
+    free, held = train(
+        [Setting(3, 0.03), Setting(3, 0.03, held=True)], x, y.expand(2, -1), updates=20, layers=(16,)
+    ).length[..., 0]
+    first = length(seen(Networks([3], x.shape[1], layers=(16,)).weights[0])).double()
+    assert float((held / first.flatten() - 1).abs().max()) < 1e-5  # float32
+    assert float(free[-1] / held[-1]) > 1.05
+
+
+def test_in_equilibrium_the_angle_goes_with_the_root_of_rate_times_decay():
+    x, y = digits(300)
+    settings = [Setting(1, 0.02, 0.4), Setting(1, 0.01, 0.8), Setting(1, 0.01, 0.2)]
+    one, other, less = train(settings, x, noisy(y, 500, 0.25, 0), updates=1, layers=(16,)).turn()[:, 0]
+    assert 0.85 < float(one / other) < 1.18  # equal products; gradients are no independent draws
+    assert 1.6 < float(one / less) < 2.5  # a product of a quarter, half the angle
+
+
+def test_last_losses_are_means_of_each_tasks_end():
+    x, y = digits(32)
+    walk = train([Setting(1, 0.01)], x, y.expand(3, -1), updates=4, layers=(8,))
+    torch.testing.assert_close(walk.last_losses(4, over=2), walk.loss.view(1, 3, 4)[..., 2:].mean(-1))
+
+
+def test_a_share_of_noisy_labels_is_drawn_anew():
+    y = torch.zeros(4000, dtype=torch.int64)
+    labels = noisy(y, 2, 0.5, 0)
+    assert labels.shape == (2, 4000)
+    assert not torch.equal(labels[0], labels[1])
+    assert abs(float((labels > 0).double().mean()) - 0.45) < 0.03  # 5 standard errors
+
+
+def test_settings_and_labels_that_do_not_fit_are_refused():
+    x, y = digits(32)
+    with pytest.raises(ValueError, match="no settings"):
+        train([], x, y[None], updates=1)
+    with pytest.raises(ValueError, match="31 cases and x has 32"):
+        train([Setting(1, 0.1)], x, y[None, :31], updates=1)
