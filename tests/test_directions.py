@@ -17,6 +17,7 @@ EXTRAS = {"numba", "llvmlite", "scipy", "sympy"}
 RECURRENT = (
     "options",
     "statistics",
+    "variants",
     "cells",
     "spec",
     "forms",
