@@ -6,6 +6,7 @@ Run as a program under `torchrun`, it is `python -m lnbook run` with this experi
 import itertools
 import math
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,6 +19,11 @@ from torch import Tensor, nn
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Row, Task, generators
 
 UPDATES, EVERY = 40, 7  # the last row is no multiple
+
+
+def mind_hangups() -> None:
+    """In a child before its program begins: the tests may run under nohup, which is inherited."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Small(Task):

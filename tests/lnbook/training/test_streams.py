@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from small import UPDATES
+from small import UPDATES, mind_hangups
 
 HERE = Path(__file__).resolve().parent
 PATIENCE = 1500  # seconds, for what hangs
@@ -104,7 +104,11 @@ def hung_up(out: Path, *before: str) -> tuple[int, list[int]]:
     """How a long run ends whose process group gets SIGHUP, and the updates of its newest checkpoints."""
     command = [*before, sys.executable, HERE / "interrupted.py", out, "1"]
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=mind_hangups,
     ) as run:
         end = time.monotonic() + PATIENCE
         while not list(out.glob("*/rows.jsonl")):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from interrupted import UPDATES
-from small import JOB, Small, without_clock
+from small import JOB, Small, mind_hangups, without_clock
 
 from lnbook.training import Machine, ProcessLost, RunFolder, cores, sweep, torch_threads, train
 
@@ -108,7 +108,7 @@ def test_the_processes_of_a_sweep_end_with_it_and_keep_where_they_were_if_they_c
     tmp_path: Path, number: signal.Signals
 ) -> None:
     command = [sys.executable, HERE / "interrupted.py", tmp_path, "2"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=mind_hangups) as parent:
         pids = [tmp_path / f"{seed}.pid" for seed in range(2)]
         logs = [tmp_path / str(seed) / "rows.jsonl" for seed in range(2)]
         wait_for(lambda: all(path.is_file() for path in (*pids, *logs)))
