@@ -108,7 +108,7 @@ def test_data_have_the_comment_above_them_and_must_have_one():
     from lnlib.rnn import VARIANTS
 
     file, text = reference.comment("VARIANTS", VARIANTS)
-    assert Path(file).name == "cells.py"
+    assert Path(file).name == "variants.py"
     assert text.startswith("One row a variant")
     with pytest.raises(LookupError, match="write `#:"):
         reference.comment("HALF", importlib.import_module("lnlib.rnn.cells").HALF)

@@ -241,4 +241,4 @@ def test_the_examples_in_the_extension_run():
 
     import figures
 
-    assert doctest.testmod(figures) == (0, 1)
+    assert doctest.testmod(figures) == (0, 3)

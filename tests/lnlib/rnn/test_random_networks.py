@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence, pad_sequence
 
 import lnlib
-from lnlib.rnn.cells import VARIANTS
+from lnlib.rnn.variants import VARIANTS
 
 # At most 5 steps, two layers deep, each dividing by deviations of 0.1 (the root of eps) or more: a few
 # thousand roundings of numbers of size 1 to 10.
