@@ -20,7 +20,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from equation_numbers import number_equations
+from equation_numbers import let_the_search_find_them, number_equations
 from execute import BOOK, ROOT, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size
 from glossary import add_definitions
@@ -264,6 +264,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-signature", show_epsilon)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("missing-reference", resolve)
+    app.connect("html-collect-pages", let_the_search_find_them)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
     app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes
