@@ -23,7 +23,6 @@ from lnlib.norms.standardize import EPS
 MODULES = (
     "lnlib",
     "lnlib.norms",
-    "lnlib.norms.normalize",
     "lnlib.rnn",
     "lnlib.rnn.diagnostics",
     "lnlib.glm",

@@ -23,8 +23,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.invariance.groups import Transformation
+from lnlib.norms.batch import batch_norm, batch_norm_by
 from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm
+from lnlib.norms.normalize import layer_norm, rms_norm
 
 __all__ = ["METHODS", "Statistics", "normalized", "scales", "statistics", "summed_inputs"]
 

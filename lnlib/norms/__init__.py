@@ -3,7 +3,8 @@
 ==================================  ===================================================  ==================
 module                              what it holds                                        paper
 ==================================  ===================================================  ==================
-:mod:`lnlib.norms.normalize`        batch, layer, weight and RMS norm                    Eqs. (2), (3), (5)
+:mod:`lnlib.norms.batch`            batch norm, by the batch's statistics or others      Eq. (2)
+:mod:`lnlib.norms.normalize`        layer, weight and RMS norm; conventions of all       Eqs. (3), (5)
 :mod:`lnlib.norms.modules`          these as layers, in torch.nn's shape
 :mod:`lnlib.norms.channel_norms`    group and instance norm                              (later)
 :mod:`lnlib.norms.channel_modules`  these as layers, in torch.nn's shape
@@ -33,10 +34,11 @@ InstanceNorm: momentum, running averages   arguments                            
 =========================================  ==============================================  ===================
 """
 
+from lnlib.norms.batch import batch_norm, batch_norm_by
 from lnlib.norms.channel_modules import GroupNorm, InstanceNorm
 from lnlib.norms.channel_norms import group_norm, instance_norm
 from lnlib.norms.modules import BatchNorm, LayerNorm, RMSNorm, WeightNormLinear
-from lnlib.norms.normalize import batch_norm, layer_norm, rms_norm, weight_norm
+from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 
 __all__ = [
     "BatchNorm",
@@ -46,6 +48,7 @@ __all__ = [
     "RMSNorm",
     "WeightNormLinear",
     "batch_norm",
+    "batch_norm_by",
     "group_norm",
     "instance_norm",
     "layer_norm",

@@ -13,8 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.linear import linear
+from lnlib.norms.batch import batch_norm, batch_norm_by
 from lnlib.norms.checks import check_built_for, check_input, check_tensor
-from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
+from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import EPS, laid_out_as, widen
 
 __all__ = ["BatchNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]

@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lnlib.norms.normalize import batch_norm_by, batch_norm_moments
+from lnlib.norms.batch import batch_norm_by, batch_norm_moments
 
 __all__ = ["StepStatistics", "buffers", "check_cases", "reset", "track"]
 

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from lnbook.explore.arrays import as_array
 from lnbook.explore.element import Element, table, two_decimals
-from lnlib.norms.normalize import batch_norm, layer_norm
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm
 
 __all__ = ["axis_flip"]
 

@@ -12,7 +12,8 @@ from torch import Tensor
 from lnbook.explore.arrays import as_array
 from lnbook.explore.element import Element, table
 from lnlib.invariance import eps_factor
-from lnlib.norms.normalize import batch_norm, layer_norm
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm
 
 __all__ = ["case_scale"]
 

@@ -14,7 +14,8 @@ from explorable import THEMED, TOO_WIDE, evaluate, said
 
 from lnbook.explore.axis_flip import axis_flip
 from lnlib import equations
-from lnlib.norms.normalize import batch_norm, layer_norm
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm
 
 FIGURE = axis_flip  # of the fixture `file`
 EPS = 1e-5

@@ -15,7 +15,8 @@ from explorable import THEMED, TOO_WIDE, evaluate, settled
 
 from lnbook.explore.case_scale import case_scale
 from lnlib.invariance import eps_factor
-from lnlib.norms.normalize import batch_norm, layer_norm
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm
 
 FIGURE = case_scale  # of the fixture `file`
 METHODS = ("none", "batch", "layer")

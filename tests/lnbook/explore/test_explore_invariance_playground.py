@@ -14,7 +14,8 @@ from explorable import THEMED, TOO_WIDE, evaluate, said
 
 from lnbook.explore.invariance_playground import START, invariance_playground, transformations
 from lnlib.invariance import COLUMNS, PAPER, measure, normalized, statistics, summed_inputs, table1
-from lnlib.norms.normalize import batch_norm, layer_norm, rms_norm
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm, rms_norm
 
 FIGURE = invariance_playground  # of the fixture `file`
 NORMS = ("none", "batch", "weight", "layer", "rms")

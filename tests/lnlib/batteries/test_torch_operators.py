@@ -14,7 +14,7 @@ from torch.func import functional_call
 from torch_database import operators, text
 
 import lnlib
-from lnlib.norms.normalize import batch_norm_by
+from lnlib.norms import batch_norm_by
 
 
 def layer(a: Tensor, shape: tuple[int, ...], weight=None, bias=None, eps=1e-5) -> Tensor:

@@ -12,7 +12,8 @@ from torch.testing import assert_close
 
 import lnlib
 from lnlib import GLM
-from lnlib.norms.normalize import batch_norm, batch_norm_by, layer_norm, rms_norm, weight_norm
+from lnlib.norms.batch import batch_norm, batch_norm_by
+from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 
 pytestmark = pytest.mark.grid
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
-from lnlib.norms.normalize import batch_norm_by
+from lnlib.norms import batch_norm_by
 
 pytestmark = pytest.mark.grid
 

@@ -26,8 +26,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnlib.norms.batch import batch_norm
 from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.normalize import batch_norm, layer_norm
+from lnlib.norms.normalize import layer_norm
 
 __all__ = ["FIVE", "Reduction", "against_torch", "axes", "means", "normalize"]
 

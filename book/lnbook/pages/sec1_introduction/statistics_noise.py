@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook.shared.shift import Cases, Network
-from lnlib.norms.normalize import batch_norm, batch_norm_by
+from lnlib.norms.batch import batch_norm, batch_norm_by
 
 __all__ = ["answers", "train", "wrong_answers"]
 

@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook.training import generators, torch_threads
-from lnlib.norms.normalize import batch_norm, layer_norm, weight_norm
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm, weight_norm
 
 __all__ = [
     "METHODS",

@@ -5,7 +5,8 @@ import torch
 
 import lnlib
 from lnbook.pages.sec4_related_work import plain_weights as plain
-from lnlib.norms.normalize import batch_norm_by, layer_norm, weight_norm
+from lnlib.norms.batch import batch_norm_by
+from lnlib.norms.normalize import layer_norm, weight_norm
 
 
 @pytest.fixture
