@@ -88,7 +88,6 @@ class GRU(Normalized, nn.GRU):
 
     Arguments as `torch.nn.GRU`, then those of :class:`LSTM` behind the star but `forget_bias`.
 
-    >>> import torch
     >>> gru = GRU(5, 4, norm="batch", max_steps=7)
     >>> gru.running_mean_hh_l0.shape
     torch.Size([7, 12])
