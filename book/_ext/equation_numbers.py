@@ -31,7 +31,8 @@ def number_equations(app: Sphinx, doctree: nodes.document) -> None:
 def let_the_search_find_them(app: Sphinx) -> Iterable[tuple[str, dict[str, Any], str]]:
     """Enter all equations into the search index, so that it finds each by its number, first.
 
-    Sphinx would take entries from the pages, but forgets those of pages that a build does not write anew.
+    Sphinx would take entries from the pages, but forgets those of pages that a build does not write anew, and
+    its index has no public way to add any; hence `_index_entries`.
     """
     entries: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
     for label, (docname, number) in app.env.get_domain("math").equations.items():

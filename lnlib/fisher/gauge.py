@@ -194,9 +194,9 @@ def _centered(values: Mapping[str, Tensor], shifts: tuple[Shift, ...]) -> dict[s
 
 
 def _fits(writer: Writer, readers: Mapping[str, Reader]) -> bool:
-    """The norms standardize the layer's own units."""
+    """The norms standardize the layer's own units, one for one."""
     read = [readers[name] for name in writer.readers]
-    return all(r.channels if writer.convolution else r.last for r in read)
+    return all(r.units == writer.units and (r.channels if writer.convolution else r.last) for r in read)
 
 
 def _shifts(writer: Writer, readers: Mapping[str, Reader]) -> list[Shift]:
@@ -226,7 +226,7 @@ def _scales(only: Mapping[str, Writer], readers: Mapping[str, Reader]) -> list[S
                 norms.add(name)
                 closed &= readers[name].closed and readers[name].sources <= only.keys()
                 frontier += readers[name].sources & only.keys()
-        if closed and len({w.units for w in layers}) == 1:
+        if closed:
             groups = math.gcd(*(readers[name].groups for name in norms))
             parts = [(f"{w.name}.weight", w.axis) for w in layers]
             parts += [(f"{w.name}.bias", 0) for w in layers if w.module._parameters.get("bias") is not None]

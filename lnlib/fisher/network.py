@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-__all__ = ["Network", "check_outputs", "derivable", "network"]
+__all__ = ["Network", "argument", "check_outputs", "derivable", "network"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ def network(model: nn.Module, X: Shaped[Tensor, "N ..."], parameters: Sequence[s
     if reason:
         raise ValueError(reason)
     return Network(model, X, _chosen(model, parameters))
+
+
+def argument(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """What a layer of one input was called with, by position or by name."""
+    return (*args, *kwargs.values())[0]
 
 
 def _chosen(model: nn.Module, names: Sequence[str] | None) -> dict[str, Tensor]:

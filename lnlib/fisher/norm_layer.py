@@ -2,13 +2,14 @@ r"""One norm layer inside a network: its input, standardized, and what the predi
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.fisher.linearization import standardized_rows
-from lnlib.fisher.network import Network, check_outputs, derivable
+from lnlib.fisher.network import Network, argument, check_outputs, derivable
 
 __all__ = ["NORM_LAYERS", "NormLayer", "epsilon", "norm_layer", "standardized"]
 
@@ -51,19 +52,19 @@ def norm_layer(net: Network, norm: str, linear: str | None = None) -> NormLayer:
     fed: list[Tensor] = []
     summed: list[Tensor] = []
 
-    def cut(_: nn.Module, args: tuple[Tensor, ...], out: Tensor) -> Tensor:
-        into.append(args[0])
+    def cut(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor) -> Tensor:
+        into.append(argument(args, kwargs))
         made.append(out.detach().requires_grad_())
         return made[-1]
 
-    def tap(_: nn.Module, args: tuple[Tensor, ...], out: Tensor) -> Tensor:
-        fed.append(args[0].detach())
+    def tap(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor) -> Tensor:
+        fed.append(argument(args, kwargs).detach())
         summed.append(out.detach().requires_grad_())
         return summed[-1]
 
-    hooks = [module.register_forward_hook(cut)]
+    hooks = [module.register_forward_hook(cut, with_kwargs=True)]
     if before is not None:
-        hooks.append(before.register_forward_hook(tap))
+        hooks.append(before.register_forward_hook(tap, with_kwargs=True))
     try:
         with torch.enable_grad(), derivable():
             z = net.model(net.X)

@@ -2,17 +2,18 @@ r"""Which layers write into norms and into nothing else, read off the graph that
 
 A *writer* is a linear, embedding or convolution layer. Its output may be added to others' (a residual stream)
 on the way, if every path of it ends in a norm. What is found holds for every input that takes the same path
-through the model's code.
+through the model's code. Autograd does not record what the model detaches, so that such a path is not seen.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
-from lnlib.fisher.network import Network, check_outputs, derivable
+from lnlib.fisher.network import Network, argument, check_outputs, derivable
 from lnlib.fisher.norm_layer import epsilon, standardized
 from lnlib.linear import Linear
 from lnlib.norms.channel_modules import GroupNorm
@@ -32,13 +33,14 @@ class Reader:
     """A norm as one pass met it.
 
     Attributes:
-        name: in `named_modules`. groups: sets of units that are standardized by themselves.
+        name: in `named_modules`. units: how many. groups: sets of them that are standardized by themselves.
         centered: the mean is taken off. residual: the largest eps / (variance + eps).
         last, channels: the units are the input's last axis, its axis 1; both or neither is possible.
         sources: the writers it reads. closed: it reads nothing else.
     """
 
     name: str
+    units: int
     groups: int
     centered: bool
     last: bool
@@ -96,30 +98,38 @@ def wiring(net: Network) -> tuple[dict[str, Writer], dict[str, Reader]]:
         return lambda _m, _args, out: _Mark.apply(out, anchor, writer)
 
     def read(name: str) -> Any:
-        def hook(module: Any, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-            reader = readers.setdefault(name, _reader(name, module, args[0]))
-            _, scale = standardized(module, args[0].detach())
+        def hook(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+            a = argument(args, kwargs)
+            reader = readers.setdefault(name, _reader(name, module, a))
+            _, scale = standardized(module, a.detach())
             share = epsilon(module, scale.dtype) * float(scale.square().max())
             reader.residual = max(reader.residual, share)
-            return (_Mark.apply(args[0], anchor, reader), *args[1:])
+            marked = _Mark.apply(a, anchor, reader)
+            named = {key: marked if v is a else v for key, v in kwargs.items()}
+            return tuple(marked if v is a else v for v in args), named
 
         return hook
 
     hooks = [w.module.register_forward_hook(write(w)) for w in writers.values()]
     norms = ((name, m) for name, m in net.model.named_modules() if type(m) in READERS)
-    hooks += [m.register_forward_pre_hook(read(name)) for name, m in norms]
-    try:
-        with torch.enable_grad(), derivable():
-            values = {name: v.clone().requires_grad_() for name, v in net.values.items()}
-            z = net.outputs(values, net.X)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    hooks += [m.register_forward_pre_hook(read(name), with_kwargs=True) for name, m in norms]
+    z, _ = _pass(net, hooks)
     check_outputs(z, len(net.X), net.like)
     _follow(z)
     for name in _used_elsewhere(net, writers):
         writers[name].only_norms = False
     return {name: w for name, w in writers.items() if w.readers}, readers
+
+
+def _pass(net: Network, hooks: Sequence[RemovableHandle]) -> tuple[Tensor, dict[str, Tensor]]:
+    """The predictions, with their graph, and the parameters in it; the hooks are removed afterwards."""
+    values = {name: v.clone().requires_grad_() for name, v in net.values.items()}
+    try:
+        with torch.enable_grad(), derivable():
+            return net.outputs(values, net.X), values
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _writes(module: nn.Module) -> bool:
@@ -130,9 +140,9 @@ def _writes(module: nn.Module) -> bool:
 
 def _reader(name: str, module: Any, a: Tensor) -> Reader:
     if isinstance(module, nn.GroupNorm):
-        return Reader(name, module.num_groups, True, last=a.ndim == 2, channels=True)
-    one = len(module.normalized_shape) == 1
-    return Reader(name, 1, isinstance(module, nn.LayerNorm), last=one, channels=False)
+        return Reader(name, module.num_channels, module.num_groups, True, last=a.ndim == 2, channels=True)
+    *others, units = module.normalized_shape
+    return Reader(name, units, 1, isinstance(module, nn.LayerNorm), last=not others, channels=False)
 
 
 def _follow(z: Tensor) -> None:
@@ -196,14 +206,12 @@ def _used_elsewhere(net: Network, writers: dict[str, Writer]) -> set[str]:
         for p in module._parameters.values():
             if p is not None:
                 owners[id(p)] = owners.get(id(p), 0) + 1
-    hooks = [w.module.register_forward_hook(lambda _m, _args, out: out.detach()) for w in writers.values()]
-    try:
-        with torch.enable_grad(), derivable():
-            values = {name: v.clone().requires_grad_() for name, v in net.values.items()}
-            z = net.outputs(values, net.X)
-    finally:
-        for hook in hooks:
-            hook.remove()
+
+    def cut(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor) -> Tensor:
+        # keeps the way through the layer's input, without its parameters
+        return out.detach() + 0 * argument(args, kwargs).sum()
+
+    z, values = _pass(net, [w.module.register_forward_hook(cut, with_kwargs=True) for w in writers.values()])
     parts = list(values.values())
     found = torch.autograd.grad(z.sum(), parts, allow_unused=True) if z.requires_grad else [None] * len(parts)
     seen = {name for name, grad in zip(values, found, strict=True) if grad is not None}

@@ -1,7 +1,6 @@
 """`python -m lnbook run`: run an experiment, go on with it, or gather what its runs have recorded."""
 
 import argparse
-import contextlib
 import os
 import shlex
 import sys
@@ -25,7 +24,6 @@ from lnbook.training.gather import collect, gather
 from lnbook.training.identity import contents
 from lnbook.training.report import differing, stand_ins, summary
 from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
-from lnbook.training.signals import stops_interrupt
 from lnbook.training.sweeps import torch_threads
 from lnbook.training.task import Experiment, Job, Machine
 
@@ -35,13 +33,13 @@ INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status."""
+    """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status.
+
+    `lnbook.__main__` turns SIGTERM and SIGHUP into the KeyboardInterrupt that is caught here.
+    """
     asked = options.parser().parse_args(argv)
-    # torchrun ends its processes by SIGTERM: at once, for they may be waiting for each other
-    alone = "WORLD_SIZE" not in os.environ
     try:
-        with stops_interrupt() if alone else contextlib.nullcontext():
-            return _run(asked, argv)
+        return _run(asked, argv)
     except UsageError as error:
         return _say(error, 2)
     except (OutputError, CheckpointError, RunBusy, ProcessLost, DataError) as error:

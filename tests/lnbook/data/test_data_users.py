@@ -141,6 +141,7 @@ ONES = np.ones((1, 4), np.float32)
         (saved(np.ones((1, 4), [("a", "f4")])), "holds .* of shape"),
         (saved(np.ones((1, 5), np.float32)), "vectors of different lengths, .*'train': 5, 'valid': 4"),
         (archive, "is an archive of arrays"),
+        # a pickle, as an attacker would make one
         (lambda place: np.save(place, np.array([[{}]]), allow_pickle=True), "is no whole .npy file"),
         (lambda place: place.write_bytes(b""), "is no whole .npy file"),
         (lambda place: place.write_bytes(b"\x93NUMPY"), "is no whole .npy file"),

@@ -9,7 +9,7 @@ from nets import NETS, Block, block, groups, mlp, randomized
 from torch import Tensor, nn
 
 import lnlib
-from lnlib.fisher import GGN, canonical, gauge
+from lnlib.fisher import GGN, canonical, gauge, linear_block
 
 pytestmark = pytest.mark.grid
 
@@ -171,6 +171,47 @@ def test_an_embedding_that_is_read_twice_is_none_and_the_layers_beside_it_keep_t
     found = gauge(randomized(Tied(nn.LayerNorm)), block(nn.LayerNorm)[1])
     assert {s.parameter for s in found.shifts} == {"down.weight", "down.bias"}
     assert found.scales == ()
+
+
+def test_neither_is_one_whose_second_reading_passes_through_another_layer():
+    class Deeper(Tied):
+        def forward(self, tokens: Tensor) -> Tensor:
+            x = self.norm3(self.embed(tokens)).mean(1) @ self.embed.weight.mT
+            return self.head(torch.nn.functional.pad(torch.tanh(x), (0, 1)))
+
+    model, X = randomized(Deeper(nn.LayerNorm)), block(nn.LayerNorm)[1]
+    assert gauge(model, X).dimension == 0
+    assert relative(outputs(canonical(model, X), X), outputs(model, X)) <= ROUNDING
+
+
+def test_layers_that_are_called_by_keyword_are_seen():
+    class ByKeyword(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear, self.norm, self.head = nn.Linear(4, 6), nn.LayerNorm(6, 0.0), nn.Linear(6, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.head(self.norm(input=self.linear(input=x)))
+
+    model, X = randomized(ByKeyword()), draw(5, 4)
+    assert gauge(model, X).dimension == (4 + 1) + 1
+    found = linear_block(model, X, "linear", "norm").exact.to_dense()
+    exact = GGN(model, X, parameters=["linear.weight", "linear.bias"]).to_dense()
+    assert relative(found, exact) <= ROUNDING
+
+
+def test_one_unit_that_is_added_to_all_others_is_none():
+    class Broadcast(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.wide, self.one, self.norm = nn.Linear(4, 6), nn.Linear(4, 1), nn.GroupNorm(2, 6, 0.0)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.norm(self.wide(x) + self.one(x))
+
+    found = gauge(randomized(Broadcast()), draw(5, 4))
+    assert {s.parameter for s in found.shifts} == {"wide.weight", "wide.bias"}
+    assert found.scales == found.broken == ()
 
 
 def test_a_module_that_shares_its_weight_is_none():
