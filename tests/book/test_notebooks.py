@@ -205,6 +205,8 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     lengths = sorted(len(c.source.splitlines()) for c in code_cells(path))
     assert lengths[-1] <= 25
     assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
+    for cell in code_cells(path)[1:3]:  # parameters and imports: the first screen is the subject's
+        assert "hide-input" in cell.metadata.tags
     solutions = [c for c in code_cells(path) if "hide-cell" in c.metadata.get("tags", [])]
     assert 2 <= len(solutions) <= 4 or not is_chapter(path)
     for cell in solutions:
