@@ -19,7 +19,7 @@ from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Study", "Writing", "cases_of", "shown", "wanted"]
+__all__ = ["EXPERIMENT", "NORMS", "RATES", "STUDIES", "Study", "Writing", "cases_of", "shown", "wanted"]
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,14 @@ EPOCH = 12_179 * 9 // 10 // 8
 _KNOWN = Study("generated_strokes", 32, 5, 1000, 100, 8, 80, 0, 0.01, 240, 6)
 _LIVE = Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 120, 6)
 _LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 500, 10, seeds=8)
+RATES = (0.003, 0.001, 0.01)  # the first is that of the smaller studies
 STUDIES = {
     "smoke": [Study("generated_strokes", 16, 4, 300, 60, 6, 50, 25, 0.01, 60, 3, seeds=2)],
     "book": [_LIVE, replace(_LIVE, rate=0.01), _KNOWN],
-    "study": [_LAPTOP, replace(_LAPTOP, updates=3000, seeds=1, norms=("layer",))],
+    "study": [
+        *(replace(_LAPTOP, rate=rate) for rate in RATES),
+        replace(_LAPTOP, updates=3000, seeds=1, norms=("layer",)),
+    ],
     "paper": [Study("iam_ondb", 400, 20, 12_179, 1000, 100, 500, 0, 0.001, 20 * EPOCH, 100)],
 }
 
@@ -175,8 +179,8 @@ EXPERIMENT = Experiment(
         sources="Graves (2013): the network.",
         ours="Step size 0.001, the gradient's 2-norm clipped at 1, 20 passes, initial weights.",
         differs="The parts are ours: no form is in two of them, but a writer may be.",
-        study="Lines composed of Omniglot's letters, 128 units, step size 0.003, 500 updates, gradients "
-        "through 125 points.",
+        study="Lines composed of Omniglot's letters, 128 units, step sizes 0.001, 0.003 and 0.01, "
+        "500 updates, gradients through 125 points.",
     ),
     data=_data,
 )
