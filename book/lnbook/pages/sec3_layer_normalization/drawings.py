@@ -27,7 +27,7 @@ def directions_and_dots(
     looks = (("-", 1), ("-", 0.4), ("--", 1), ("--", 0.4), (":", 1))
     for (label, share), (line, alpha) in zip(shares.items(), looks, strict=True):
         left.plot(np.arange(1, len(share) + 1), 100 * share, line, color=plots.INK, alpha=alpha, label=label)
-    left.legend(loc="lower right")
+    left.legend(loc="upper right", bbox_to_anchor=(1, 0.72), labelspacing=0.3)
     left.set(xlabel="number of strongest directions", ylim=(0, 102))
     left.set_title("share of the change (%)")
     left.set_xticks([1, *range(5, len(next(iter(shares.values()))) + 1, 5)])
