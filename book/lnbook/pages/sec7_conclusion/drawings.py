@@ -1,4 +1,4 @@
-"""The conclusion's pictures: every sentence as a mark in the row of its section; who gains the most."""
+"""The conclusion's pictures: every sentence as a mark in the row of its section; who gains, at which goal."""
 
 from collections.abc import Container, Mapping, Sequence
 
@@ -9,8 +9,9 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from lnbook.figures import plots
 from lnbook.ledger.sentences import SENTENCE_WORDS
 from lnbook.ledger.verdicts import Measurement
+from lnbook.pages.sec7_conclusion.goals import means
 
-__all__ = ["gains", "verdicts"]
+__all__ = ["factors", "gains", "verdicts"]
 
 # Filled marks are decided, red ones against the sentence; the shape tells the verdicts of one kind apart.
 FOR, AGAINST, OPEN = plots.INK, plots.OTHERS["red"], "none"
@@ -57,6 +58,45 @@ def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
         ax.spines[side].set_visible(False)
     used = {word for words in sections.values() for word in words}
     fig.legend(handles=_legend(used), loc="outside upper left", ncols=3, handletextpad=0.2)
+    return fig
+
+
+def factors(panels: Mapping[str, Mapping[float, Mapping[int, float]]]) -> Figure:
+    """A panel per experiment: the factor against the goal; a thin line a seed, a thick one for the mean.
+
+    The band is the 95 % interval. A seed's line ends at the goals that its network with layer norm never
+    reaches, the mean at those that one of them does not.
+    """
+    fig, axes = plots.subplots(
+        -(-len(panels) // 3), 3, figsize=(7.2, 2.3 * -(-len(panels) // 3)), squeeze=False
+    )
+    for ax, (title, found) in zip(axes.flat, panels.items(), strict=False):
+        ax.axhline(1, color=plots.INK, lw=0.8)
+        mean = means(found)
+        at = [100 * share for share in mean]
+        ax.plot(at, [m.value for m in mean.values()], color=plots.COLORS["layer"], lw=2.2)
+        ax.fill_between(
+            at,
+            [m.low for m in mean.values()],
+            [m.high for m in mean.values()],
+            color=plots.COLORS["layer"],
+            alpha=0.2,
+        )
+        for seed in next(iter(found.values())):
+            kept = [(100 * share, pairs[seed]) for share, pairs in found.items() if pairs[seed] > 0]
+            ax.plot(*zip(*kept, strict=True), color=plots.COLORS["layer"], lw=0.7, alpha=0.5)
+        ax.set_title(title)
+        ax.set(yscale="log")
+        ax.set(xlim=(48, 102), ylim=(0.4, 4))
+        ax.yaxis.set_major_locator(FixedLocator([0.5, 1, 2, 4]))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    for ax in axes.flat[len(panels) :]:
+        ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("goal (% of the fall)")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("factor")
     return fig
 
 
