@@ -7,8 +7,12 @@ Softmax outputs in float32. Times are milliseconds; each ratio is to lnlib, the 
 which every method runs in turn: once for a matrix, 20 times for products, as an iterative solver would. The
 first result of each method is held to lnlib's before it counts. `GEMM limit` is the time of
 N H (H + 1) / 2 D (D + 1) / 2 multiplications and additions at the rate of the fastest large matrix product in
-the same rounds: what the half-vectorized outputs times the half-vectorized features would cost alone. Memory
-is the peak of a fresh process beside the data, for the operator and one product. Needs the extra `peers`.
+the same rounds: what the half-vectorized outputs times the half-vectorized features would cost alone.
+
+A product with a vector is two matrix products of size N x D x H, X V' and R' X, in lnlib, and five in
+torch.func and curvlinops (counted from their calls): its ratio tends to 2.5 as these fill the time. What is
+above 2.5 is their overhead per call. Memory is the peak of a fresh process beside the data, for the operator
+and one product. Needs the extra `peers`.
 """
 
 import argparse
