@@ -72,7 +72,7 @@ def slope(f: Function, u: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def exponent(f: Function, gain: float, *, bias: float = 0.0, share: float = 1.0) -> float:
-    r"""Largest Lyapunov exponent of a layer-normalized recurrence, in nats a step.
+    r"""Largest Lyapunov exponent of a layer-normalized recurrence, in nats per step.
 
     $\lambda = \frac12\log\frac{r\,g^2\,E[f'(gz+b)^2]}{E[f(gz+b)^2]}$, whatever the scale of the weights.
 

@@ -58,7 +58,7 @@ def gradients(
     left.set(xlabel="lag (steps)", title="gradient by lag", xlim=(0, 1.3 * len(values)))
     _growths(right, factors, growth)
     _ticks(right, factors[::2])
-    right.set(xlabel=r"factor of $W_{hh}$", title="growth (nats a step)")
+    right.set(xlabel=r"factor of $W_{hh}$", title="growth (nats per step)")
     return fig
 
 
@@ -67,7 +67,7 @@ def by_strength(strengths: Sequence[float], growth: Mapping[str, np.ndarray]) ->
     fig, ax = plots.subplots(figsize=(5.6, 3.2))
     _growths(ax, strengths, growth)
     _ticks(ax, strengths)
-    ax.set(xlabel="strength of the input", title="growth (nats a step)")
+    ax.set(xlabel="strength of the input", title="growth (nats per step)")
     return fig
 
 
@@ -98,7 +98,7 @@ def trained(runs: Sequence[Run]) -> Figure:
         ax.set(xlabel=r"$W_{hh}$'s factor at the start")
     left.set(title="right answers (%)", ylim=(0, 100))
     left.legend(loc="lower left")
-    right.set(title="growth (nats a step)")
+    right.set(title="growth (nats per step)")
     right.axhline(0, color=INK, lw=0.8)
     return fig
 

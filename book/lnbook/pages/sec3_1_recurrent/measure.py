@@ -153,7 +153,7 @@ def train(
 
 
 def growth(model: Reader, x: Float[Tensor, "T N D"]) -> float:
-    """Largest Lyapunov exponent, mean over the streams: by how many nats a step gradients grow."""
+    """Largest Lyapunov exponent, mean over the streams: by how many nats per step gradients grow."""
     return float(lyapunov(model.rnn, x, skip=len(x) // 3).mean())
 
 
@@ -173,7 +173,7 @@ def growths(
 
 
 def drift(model: Reader, x: Float[Tensor, "T N D"], after: int = 10) -> float:
-    """By how many nats a step the spread of the summed inputs grows, by least squares, after some steps."""
+    """By how many nats per step the spread of the summed inputs grows, by least squares, after some steps."""
     level = trace(model.rnn, x).std.log().mean(1)[after:]
     step = torch.arange(len(level), dtype=level.dtype)
     centered = step - step.mean()

@@ -20,7 +20,7 @@ def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         lines(ax, curves.items())
         ax.set(title=title, xlabel="updates")
-    axes[0][0].set_ylabel("nats a word, books not trained on")
+    axes[0][0].set_ylabel("nats per word, books not trained on")
     axes[0][0].legend(loc="upper right")
     return fig
 

@@ -39,7 +39,7 @@ def losses(panels: Mapping[str, Sequence[tuple[str, Curve]]]) -> Figure:
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         lines(ax, curves)
         ax.set(xlabel="updates", title=title)
-    axes[0, 0].set_ylabel("test loss (nats a line)")
+    axes[0, 0].set_ylabel("test loss (nats per line)")
     axes[0, 0].legend(loc="upper right")
     return fig
 
@@ -51,7 +51,7 @@ def known(curves: Sequence[tuple[str, Curve]], exact: float) -> Figure:
     ax.axhline(exact, color=plots.INK, linewidth=1.0)
     end = max(curve["update"][-1] for _, curve in curves)
     ax.annotate("exact", (end, exact), (0, 4), textcoords="offset points", ha="right")
-    ax.set(xlabel="updates", ylabel="test loss (nats a line)", ylim=(0, None))
+    ax.set(xlabel="updates", ylabel="test loss (nats per line)", ylim=(0, None))
     ax.legend(loc="upper right")
     return fig
 

@@ -170,7 +170,7 @@ def shown(scale: str, seed: int) -> list[Job]:
 EXPERIMENT = Experiment(
     "handwriting",
     "6.5",
-    "handwriting from text: nats a line, with layer norm in three LSTMs and without",
+    "handwriting from text: nats per line, with layer norm in three LSTMs and without",
     _jobs,
     _task,
     Settings(

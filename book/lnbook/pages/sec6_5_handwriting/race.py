@@ -23,7 +23,7 @@ SHARE = 0.9  # of the baseline's fall: at its very end luck decides who is first
 
 
 def unseen(run: pd.DataFrame) -> pd.Series:
-    """The loss on people never seen, in nats a line."""
+    """The loss on people never seen, in nats per line."""
     return (run["valid_nats"] + run["test_nats"]) / 2
 
 

@@ -98,7 +98,7 @@ def test_the_smoke_run_learns_the_books_and_reports_every_row() -> None:
     first = EXPERIMENT.jobs("smoke", 0)[1]
     found = train(EXPERIMENT.task(first, "smoke", Machine()), job=first).rows
     begin, end = found[0], found[-1]
-    # log(503) = 6.2 nats a word are a guess among all; normalized states begin loud, and are wrong loudly
+    # log(503) = 6.2 nats per word are a guess among all; normalized states begin loud, and are wrong loudly
     assert end["valid_nats_per_word"] < 5 < np.log(503) - 0.1 < begin["valid_nats_per_word"]
     for kind in ("", *(f"{k}_" for k in BASELINES)):
         for name in TASKS[:-1]:
