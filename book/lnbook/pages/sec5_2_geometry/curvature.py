@@ -21,10 +21,9 @@ from lnlib.glm.families import FAMILIES
 __all__ = [
     "OUTCOMES",
     "blind",
-    "delivered",
+    "digit_units",
     "doubled",
     "error",
-    "factors",
     "misfit",
     "of_kl",
     "plane_metric",
@@ -150,30 +149,15 @@ def blind(H: int, seed: int, *, D: int = 4, N: int = 400) -> dict[str, tuple[flo
     return found
 
 
-def delivered(
-    matrix: Matrix,
-    X: Float[Tensor, "N D"],
-    labels: Int[Tensor, " N"],
-    damping: float,
-    seed: int,
-    *,
-    promised: float = 0.01,
-) -> float:
-    r"""Divergence of a natural-gradient step over the divergence that a matrix promises for it.
-
-    Ten layer-normalized logistic units, one a class, at random weights. The step is
-    $-(F + \lambda I)^{-1}\nabla L$ with the given matrix for F, scaled to the promise:
-    $\frac12\delta^\top F\delta$.
-    """
+def digit_units(
+    X: Float[Tensor, "N D"], labels: Int[Tensor, " N"], seed: int
+) -> tuple[GLM, Float[Tensor, " P"]]:
+    """Ten layer-normalized logistic units, one a class, at random weights; and their loss's gradient."""
     D, y = X.shape[1], one_hot(labels, 10).to(X.dtype)
     glm = GLM("bernoulli", _draw(seed)(10, D) / D**0.5, torch.zeros(10, dtype=X.dtype), norm="layer")
     theta = glm.theta.requires_grad_()
     loss = -glm.with_theta(theta).log_likelihood(X, y).mean()
-    (gradient,) = torch.autograd.grad(loss, theta)
-    F = matrix(glm, X)
-    step = -torch.linalg.solve(F + damping * torch.eye(len(F), dtype=F.dtype), gradient)
-    step = step * (promised / (step @ F @ step / 2)).sqrt()
-    return float(kl(glm, glm.with_theta(theta.detach() + step), X)) / promised
+    return glm, torch.autograd.grad(loss, theta)[0]
 
 
 def doubled(glm: GLM, rows: int | slice) -> GLM:
@@ -181,21 +165,6 @@ def doubled(glm: GLM, rows: int | slice) -> GLM:
     factors = torch.ones_like(glm.b)
     factors[rows] = 2
     return replace(glm, W=factors[:, None] * glm.W)
-
-
-def factors(norm: str, seed: int = 0) -> tuple[list[float], list[float], float]:
-    """What doubling the first row of a tiny logistic model does to the row's block of the Fisher matrix.
-
-    Returns:
-        The factors of the entries w w; those of the entries w b and w g, and of ds along each weight; and the
-        curvature along the row, over the mean of its block.
-    """
-    glm, X = tiny("bernoulli", norm, seed)
-    before, after = (fisher(m, X)[:4, :4] for m in (glm, doubled(glm, 0)))  # w (2), b, g
-    ratio, w, F = after / before, glm.W[0], before[:2, :2]
-    block, cross = ratio[:2, :2].flatten().tolist(), ratio[:2, 2:].flatten().tolist()
-    ds = [float(ratio[k, k].sqrt()) for k in range(2)]
-    return block, cross + ds, float(2 * w @ F @ w / (w @ w) / F.trace())
 
 
 def row_factor(H: int, rows: int | slice, seed: int, *, D: int = 4, N: int = 200) -> float:

@@ -23,8 +23,8 @@ __all__ = [
     "Equilibrium",
     "Walk",
     "brakes",
+    "first_gradient",
     "from_starts",
-    "identities",
     "last_losses",
     "smooth_angle",
     "summed_inputs",
@@ -201,16 +201,10 @@ def last_losses(
     return np.fmin(losses, guess)
 
 
-def identities(
-    method: str, cases: Cases, seed: int, *, length: float = 1.0, rate: float = 0.5, units: int = 100
-) -> dict[str, float]:
-    r"""One step of gradient descent in float64, and what it should leave alone.
-
-    Returns:
-        `row`, `matrix`: the largest cosine of a row, and that of W, with the gradient. `mean row`: the
-        gradient's largest column sum over its norm. `growth`: of the squared norm beyond the squared step,
-        relative to that. `tangent`: of the angle that a step perpendicular to W makes.
-    """
+def first_gradient(
+    method: str, cases: Cases, seed: int, *, length: float = 1.0, units: int = 100
+) -> tuple[Float[Tensor, "H D"], Float[Tensor, "H D"]]:
+    """Random hidden weights of a given norm, in float64, and the loss's gradient with respect to them."""
     x, y = cases[0].double(), cases[1]
     draw = torch.Generator().manual_seed(seed)
     W = torch.randn(units, x.shape[1], generator=draw, dtype=torch.float64)
@@ -218,15 +212,7 @@ def identities(
     V = torch.randn(10, units, generator=draw, dtype=torch.float64) / units**0.5
     hidden = torch.relu(summed_inputs(method, x, W, torch.ones(units, dtype=torch.float64)))
     (G,) = torch.autograd.grad(cross_entropy(hidden @ V.T, y), W)
-    W, step = W.detach(), rate * G
-    grown = (W - step).square().sum() - W.square().sum() - step.square().sum()
-    return {
-        "row": float(((W * G).sum(1).abs() / (W.norm(dim=1) * G.norm(dim=1))).max()),
-        "matrix": float((W * G).sum().abs() / (W.norm() * G.norm())),
-        "mean row": float(G.sum(0).abs().max() / G.norm()),
-        "growth": float(grown.abs() / step.square().sum()),
-        "tangent": float(step.norm() / W.norm()),
-    }
+    return W.detach(), G
 
 
 def _loss(method: str, x: Tensor, y: Tensor, parameters: list[Tensor]) -> Tensor:

@@ -69,21 +69,23 @@ def test_with_weight_decay_the_norm_settles_where_theory_says_from_either_side(c
     assert ends[0] == pytest.approx(ends[1], rel=0.15)
 
 
-def test_each_identity_holds_for_the_methods_that_have_it_and_for_no_other(cases) -> None:
-    found = {m: growth.identities(m, cases, 0, units=16) for m in growth.METHODS}
-    has = {
-        "row": {"batch", "weight"},
-        "matrix": set(NORMALIZED),
-        "mean row": {"layer"},
-        "growth": set(NORMALIZED),
-    }
-    for key, methods in has.items():
-        for method in growth.METHODS:
+def test_a_gradient_is_perpendicular_to_weights_of_the_methods_that_do_not_see_their_length(cases) -> None:
+    has = {"row": {"batch", "weight"}, "matrix": set(NORMALIZED), "mean row": {"layer"}}
+    for method in growth.METHODS:
+        W, G = growth.first_gradient(method, cases, 0, units=16)
+        assert float(W.norm()) == pytest.approx(1)
+        found = {
+            "row": ((W * G).sum(1) / (W.norm(dim=1) * G.norm(dim=1))).abs().max(),
+            "matrix": (W * G).sum().abs() / (W.norm() * G.norm()),
+            "mean row": G.sum(0).abs().max() / G.norm(),
+        }
+        for key, methods in has.items():
             # float64: exact up to rounding, or off by a visible part
-            assert (found[method][key] < 1e-12) == (method in methods), (key, method)
-    for method in NORMALIZED:
-        longer = growth.identities(method, cases, 0, units=16, length=4.0)["tangent"]
-        assert found[method]["tangent"] / longer == pytest.approx(16, rel=1e-12)  # float64
+            assert (float(found[key]) < 1e-12) == (method in methods), (key, method)
+        if method in NORMALIZED:
+            longer, smaller = growth.first_gradient(method, cases, 0, units=16, length=4.0)
+            torch.testing.assert_close(longer, 4 * W)
+            torch.testing.assert_close(smaller, G / 4, rtol=1e-12, atol=1e-15)  # float64
 
 
 def test_smooth_angles_keep_the_mean_square(cases) -> None:
