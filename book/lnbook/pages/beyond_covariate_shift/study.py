@@ -38,11 +38,6 @@ class Study:
         row = min(tried, key=lambda row: np.log(row["loss"][:, -1]).mean())
         return row[measure][:, -1]
 
-    def factors(self, place: Place) -> tuple[Float[np.ndarray, " S"], Float[np.ndarray, " S"]]:
-        """By what the loss is divided, in logarithms: by the forward pass alone, and by its gradients."""
-        none, normed, both = (np.log(self.best(place, n)) for n in ("none", "simple", "both detached"))
-        return none - both, both - normed
-
     def losses(self, place: Place, norm: str) -> dict[float, tuple[float, float, float]]:
         """The geometric mean of the final losses at each step size, with its interval."""
         found = {}

@@ -35,19 +35,6 @@ def test_a_diverged_run_is_never_the_best() -> None:
     np.testing.assert_array_equal(found.best(PLACE, "none"), [2.0, 2.0])
 
 
-def test_the_factors_of_forward_and_backward_multiply_to_that_of_layer_norm() -> None:
-    found = made(
-        {
-            n: {rate: [v, v] for rate in (0.1, 0.2)}
-            for n, v in (("none", 1.2), ("both detached", 2.4), ("simple", 0.6))
-        }
-    )
-    forward, backward = found.factors(PLACE)
-    np.testing.assert_allclose(np.exp(forward), 0.5)
-    np.testing.assert_allclose(np.exp(backward), 4)
-    np.testing.assert_allclose(np.exp(forward + backward), 2)
-
-
 def test_losses_have_geometric_means_and_intervals() -> None:
     found = made({"none": {0.1: [0.5, 2.0], 0.2: [3.0, 3.0]}}).losses(PLACE, "none")
     assert found[0.1][0] == pytest.approx(1)
