@@ -33,6 +33,7 @@ from lnlib.norms.normalize import layer_norm
 
 __all__ = [
     "PLACEMENTS",
+    "Stack",
     "change_limit",
     "exponent",
     "gradient_by_block",
@@ -76,11 +77,10 @@ def gradient_by_block(
     >>> gradient_by_block("post", 3, width=32, seeds=(0, 1)).shape
     (2, 3)
     """
-    _check(placement, depth, width, branch, cases)
     rows = []
     with torch_threads(1):
         for seed in seeds:
-            stack = _Stack(placement, depth, width, branch, cases, seed)
+            stack = Stack(placement, depth, width, branch=branch, cases=cases, seed=seed)
             loss = (stack.readout * stack.output(stack.W1, stack.W2)).sum() / cases
             rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, stack.W2)]))
     return torch.stack(rows).numpy()
@@ -165,11 +165,10 @@ def output_change(
     >>> bool(output_change("post", 16).mean() > output_change("pre", 16).mean())
     True
     """
-    _check(placement, depth, width, branch, cases)
     rows = []
     with torch_threads(1), torch.no_grad():
         for seed in seeds:
-            stack = _Stack(placement, depth, width, branch, cases, seed)
+            stack = Stack(placement, depth, width, branch=branch, cases=cases, seed=seed)
             before = stack.output(stack.W1, stack.W2)
             after = stack.output(*([W + step * stack.like(W) for W in Ws] for Ws in (stack.W1, stack.W2)))
             rows.append((after - before).norm() / (step * before.norm()))
@@ -209,10 +208,16 @@ def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) ->
     return np.log(norms) @ x / (x @ x)
 
 
-class _Stack:
-    """Weights, cases and a readout of one seed, in float64."""
+class Stack:
+    """Weights `W1` and `W2` of the blocks, cases `x` and a `readout` r of one seed, in float64.
 
-    def __init__(self, placement: str, depth: int, width: int, branch: float, cases: int, seed: int) -> None:
+    Args and Raises as :func:`gradient_by_block`.
+    """
+
+    def __init__(
+        self, placement: str, depth: int, width: int, *, seed: int, branch: float = 1.0, cases: int = 16
+    ) -> None:
+        _check(placement, depth, width, branch, cases)
         self.placement, self.generator = placement, torch.Generator().manual_seed(seed)
         hidden = 4 * width
         self.W1 = [math.sqrt(2 / width) * self._draw(hidden, width) for _ in range(depth)]

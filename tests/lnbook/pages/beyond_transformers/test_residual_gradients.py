@@ -50,7 +50,7 @@ def test_random_steps_move_the_output_as_many_units_predict(placement):
 
 
 def test_the_last_gradient_is_autograds_of_the_network_written_out():
-    x = residual._Stack("pre", 1, 8, 1.0, 3, seed=5)
+    x = residual.Stack("pre", 1, 8, cases=3, seed=5)
     W = x.W2[0].detach().requires_grad_()
     stream = x.x + (x.x @ x.W1[0].T).relu() @ W.T  # the cases are normalized already
     centered = stream - stream.mean(-1, keepdim=True)
@@ -94,6 +94,8 @@ def test_an_exponent_is_that_of_a_power_law():
 def test_wrong_settings_are_named(wrong, said):
     with pytest.raises(ValueError, match=said):
         residual.gradient_by_block(**{"placement": "pre", "depth": 2, "width": 8} | wrong)
+    with pytest.raises(ValueError, match=said):
+        residual.Stack(**{"placement": "pre", "depth": 2, "width": 8, "seed": 0} | wrong)
 
 
 def test_a_block_beyond_the_depth_is_named():
