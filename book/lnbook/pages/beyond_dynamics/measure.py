@@ -27,7 +27,6 @@ __all__ = [
     "crossing",
     "exponents",
     "gradient_norms",
-    "linear_exponents",
     "lstm_exponents",
     "torch_weights",
     "twins",
@@ -166,19 +165,6 @@ def gradient_norms(
     v = torch.nn.functional.normalize(networks.states(generator), dim=-1)
     gradients = torch.autograd.grad(path[-1], path, v)
     return torch.stack(gradients[::-1]).norm(dim=-1).numpy()
-
-
-def linear_exponents(W: Float[Tensor, "B H H"]) -> Float[np.ndarray, " B"]:
-    r"""Largest exponents at a vanishing gain, without inputs, where f is the identity.
-
-    The state turns to the leading eigenvectors of $(I-\frac1H\mathbf 1\mathbf 1^\top)W$. A leading pair of
-    complex eigenvalues keeps it turning, and a displacement along the orbit stays: 0. A real one holds it
-    still, and any displacement shrinks by the ratio of the moduli. Both are $\log|\mu_2/\mu_1|$.
-    """
-    values = torch.linalg.eigvals(W - W.mean(1, keepdim=True))
-    order = values.abs().argsort(dim=1, descending=True)
-    first, second = values.gather(1, order)[:, :2].abs().log().unbind(1)
-    return (second - first).numpy()
 
 
 def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float[np.ndarray, " B"]:
