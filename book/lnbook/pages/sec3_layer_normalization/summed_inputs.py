@@ -1,7 +1,7 @@
-r"""Section 3, measured: how summed inputs move as the layer below learns, and what layer norm does to them.
+"""Section 3, measured: how summed inputs move as the layer below learns, and what layer norm does to them.
 
-Two measurements behind the paper's reason for layer norm (`change_above`, `strongest`, `unseen`), one of
-what gain and bias cannot restore (`unrecoverable`), and learning from one case at a time (`online`).
+A change of summed inputs and its strongest directions (`change_above`, `strongest`), behind the paper's
+reason for layer norm, and learning from one case at a time (`online`).
 """
 
 from collections.abc import Callable
@@ -10,11 +10,11 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import cross_entropy
 
 from lnbook.training import torch_threads
 
-__all__ = ["change_above", "online", "strongest", "unrecoverable", "unseen"]
+__all__ = ["change_above", "online", "strongest"]
 
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
 
@@ -69,35 +69,6 @@ def strongest(change: Float[Tensor, "N H"], directions: int = 20) -> Float[Tenso
     """
     power = torch.linalg.svdvals(change).square()
     return (power.cumsum(0) / power.sum())[:directions]
-
-
-def unseen(a: Float[Tensor, "N H"], change: Float[Tensor, "N H"]) -> float:
-    r"""Share of a squared change that layer norm does not see, to first order.
-
-    That is the part along $\mathbf 1$ and along $a - \mu$, case by case: the two directions in which a
-    case's mean and standard deviation change. A change at random has 2/H of its square there.
-
-    >>> unseen(torch.tensor([[1.0, 2.0, 4.0]]), torch.tensor([[3.0, 4.0, 6.0]])) > 0.999
-    True
-    """
-    H = a.shape[1]
-    stretch = normalize(a - a.mean(1, keepdim=True), dim=1)
-    part = H * change.mean(1).square() + (change * stretch).sum(1).square()
-    return float(part.sum() / change.square().sum())
-
-
-def unrecoverable(a: Float[Tensor, "N H"], normalized: Float[Tensor, "N H"]) -> float:
-    """Share of the variance of `a` over the cases that no gain and bias for each unit can bring back.
-
-    Gain and bias of a unit are fitted by least squares over the cases: the best that learning could do.
-
-    >>> a = torch.tensor([[1.0, 5.0], [3.0, 2.0], [4.0, 0.0]])
-    >>> unrecoverable(a, 2 * a + 1) < 1e-12
-    True
-    """
-    wanted, given = a - a.mean(0), normalized - normalized.mean(0)
-    gain = (given * wanted).sum(0) / given.square().sum(0)
-    return float((wanted - gain * given).square().sum() / wanted.square().sum())
 
 
 def online(
