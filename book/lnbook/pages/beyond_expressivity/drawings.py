@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter
 from scipy.spatial import ConvexHull
 
 from lnbook.figures import plots
@@ -15,8 +15,9 @@ from lnbook.ledger.intervals import interval
 
 __all__ = ["ellipse", "logits", "merging", "precision", "quantized", "unselectable_keys"]
 
-INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
-LOOKS = ((NONE, ":", "o"), (LAYER, "-", "s"), (BATCH, "--", "^"), (plots.COLORS["weight"], "-.", "D"))
+INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
+TEAL, RED, OLIVE, MAGENTA = (plots.OTHERS[name] for name in ("teal", "red", "olive", "magenta"))
+LOOKS = ((TEAL, ":", "o"), (RED, "-", "s"), (OLIVE, "--", "^"), (MAGENTA, "-.", "D"))
 
 
 def unselectable_keys(
@@ -43,6 +44,7 @@ def unselectable_keys(
     right.plot([*curve], [0] * len(curve), color=LAYER, label="layer norm, all")
     right.set(xlabel="keys", ylim=(-0.03, 1), title="share of unselectable keys")
     right.set_xscale("log", base=2)
+    right.set_xticks([*curve], [str(number) for number in curve])
     right.legend()
     return fig
 
@@ -57,13 +59,13 @@ def ellipse(
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
     left.plot(*outputs.T, ".", color=LAYER, ms=3)
     for axis in axes:
-        left.annotate("", axis, (0, 0), arrowprops={"arrowstyle": "->", "color": BATCH, "lw": 2})
+        left.annotate("", axis, (0, 0), arrowprops={"arrowstyle": "->", "color": RED, "lw": 2})
     left.set_aspect("equal", adjustable="datalim")
     left.set(xticks=[], yticks=[], title="outputs of three units")
-    right.plot(gains, np.ones(len(gains)), "o", color=NONE, ms=8, label="gains, in size")
+    right.plot(gains, np.ones(len(gains)), "o", color=INK, ms=8, label="sizes of the gains")
     right.plot(halves, np.zeros(len(halves)), "s", color=LAYER, ms=7, label=r"half-axes / $\sqrt{H}$")
     for gain in gains:
-        right.axvline(gain, color=NONE, lw=0.8, ls=":")
+        right.axvline(gain, ymax=0.57, color=INK, lw=0.8, ls=":")
     right.set(ylim=(-0.6, 2.2), yticks=[], title="eight units")
     right.legend(loc="upper center", ncols=2, columnspacing=1, handletextpad=0.2)
     return fig
@@ -85,7 +87,7 @@ def merging(circles: Sequence[Float[np.ndarray, "m 2"]], labels: Int[np.ndarray,
 def _labeled(ax: Axes, points: Float[np.ndarray, "m 2"], labels: Int[np.ndarray, " m"]) -> None:
     names: dict[tuple[float, ...], list[str]] = {}
     for number, (point, label) in enumerate(zip(points, labels, strict=True), start=1):
-        ax.plot(*point, "os"[label], color=(LAYER, BATCH)[label], ms=8)
+        ax.plot(*point, "os"[label], color=(TEAL, RED)[label], ms=8)
         far = (1.42, 0.6)[label]  # numbers of one label outside the circle, of the other inside
         names.setdefault(tuple(np.round(far * point, 6)), []).append(str(number))
     for (x, y), numbers in names.items():
@@ -112,6 +114,9 @@ def quantized(gains: Sequence[float], errors: Mapping[str, Sequence[Sequence[flo
     ax.set(xlabel="gain of 4 of 64 units", xscale="log", yscale="log", title="error of the outputs, relative")
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xticks(gains, [f"{gain:g}" for gain in gains])
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.legend()
     return fig
 
@@ -123,7 +128,7 @@ def logits(
     """Largest logit by update: a panel for each step size, a line for each seed."""
     fig, axes = plots.subplots(1, len(rates), figsize=(7.2, 3.0), sharey=True, squeeze=False)
     for k, (rate, ax) in enumerate(zip(rates, axes[0], strict=True)):
-        for (name, runs), (color, line, _) in zip(largest.items(), LOOKS, strict=False):
+        for (name, runs), (color, line) in zip(largest.items(), ((NONE, ":"), (LAYER, "-")), strict=True):
             for run in runs[k]:
                 ax.plot(run, color=color, ls=line, lw=0.8)
             ax.plot([], [], color=color, ls=line, label=name)

@@ -56,3 +56,15 @@ def test_logits_have_a_panel_for_each_step_size_and_a_line_for_each_seed() -> No
     assert [ax.get_title() for ax in fig.axes] == ["step size 0.1", "step size 1"]
     np.testing.assert_array_equal(fig.axes[1].lines[0].get_ydata(), runs[1, 0])
     assert drawn(fig)
+
+
+def test_labels_precisions_and_ways_of_rounding_have_no_hue_of_a_norm() -> None:
+    circle = np.array([[1.0, 0.0], [0.0, 1.0]])
+    figures = (
+        drawings.merging([circle], np.array([0, 1])),
+        drawings.precision((4, 8), {"float64": RUNS, "float32": RUNS, "bfloat16": RUNS}),
+        drawings.quantized((1, 10), dict.fromkeys("abcd", RUNS)),
+    )
+    hues = {line.get_color() for fig in figures for ax in fig.axes for line in ax.lines}
+    assert len(hues) >= 4
+    assert not hues & set(plots.COLORS.values())
