@@ -14,7 +14,7 @@ from matplotlib.ticker import NullLocator
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
-__all__ = ["costs", "growth", "rows", "said"]
+__all__ = ["by_block", "growth", "rows", "said"]
 
 LAYER, OTHERS = plots.COLORS["layer"], plots.OTHERS
 # The scaling is what this page is about; DeepNorm and norms on both sides never share its panels.
@@ -48,16 +48,17 @@ def growth(
     return fig
 
 
-def costs(found: Mapping[str, Runs]) -> Figure:
-    """What leaving out each block costs, a line a placement."""
+def by_block(found: Mapping[str, Runs], quantity: str, *, block: str = "block", logs: bool = False) -> Figure:
+    """A quantity of each block, a line for each placement; `logs`: geometric means, logarithmic axis."""
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     for name, values in found.items():
         color, line, _ = LOOKS[name]
         numbers = range(1, values.shape[1] + 1)
-        ax.plot(numbers, values.mean(0), color=color, ls=line, lw=1.2)
-        _marks(ax, numbers, _means(values, logs=False), name)
-    ax.set(xlabel="block left out", ylabel="loss added (nats)", xticks=numbers)
-    ax.legend(loc="upper right")
+        means = _means(values, logs)
+        ax.plot(numbers, means[0], color=color, ls=line, lw=1.2)
+        _marks(ax, numbers, means, name)
+    ax.set(xlabel=block, ylabel=quantity, xticks=numbers, yscale="log" if logs else "linear")
+    ax.legend(loc="best")
     return fig
 
 

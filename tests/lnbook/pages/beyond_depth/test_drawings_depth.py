@@ -20,13 +20,22 @@ def test_growth_draws_means_over_predictions_where_there_are_any():
     assert plots._svg(fig, "growth")
 
 
-def test_costs_draw_a_line_a_placement_over_the_blocks():
-    fig = drawings.costs({"norm before": RUNS, "scaled": RUNS + 1})
+def test_a_quantity_by_block_is_a_line_for_each_placement_over_evenly_spaced_blocks():
+    fig = drawings.by_block({"norm before": RUNS, "scaled": RUNS + 1}, "loss", block="block left out")
     (ax,) = fig.axes
+    assert (ax.get_xlabel(), ax.get_xscale(), ax.get_yscale()) == ("block left out", "linear", "linear")
     assert ax.get_xticks().tolist() == [1, 2]
     lines = [line for line in ax.lines if line.get_linestyle() in ("-", "-.")]
     assert [list(line.get_ydata()) for line in lines] == [[1.5, 3.0], [2.5, 4.0]]
     assert plots._svg(fig, "costs")
+
+
+def test_a_quantity_by_block_has_geometric_means_on_a_logarithmic_axis():
+    fig = drawings.by_block({"both sides": RUNS}, "size", logs=True)
+    (ax,) = fig.axes
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
+    assert np.allclose(ax.lines[0].get_ydata(), [2**0.5, 8**0.5], rtol=1e-12)  # rounding
+    assert plots._svg(fig, "sizes")
 
 
 def test_rows_say_name_place_and_interval():
