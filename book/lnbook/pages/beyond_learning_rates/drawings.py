@@ -12,7 +12,8 @@ from lnbook.figures import plots
 
 __all__ = ["eigenvalues", "steps", "tasks", "turns"]
 
-INK, LAYER, RED, TEAL = plots.INK, plots.COLORS["layer"], plots.OTHERS["red"], plots.OTHERS["teal"]
+INK = plots.INK
+TEAL, RED, OLIVE = (plots.OTHERS[name] for name in ("teal", "red", "olive"))
 MARKS = "os^"
 Curve = Float[np.ndarray, " points"]
 
@@ -21,7 +22,7 @@ def steps(sizes: Curve, lengths: Mapping[str, Curve]) -> Figure:
     """Length after one step over length before, against the size of the step; the line is the prediction."""
     fig, ax = plots.subplots(figsize=(7.2, 3.2))
     ax.loglog(sizes, np.sqrt(1 + sizes**2), color=INK, label=r"$\sqrt{1+c^2}$")
-    for (name, values), color, mark in zip(lengths.items(), (LAYER, RED), "ox", strict=True):
+    for (name, values), color, mark in zip(lengths.items(), (TEAL, RED), "ox", strict=True):
         ax.loglog(sizes, values, mark, color=color, ms=7, mfc="none", mew=1.6, label=name)
     ax.set(xlabel="size of the step over the length of the weights, $c$", title="length after over before")
     _plain(ax)
@@ -36,7 +37,7 @@ def turns(
     fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.4), sharey=True)
     for ax, (title, (predicted, found)) in zip(axes, panels.items(), strict=True):
         ax.loglog(ends, ends, color=INK, lw=1)
-        for k, (mark, color) in enumerate(zip(MARKS, (LAYER, RED, TEAL), strict=True)):
+        for k, (mark, color) in enumerate(zip(MARKS, (TEAL, RED, OLIVE), strict=True)):
             ax.loglog(
                 predicted, found[:, k], mark, color=color, ms=6, mfc="none", mew=1.4, label=f"layer {k + 1}"
             )
@@ -50,7 +51,7 @@ def turns(
 def tasks(losses: Mapping[str, Float[np.ndarray, "seeds tasks"]], lengths: Mapping[str, Curve]) -> Figure:
     """Left, loss after each task's updates, every seed and geometric mean; right, length of the weights."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4))
-    for (name, runs), color, line in zip(losses.items(), (LAYER, RED), ("-", "--"), strict=True):
+    for (name, runs), color, line in zip(losses.items(), (TEAL, RED), ("-", "--"), strict=True):
         task = np.arange(1, runs.shape[1] + 1)
         left.semilogy(task, runs.T, color=color, lw=0.5, alpha=0.4)
         left.semilogy(task, np.exp(np.log(runs).mean(0)), color=color, ls=line, lw=2.2, label=name)
@@ -58,7 +59,7 @@ def tasks(losses: Mapping[str, Float[np.ndarray, "seeds tasks"]], lengths: Mappi
     left.set(xlabel="task", title="loss after its updates")
     right.set(xlabel="task", title="length of the weights", ylim=(0, None))
     _plain(left, "y")
-    left.legend(loc="lower right")
+    left.legend(loc="upper left")
     return fig
 
 

@@ -45,3 +45,14 @@ def test_eigenvalues_draw_every_network_and_the_mean_by_norm():
     for k, line in enumerate(means, 1):
         np.testing.assert_allclose(line.get_ydata(), [2 * k, 4 * k])
     assert plots._svg(fig, "eigenvalues")
+
+
+def test_only_eigenvalues_by_norm_have_the_hue_of_a_norm():
+    curve, runs = np.array([0.1, 1.0]), np.ones((2, 2))
+    figures = (
+        drawings.steps(curve, {"gradient descent": curve, "Adam": curve}),
+        drawings.turns(dict.fromkeys(("one", "two"), (curve, np.ones((2, 3)))), (0.1, 1.0)),
+        drawings.tasks({"free": runs, "held": runs}, {"free": curve, "held": curve}),
+    )
+    hues = {line.get_color() for fig in figures for ax in fig.axes for line in ax.lines}
+    assert not hues & set(plots.COLORS.values())
