@@ -10,7 +10,7 @@ from lnbook.figures import plots
 
 __all__ = ["evidences", "spectrum"]
 
-INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+INK, TEAL, RED = plots.INK, plots.OTHERS["teal"], plots.OTHERS["red"]
 STYLES = (":", "-.", "--")
 
 
@@ -18,8 +18,8 @@ def spectrum(values: Float[np.ndarray, " P"], gauge: int, expected: int) -> Figu
     """Eigenvalues from the smallest, and where theory says that those which are 0 end."""
     fig, ax = plots.subplots(figsize=(7.2, 3.3))
     seen = np.arange(1, len(values) + 1)
-    ax.semilogy(seen, values, "o", ms=3, color=LAYER)
-    ax.axvline(gauge + 0.5, color=BATCH, ls="--", label=f"norms: {gauge}")
+    ax.semilogy(seen, values, "o", ms=3, color=TEAL)
+    ax.axvline(gauge + 0.5, color=RED, ls="--", label=f"norms: {gauge}")
     ax.axvline(expected + 0.5, color=INK, ls=":", label=f"with the softmax: {expected}")
     ax.set(xlabel="eigenvalue, from the smallest", title="size of the eigenvalues of $F$")
     ax.legend(loc="lower right")
@@ -34,8 +34,8 @@ def evidences(
     """Evidence against the prior's precision, of the same function with several scales of the weights."""
     fig, ax = plots.subplots(figsize=(7.2, 3.3))
     for (factor, curve), style in zip(plain.items(), STYLES, strict=True):
-        ax.semilogx(precisions, curve, color=NONE, ls=style, label=f"{factor:g} W")
-    ax.semilogx(precisions, canonical, color=LAYER, lw=2.5, label="canonical, of all three")
+        ax.semilogx(precisions, curve, color=INK, lw=1.2, ls=style, label=f"{factor:g} W")
+    ax.semilogx(precisions, canonical, color=RED, lw=2.5, label="canonical, of all three")
     ax.set(xlabel=r"precision $\delta$ of the prior", title="log evidence (nats)")
     ax.legend(loc="lower left")
     return fig

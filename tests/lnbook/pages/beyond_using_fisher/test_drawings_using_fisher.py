@@ -23,3 +23,12 @@ def test_evidences_draw_a_line_for_each_scale_and_one_for_all():
     for line, expected in zip(lines, [*plain.values(), [7.0, 8.0]], strict=True):
         np.testing.assert_array_equal(line.get_ydata(), expected)
     assert plots._svg(fig, "evidences")
+
+
+def test_scales_and_directions_have_no_hue_of_a_norm():
+    figures = (
+        drawings.spectrum(np.array([1e-16, 1.0]), gauge=0, expected=1),
+        drawings.evidences([0.1, 1.0], dict.fromkeys((0.2, 1.0, 5.0), np.ones(2)), np.ones(2)),
+    )
+    hues = {line.get_color() for fig in figures for ax in fig.axes for line in ax.lines}
+    assert not hues & set(plots.COLORS.values())
