@@ -14,6 +14,7 @@ COLORS = {
     "On the weights": "weight",
     "Over one case": "layer",
     "Without the mean": "rms",
+    "No normalization": "none",
 }
 ROW = 0.215  # inches
 YEARS = (1990, 2027)
@@ -28,7 +29,7 @@ def timeline(works: Iterable[Work] = WORKS) -> Figure:
     ax.axvline(2016, color=plots.COLORS["layer"], lw=1)
     for row, (_, work) in enumerate(rows):
         if work:
-            color = plots.COLORS[COLORS.get(work.family, "none")]
+            color = plots.COLORS[COLORS[work.family]] if work.family in COLORS else plots.INK
             ax.plot(work.year, row, "o", ms=5.5, color=color)
     ax.set_yticks(range(len(rows)), [name for name, _ in rows], size=9.5)
     for label, (_, work) in zip(ax.get_yticklabels(), rows, strict=True):

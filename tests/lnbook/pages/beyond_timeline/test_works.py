@@ -90,5 +90,13 @@ def test_the_timeline_has_a_dot_at_the_year_of_every_work_beside_its_name():
     assert plots._svg(fig, "timeline")
 
 
+def test_works_of_no_norms_family_are_drawn_in_ink_and_only_those_without_a_norm_in_its_gray():
+    ax = drawings.timeline().axes[0]
+    hues = [line.get_color() for line in ax.lines if line.get_marker() == "o"]
+    names = {work.family: hue for work, hue in zip(WORKS, hues, strict=True)}
+    assert names["In vision"] == names["The place in a Transformer"] == plots.INK
+    assert [f for f, hue in names.items() if hue == plots.COLORS["none"]] == ["No normalization"]
+
+
 def test_the_text_of_the_timeline_can_be_read_on_a_phone():
     assert smallest(drawings.timeline()) >= READABLE
