@@ -32,6 +32,7 @@ RECURRENT = (
     "diagnostics",
     "network",
     "layers",
+    "foreign",
     "__init__",
 )
 
