@@ -33,6 +33,7 @@ RECURRENT = (
     "network",
     "layers",
     "foreign",
+    "quantization",
     "__init__",
 )
 

@@ -3,6 +3,7 @@
 from lnlib.rnn.backends import Backend, backend, plain
 from lnlib.rnn.foreign import from_addons, from_haste, from_keras
 from lnlib.rnn.layers import GRU, LSTM, RNN
+from lnlib.rnn.quantization import Quantized, quantized
 from lnlib.rnn.variants import VARIANTS, Variant
 
 __all__ = [
@@ -11,10 +12,12 @@ __all__ = [
     "RNN",
     "VARIANTS",
     "Backend",
+    "Quantized",
     "Variant",
     "backend",
     "from_addons",
     "from_haste",
     "from_keras",
     "plain",
+    "quantized",
 ]
