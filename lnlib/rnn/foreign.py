@@ -194,7 +194,7 @@ def _read(source: str, weights: Weights, shapes: Shapes, optional: Iterable[str]
 
 
 def _tensor(source: str, name: str, value: Any) -> Tensor:
-    tensor = value.detach() if isinstance(value, Tensor) else torch.tensor(np.asarray(value))
+    tensor = value if isinstance(value, Tensor) else torch.tensor(np.asarray(value))
     if not tensor.is_floating_point():
         raise TypeError(f"the array {name} is {tensor.dtype}; {source} has floating-point numbers")
     return tensor
