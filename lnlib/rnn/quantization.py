@@ -32,8 +32,8 @@ def quantized(network: nn.Module) -> Quantized:
     calls are slower for it; for many in succession keep what :meth:`Quantized.dequantized` returns.
 
     As in torch.ao.nn.quantized.dynamic, integers are symmetric, and inputs, outputs and biases are floats.
-    Unlike there, a scale belongs to a row, not to a matrix, and activations are not quantized: the output is
-    that of a float network with slightly different weights, to first order off by at most
+    Other than by default there, a scale belongs to a row, not to a matrix, and activations are not quantized:
+    the output is that of a float network with slightly different weights, to first order off by at most
     $\sum_{ij} |\partial y/\partial w_{ij}|\, s_i/2$.
 
     With eps = 0, layer and RMS norm do not see a scale that all rows share: of each matrix by itself with
