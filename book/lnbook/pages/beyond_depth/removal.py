@@ -11,18 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnbook import data
 from lnbook.pages.beyond_depth.stacks import Place, Weights, draw, streams
+from lnbook.shared.digits import Cases
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
-__all__ = ["SIZES", "Networks", "Size", "cost", "digits", "late_share", "losses", "train"]
-
-Cases = tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]
+__all__ = ["SIZES", "Networks", "Size", "cost", "late_share", "losses", "train"]
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,6 @@ class Networks:
         """(S, N, 10) for cases (N, D), or (S, N, D) where each network has its own."""
         stream = streams(place, self.blocks, x @ self.into, without)[-1]
         return layer_norm(stream, eps=0.0) @ self.out
-
-
-def digits() -> tuple[Cases, tuple[Float[Tensor, "M D"], Int64[Tensor, " M"]]]:
-    """Training and test digits, pixels less their mean, over the standard deviation of all, float32."""
-    parts = data.load("digits")
-    (x, y), (x_test, y_test) = (map(torch.from_numpy, parts.flat(part)) for part in ("train", "test"))
-    mean, deviation = x.mean(0), (x - x.mean(0)).square().mean().sqrt()
-    return ((x - mean) / deviation, y), ((x_test - mean) / deviation, y_test)
 
 
 def train(place: Place, cases: Cases, seeds: Sequence[int], size: Size) -> Networks:

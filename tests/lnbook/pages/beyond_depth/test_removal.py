@@ -5,6 +5,7 @@ import pytest
 from torch.nn.functional import cross_entropy
 
 from lnbook.pages.beyond_depth import removal
+from lnbook.shared.digits import digits
 from lnlib.norms import layer_norm
 
 SIZE = removal.Size(3, 8, 40, 32, 1e-2)
@@ -16,15 +17,8 @@ def before(x, F, k, L):
 
 @pytest.fixture(scope="module")
 def found():
-    train, test = removal.digits()
+    train, test = digits()
     return removal.train(before, train, (4, 5), SIZE), train, test
-
-
-def test_digits_are_centered_and_of_unit_size_and_kept_apart():
-    (x, y), (x_test, y_test) = removal.digits()
-    assert float(x.mean(0).abs().max()) < 1e-5  # float32, over 1318 cases
-    assert float(x.square().mean()) == pytest.approx(1, abs=1e-5)
-    assert (len(x), len(x_test)) == (len(y), len(y_test)) == (1318, 360)
 
 
 def test_networks_learn_and_their_blocks_cost_what_they_cost_by_hand(found):

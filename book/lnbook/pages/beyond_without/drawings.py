@@ -1,0 +1,113 @@
+"""What networks reach, how a unit responds, how variance grows with depth: means with 95 % intervals."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from lnbook.figures import plots
+from lnbook.ledger.intervals import interval
+
+__all__ = ["dots", "growth", "responses", "rows"]
+
+NONE, LAYER, OTHERS = plots.COLORS["none"], plots.COLORS["layer"], plots.OTHERS
+COLORS = {"without a norm": NONE, "dynamic tanh": OTHERS["red"]}
+COLORS |= dict.fromkeys(("layer norm", "trained with norms", "trained on: with norms"), LAYER)
+LOOKS = {
+    "layer norm": (LAYER, "-"),
+    "dynamic tanh": (OTHERS["red"], "--"),
+    "divided by the prediction": (OTHERS["teal"], "-"),
+    "not divided": (NONE, ":"),
+}
+Seeds = Float[np.ndarray, " seeds"]
+
+
+def dots(panels: Mapping[str, Mapping[str, Seeds]], quantity: str) -> Figure:
+    """What the networks of each way reach: a panel a setting, a row a way, a small mark a seed."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 2.8), sharey=True, squeeze=False)
+    for ax, (title, found) in zip(axes[0], panels.items(), strict=True):
+        for row, (name, values) in enumerate(found.items()):
+            color = COLORS.get(name, OTHERS["teal"])
+            ax.plot(values, [row] * len(values), ".", color=color, ms=4, alpha=0.5)
+            mean, low, high = interval(values)
+            bars = [[mean - low], [high - mean]]
+            ax.errorbar([mean], [row], xerr=bars, fmt="o", color=color, ms=5, capsize=3, lw=1.4)
+        ax.set(title=title, xlabel=quantity, yticks=range(len(found)), yticklabels=list(found))
+        ax.set_ylim(len(found) - 0.5, -0.5)
+    return fig
+
+
+def responses(
+    t: Float[np.ndarray, " points"],
+    curves: Mapping[str, Float[np.ndarray, " points"]],
+    cases: Sequence[int],
+    ratios: Sequence[Seeds],
+) -> Figure:
+    """Left: one unit's output. Right: dynamic tanh's loss over layer norm's, against the training cases."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    for name, y in curves.items():
+        color, line = LOOKS[name]
+        left.plot(t, y, color=color, ls=line, label=name)
+    left.set(xlabel="unit less the others' mean", ylabel="output")
+    left.legend(loc="upper left")
+    right.axhline(1, color=LAYER, lw=1.2)
+    _marks(right, cases, [interval(np.log(values)) for values in ratios])
+    right.set(xscale="log", yscale="log", xlabel="training cases", ylabel="test loss over layer norm's")
+    right.set_xticks(cases, [f"{n:,}" for n in cases])
+    low, high = min(map(np.min, ratios)), max(map(np.max, ratios))
+    marks = [
+        m for m in (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8) if low <= m <= high or m == 1
+    ]
+    right.set_yticks(marks, [f"{m:g}" for m in marks])
+    for axis in (right.xaxis, right.yaxis):
+        axis.set_minor_locator(NullLocator())
+    return fig
+
+
+def growth(
+    found: Mapping[str, Float[np.ndarray, "seeds blocks"]], predicted: Mapping[str, Sequence[float]]
+) -> Figure:
+    """The stream's variance behind every block, a line predicted and a mark measured."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.2))
+    for name, values in found.items():
+        color, line = LOOKS[name]
+        blocks = np.arange(values.shape[1])
+        shown = blocks[:: max(1, len(blocks) // 12)]
+        ax.plot(blocks, predicted[name], color=color, ls=line, lw=1.2)
+        means = [interval(np.log(values[:, k])) for k in shown]
+        _marks(ax, shown.tolist(), means, color, name)
+    ax.set(yscale="log", xlabel="blocks", ylabel="variance of the stream")
+    ax.legend(loc="upper left")
+    return fig
+
+
+def rows(panels: Mapping[str, Mapping[str, Seeds]], *, logs: bool = False) -> list[dict[str, object]]:
+    """What is drawn, as rows: setting, way, mean and 95 % interval, of logarithms or not.
+
+    >>> rows({"few": {"layer norm": np.array([1.0, 3.0])}})[0]["mean"]
+    2.0
+    """
+    found = []
+    for setting, ways in panels.items():
+        for way, values in ways.items():
+            mean, low, high = interval(np.log(values) if logs else values)
+            ends = tuple(map(float, np.exp((mean, low, high)) if logs else (mean, low, high)))
+            found.append({"setting": setting, "way": way, "mean": ends[0], "low": ends[1], "high": ends[2]})
+    return found
+
+
+def _marks(
+    ax: Axes,
+    places: Sequence[int],
+    logarithms: Sequence[tuple[float, float, float]],
+    color: str = LOOKS["dynamic tanh"][0],
+    label: str | None = None,
+) -> None:
+    """Geometric means with intervals."""
+    mean, low, high = np.exp(np.array(logarithms).T)
+    ax.errorbar(
+        places, mean, (mean - low, high - mean), fmt="o", color=color, ms=4, capsize=2, lw=1.2, label=label
+    )

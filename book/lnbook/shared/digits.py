@@ -1,0 +1,24 @@
+"""Scikit-learn's digits as cases for small networks: centered, of unit size, in float32."""
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+
+from lnbook import data
+
+__all__ = ["Cases", "digits"]
+
+Cases = tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]
+
+
+def digits() -> tuple[Cases, tuple[Float[Tensor, "M D"], Int64[Tensor, " M"]]]:
+    """Training and test digits, pixels less their mean, over the standard deviation of all, float32.
+
+    >>> (x, y), (x_test, y_test) = digits()
+    >>> x.shape, x_test.shape
+    (torch.Size([1318, 64]), torch.Size([360, 64]))
+    """
+    parts = data.load("digits")
+    (x, y), (x_test, y_test) = (map(torch.from_numpy, parts.flat(part)) for part in ("train", "test"))
+    mean, deviation = x.mean(0), (x - x.mean(0)).square().mean().sqrt()
+    return ((x - mean) / deviation, y), ((x_test - mean) / deviation, y_test)

@@ -1,0 +1,86 @@
+"""Networks of several seeds and rates learn at once, as each would alone."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from lnbook.pages.beyond_without import training
+from lnbook.pages.beyond_without.networks import Method, begin
+from lnbook.shared.digits import digits
+
+
+def branch(u, p):
+    return (u @ p["W1"]).relu() @ p["W2"]
+
+
+PLAIN = Method(lambda x, p: x + branch(x, p))
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return digits()[0]
+
+
+def test_networks_learn_and_leave_those_they_came_from_as_they_were(cases):
+    nets = begin(PLAIN, 2, 8, (0, 1))
+    before = nets.stack["W1"].clone()
+    trained = training.train(nets, PLAIN, cases, (0, 1), (1e-2,), 30)
+    found, untrained = (training.scores(n, PLAIN, cases, (0, 1)) for n in (trained, nets))
+    assert untrained.loss == pytest.approx(np.log(10), abs=1e-6)  # readouts of 0, float32 weights
+    assert (found.loss < untrained.loss / 2).all()
+    assert (found.right > 0.6).all()
+    assert torch.equal(nets.stack["W1"], before)
+    assert not trained.stack["W1"].requires_grad
+
+
+def test_rates_are_outermost_and_each_network_trains_as_alone(cases):
+    nets = begin(PLAIN, 1, 8, (4, 5))
+    both = training.train(nets, PLAIN, cases, (4, 5), (1e-3, 1e-2), 12)
+    alone = training.train(begin(PLAIN, 1, 8, (5,)), PLAIN, cases, (5,), (1e-3, 1e-2), 12)
+    # float32 sums in another order, through 12 steps of Adam
+    torch.testing.assert_close(both.out[1::2], alone.out, rtol=0, atol=1e-4)
+    torch.testing.assert_close(both.stack["W1"][:, 1::2], alone.stack["W1"], rtol=0, atol=1e-4)
+    assert training.scores(both, PLAIN, cases, (4, 5)).loss.shape == (2, 2)
+
+
+def test_a_method_may_change_while_training_goes_on(cases):
+    seen = []
+
+    def method_at(done):
+        seen.append(done)
+        return PLAIN
+
+    training.train(begin(PLAIN, 1, 4, (0,)), method_at, cases, (0,), (1e-3,), 4)
+    assert seen == [0, 0.25, 0.5, 0.75]
+
+
+def test_fixed_numbers_are_those_of_each_network_and_stay(cases):
+    method = Method(lambda x, p: x / p["by"] + branch(x, p))
+    by = torch.tensor([1.0, 2.0]).view(1, 2, 1, 1)
+    nets = begin(method, 1, 4, (0, 1)).adding(by=by)
+    trained = training.train(nets, method, cases, (0, 1), (1e-3, 1e-2), 2)
+    assert trained.fixed["by"].flatten().tolist() == [1, 2, 1, 2]
+
+
+def test_scores_are_the_mean_loss_and_the_share_of_right_answers(cases):
+    x, y = cases[0][:50], cases[1][:50]
+    nets = training.train(begin(PLAIN, 1, 8, (0,)), PLAIN, cases, (0,), (1e-2,), 5)
+    logits = nets.logits(PLAIN, x)[0].double()
+    found = training.scores(nets, PLAIN, (x, y), (0,))
+    assert found.loss.item() == pytest.approx(float(cross_entropy(logits, y)), abs=1e-12)  # rounding
+    assert found.right.item() == pytest.approx(float((logits.argmax(1) == y).double().mean()))
+
+
+def test_networks_that_overflow_answer_nothing_right(cases):
+    method = Method(lambda x, p: x * float("inf"))
+    nets = begin(method, 1, 4, (0,))
+    found = training.scores(nets, method, cases, (0,))
+    assert np.isnan(found.loss).all()
+    assert found.right.item() == 0
+
+
+@pytest.mark.parametrize(("seeds", "rates"), [((0, 1), (1e-3,)), ((0,), ())])
+def test_seeds_and_rates_that_do_not_fit_are_named(cases, seeds, rates):
+    with pytest.raises(ValueError, match="a seed for each, and at least one rate"):
+        training.train(begin(PLAIN, 1, 4, (0,)), PLAIN, cases, seeds, rates, 1)
