@@ -32,7 +32,7 @@ def of_one_setting(rows: Run) -> Run:
     first: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     kept = []
     for row in rows:
-        setting = tuple(row.get(key) for key in ("gain", "start", "updates", "score", "decoder"))
+        setting = tuple(row.get(key) for key in ("gain", "start", "rate", "updates", "score", "decoder"))
         if first.setdefault((row["norm"], row["batch_size"]), setting) == setting:
             kept.append(row)
     return kept
