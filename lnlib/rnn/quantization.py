@@ -75,7 +75,7 @@ def quantized(network: nn.Module) -> Quantized:
 
 
 class Quantized(nn.Module):
-    """What :func:`quantized` returns: called as the network is, in evaluation.
+    """What `quantized` returns: called as the network is, in evaluation.
 
     For `weight_ih_l0` its `state_dict` has `weight_ih_l0_int8`, (G, D), and `weight_ih_l0_scale`, (G, 1);
     all else by the network's names. It loads into what `quantized` makes of any network built alike.
