@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.shared.residual import check_size
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
@@ -32,10 +33,7 @@ def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) 
     Raises:
         ValueError: without a block, or fewer than 4 units, of which layer norm leaves 2 dimensions.
     """
-    if depth < 1:
-        raise ValueError(f"depth is {depth}; a stack has at least one block")
-    if width < 4:
-        raise ValueError(f"width is {width}; layer norm removes 2 of the units' dimensions, give at least 4")
+    check_size(depth, width)
 
     def normal(rows: int, columns: int, variance: float) -> Tensor:
         scale = size * math.sqrt(variance)

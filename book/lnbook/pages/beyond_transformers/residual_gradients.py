@@ -28,6 +28,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from lnbook.shared.residual import check_size
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
@@ -249,9 +250,8 @@ class Stack:
 def _check(placement: str, depth: int, width: int, branch: float, cases: int) -> None:
     if placement not in PLACEMENTS:
         raise ValueError(f"placement is {placement!r}; use one of {PLACEMENTS}")
-    if depth < 1 or cases < 1:
-        raise ValueError(f"depth is {depth} and cases {cases}; give at least one block and one case")
-    if width < 4:
-        raise ValueError(f"width is {width}; layer norm removes 2 of the units' dimensions, give at least 4")
+    check_size(depth, width)
+    if cases < 1:
+        raise ValueError(f"cases is {cases}; give at least one case")
     if not branch >= 0:
         raise ValueError(f"branch is {branch}; it is a variance, give 0 or a positive number")

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.shared.residual import check_size
 from lnbook.training import generators
 
 __all__ = ["Method", "Networks", "Parameters", "begin", "first_step"]
@@ -106,10 +107,7 @@ def begin(
     Raises:
         ValueError: without a block, or fewer than 4 units, of which layer norm leaves 2 dimensions.
     """
-    if depth < 1:
-        raise ValueError(f"depth is {depth}; a network has at least one block")
-    if width < 4:
-        raise ValueError(f"width is {width}; layer norm removes 2 of the units' dimensions, give at least 4")
+    check_size(depth, width)
     drawn = [generators(seed)[0] for seed in seeds]
 
     def normal(*shape: int, variance: float) -> Tensor:
