@@ -6,15 +6,25 @@ from pathlib import Path
 
 from lnbook.cli.options import UsageError
 from lnbook.data import DATA_SETS, DataError, content_of, published
+from lnbook.ledger.rows import results_dir
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.files import make_folder
 from lnbook.training.identity import contents, identity
 from lnbook.training.runs import label
 from lnbook.training.task import Experiment, Job, Machine
 
-__all__ = ["prepare", "refuse_stand_ins"]
+__all__ = ["places", "prepare", "refuse_stand_ins"]
 
 REAL = ("study", "paper")  # the scales whose numbers are about the data that they name
+
+
+def places(experiment: Experiment, scale: str, out: Path | None) -> tuple[Path, Path]:
+    """Where the runs of a scale keep their checkpoints, and where their rows are gathered.
+
+    `out` is for both; by default they are in `results_dir(scale)` and, beside results, in `runs`.
+    """
+    results = out or results_dir(scale)
+    return (out or results.parent.parent / "runs" / scale) / experiment.name, results
 
 
 def refuse_stand_ins(experiment: Experiment, jobs: Sequence[Job], scale: str) -> None:

@@ -1,6 +1,7 @@
 """The options of `python -m lnbook run`, and what they choose."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch
 
 from lnbook.cli.experiments import EXPERIMENTS
 from lnbook.ledger.rows import SCALES
+from lnbook.training.runs import SEEDS
 from lnbook.training.task import Job, Machine
 
 __all__ = ["UsageError", "check", "chosen", "machine", "parser"]
@@ -22,12 +24,17 @@ TYPES = {
 ACCEPTED = ("changed-code", "stand-in", "partial", "dirty", "fewer")
 
 NOTES = """
+--plan runs what the record lacks, of every experiment at scales paper and study, the biggest question first:
+what fits into --minutes, then what goes on at the next such command. It leaves out runs whose data are not
+here, and says so. --record keeps an experiment's rows, beside those that are recorded, when all are there.
+
 Ctrl-C, SIGTERM or a terminal that closes writes a checkpoint of every run under way, then ends; killed, a
 run loses what came after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted run,
 bit for bit; a run whose settings, data or code have changed does not go on.
 Under torchrun the processes train one model together, run after run.
 
-exit status: 0 done; 1 a run failed, and stderr says why; 2 there is no such thing; 130 interrupted
+exit status: 0 done, or a plan's time is over; 1 a run failed, and stderr says why; 2 there is no such thing;
+130 interrupted
 """
 
 
@@ -45,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
         description="Run one of the paper's experiments: several seeds of several methods, side by side.",
         epilog=f"experiments:\n{sections}\n{NOTES}",
     )
-    found.add_argument("experiment", help="section or name: 6.6 or permutation_mnist")
+    found.add_argument("experiment", nargs="?", help="section or name: 6.6 or permutation_mnist")
     found.add_argument(
         "--settings",
         action="store_true",
@@ -55,13 +62,14 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--scale",
         choices=SCALES,
-        default="book",
-        help="smoke: seconds; book: minutes; study: hours; paper: the paper's sizes",
+        help="smoke: seconds; book (default): minutes; study: hours; paper: the paper's sizes",
     )
     add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
     add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
     add("--job", type=int, metavar="K", help="only the K-th of these runs, from 0: for a scheduler's array")
     add("--list", action="store_true", help="print a command for each run, and run none")
+    add("--plan", action="store_true", help="in place of an experiment: what the record lacks")
+    add("--minutes", type=float, metavar="M", help="of a plan: stop then, with checkpoints (default: never)")
     add = found.add_argument_group("where the results go").add_argument
     add("--out", type=Path, metavar="DIR", help="checkpoints, rows and provenance (default: in _build)")
     add("--resume", action="store_true", help="go on with runs that have begun")
@@ -83,19 +91,60 @@ def parser() -> argparse.ArgumentParser:
     add("--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto: CUDA if there is one")
     add("--dtype", choices=["float32", "float64"], default="float32")
     add("--autocast", choices=["bfloat16", "float16"], help="compute in it what may be; float32 only")
-    add("--processes", type=int, metavar="N", help="runs at a time (default: one a core; one on a GPU)")
+    add(
+        "--processes",
+        type=int,
+        metavar="N",
+        help="runs at a time (default: one per core; one on a GPU or at scale smoke)",
+    )
     add("--threads", type=int, default=1, metavar="N", help="threads of a run (default 1)")
     return found
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raises `UsageError` for options that cannot be, or not together."""
+    """Raises `UsageError` for options that cannot be, or not together; sets the scale where none is given."""
+    if options.plan:
+        _check_plan(options)
+    elif options.experiment is None:
+        raise UsageError(
+            f"Name an experiment, {', '.join(EXPERIMENTS)} or its name, or give --plan for what the record "
+            f"lacks of all of them."
+        )
+    elif options.minutes is not None:
+        raise UsageError("--minutes is for --plan; Ctrl-C stops other runs, and --resume goes on with them.")
+    options.scale = options.scale or "book"
     if options.resume and options.restart:
         raise UsageError("--resume goes on with runs, --restart begins them anew; give one.")
     if options.list and (options.restart or options.gather):
         raise UsageError(
             "--list prints commands that go on with runs where they stand, and a last one that gathers; it "
             "goes with neither --restart nor --gather. Give another --out to begin anew."
+        )
+
+
+def _check_plan(options: argparse.Namespace) -> None:
+    """Raises `UsageError` for what a plan, which chooses runs by itself, cannot heed."""
+    chosen = {
+        options.experiment or "": options.experiment,
+        "--scale": options.scale,
+        "--only": options.only,
+        "--job": options.job is not None,
+        "--settings": options.settings,
+        "--restart": options.restart,
+        "--partial": options.partial,
+        "torchrun": "WORLD_SIZE" in os.environ,
+    }
+    if refused := [word for word, given in chosen.items() if given]:
+        raise UsageError(
+            f"--plan goes on with runs of every experiment, each in one process, and chooses them by itself: "
+            f"it does not go with {', '.join(refused)}. Leave that out, or leave out --plan and --minutes."
+        )
+    if not 0 <= options.seed < SEEDS:
+        raise UsageError(f"--seed is the first seed, from 0 to below 2**32; got {options.seed}.")
+    if options.minutes is not None and (options.gather or not options.minutes > 0):
+        raise UsageError(
+            f"--minutes is how long a plan may run, more than 0; got {options.minutes}"
+            f"{' with --gather, which runs nothing' if options.gather else ''}."
         )
 
 

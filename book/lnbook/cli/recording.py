@@ -4,13 +4,15 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from lnbook.cli.options import UsageError
-from lnbook.ledger.rows import read_rows
+from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.training.gather import gather
 from lnbook.training.report import stand_ins
 from lnbook.training.runs import Outcome
-from lnbook.training.task import Experiment
+from lnbook.training.task import Experiment, Job
 
-__all__ = ["objections", "record"]
+__all__ = ["joined", "objections", "record", "recorded_runs"]
+
+OF_ALL = ("accepted", "runs", "scale", "seconds")  # facts that `gather` says of all runs together
 
 
 def record(
@@ -61,4 +63,47 @@ def objections(
         before = 0
     if rows < before:
         found["fewer"] = f"the record has {before} rows, and these are {rows}"
+    return found
+
+
+def recorded_runs(name: str, scale: str, folder: Path) -> list[Outcome]:
+    """The runs of an experiment that the record has, so that `gather` writes them again as they are.
+
+    Numbers of the rows are text there. Raises ValueError for rows that are not those recorded.
+    """
+    try:
+        rows = read_rows(name, scale=scale, folder=folder)
+        facts = read_facts(name, scale=scale, folder=folder)
+    except FileNotFoundError:
+        return []
+    common = {key: value for key, value in facts.items() if key not in OF_ALL}
+    found = []
+    for own in facts["runs"]:
+        told = common | own
+        failed, job = told.pop("failed"), told["job"]
+        mine = [row for row in rows if all(row.get(key) == str(value) for key, value in job.items())]
+        found.append(Outcome(job, [{k: v or None for k, v in row.items()} for row in mine], told, failed))
+    return found
+
+
+def joined(jobs: Sequence[Job], new: Sequence[Outcome], recorded: Sequence[Outcome]) -> list[Outcome]:
+    """New runs and, where a job has none, that of the record, in the order of the jobs.
+
+    Raises UsageError if they cannot stand in one table: they read other data, or computed in other numbers.
+    """
+    every = [*new, *recorded]
+    found = [one for job in jobs if (one := next((o for o in every if o.job == job), None))]
+    told: dict[str, set[str]] = {}
+    for outcome in found:
+        for name in ("dtype", "autocast"):
+            told.setdefault(name, set()).add(outcome.facts[name])
+        for data in outcome.facts["data"]:
+            content = data.get("sha256", data["name"])
+            told.setdefault(f"the data set {data['requested']}", set()).add(content)
+    odd = [f"{name} ({' or '.join(sorted(values))})" for name, values in told.items() if len(values) > 1]
+    if odd:
+        raise UsageError(
+            f"Nothing is recorded: new runs differ from those that are recorded in {'; '.join(odd)}. Make "
+            f"them anew as the record's, or all of them: `run` without --plan, with --restart and --record."
+        )
     return found

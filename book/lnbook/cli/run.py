@@ -1,28 +1,28 @@
 """`python -m lnbook run`: run an experiment, go on with it, or gather what its runs have recorded."""
 
 import argparse
-import os
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic as clock
 
 import torch
 
 from lnbook.cli import options
-from lnbook.cli.begin import prepare, refuse_stand_ins
-from lnbook.cli.experiments import find
+from lnbook.cli.begin import places, prepare, refuse_stand_ins
+from lnbook.cli.closing import failures, gathered, say
+from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.cli.options import UsageError
+from lnbook.cli.plan import plan
 from lnbook.cli.recording import record
 from lnbook.cli.settings import settings_of
 from lnbook.data.dataset import DataError
-from lnbook.ledger.rows import book_dir, results_dir
+from lnbook.ledger.rows import book_dir
 from lnbook.training.distributed import Group, join
 from lnbook.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy
-from lnbook.training.gather import collect, gather
 from lnbook.training.identity import contents
-from lnbook.training.report import differing, stand_ins, summary
+from lnbook.training.report import differing
 from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
 from lnbook.training.sweeps import torch_threads
 from lnbook.training.task import Experiment, Job, Machine
@@ -41,21 +41,19 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _run(asked, argv)
     except UsageError as error:
-        return _say(error, 2)
+        return say(error, 2)
     except (OutputError, CheckpointError, RunBusy, ProcessLost, DataError) as error:
-        return _say(error, 1)
+        return say(error, 1)
     except KeyboardInterrupt as stop:
-        return _say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with --resume.", INTERRUPTED)
-
-
-def _say(message: object, status: int) -> int:
-    who = f"[process {os.environ['RANK']}] " if "WORLD_SIZE" in os.environ else ""
-    print(f"{who}{message}", file=sys.stderr)
-    return status
+        again = "the same command" if asked.plan else "--resume"
+        return say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with {again}.", INTERRUPTED)
 
 
 def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
     options.check(asked)
+    if asked.plan:
+        experiments = [find(section) for section in EXPERIMENTS]
+        return plan(asked, argv, experiments, book_dir(), clock)
     try:
         experiment = find(asked.experiment)
     except ValueError as error:
@@ -72,8 +70,7 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
         return _list(jobs, argv)
     if asked.record and book_dir() is None:
         raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
-    results = asked.out or results_dir(asked.scale)
-    folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
+    folder, results = places(experiment, asked.scale, asked.out)
     if asked.gather:
         return _report(experiment, every, [], folder, results, asked)
     machine = options.machine(asked)
@@ -92,7 +89,7 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
     if (
         asked.job is not None
     ):  # the other runs of an array go on beside this one: a command of its own gathers
-        return _failures(made)
+        return failures(made)
     return _report(experiment, every, made, folder, results, asked)
 
 
@@ -149,31 +146,9 @@ def _report(
     results: Path,
     asked: argparse.Namespace,
 ) -> int:
-    """Gather what is finished of all runs, also earlier ones; say what is missing or failed."""
-    outcomes, unreadable = collect(folder, jobs, partial=asked.partial)
-    for message in unreadable:
-        _say(message, 1)
-    if not outcomes:
-        print(f"None of {len(jobs)} runs has finished.")
-        return max(_failures(made), int(bool(unreadable)))
-    path = gather(experiment, outcomes, asked.scale, results)
-    if table := summary([row for o in outcomes if not o.failed for row in o.rows], list(jobs[0])):
-        print(f"The selected models: means over seeds ± half their 95 % intervals\n\n{table}\n")
-    for line in stand_ins(o.facts for o in outcomes):
-        _say(line, 0)
-    for o in outcomes:
-        if "unfinished" in o.facts:
-            print(f"{label(o.job)}: {o.facts['unfinished']}")
-    whole = [o for o in outcomes if not o.failed and "unfinished" not in o.facts]
-    print(f"{len(whole)} of {len(jobs)} runs are done; the rows of {len(outcomes)} are in {path}")
-    if asked.record and (book := book_dir()):
+    """Gather what is finished of all runs, also earlier ones; keep it if so asked; say what failed."""
+    outcomes, status = gathered(experiment, jobs, asked.scale, folder, results, partial=asked.partial)
+    if outcomes and asked.record and (book := book_dir()):
         kept = record(experiment, outcomes, len(jobs), asked.scale, book / "results", asked.accept)
         print(f"They are recorded in {kept}")
-    return max(_failures(made), int(bool(unreadable)))
-
-
-def _failures(made: Sequence[Outcome]) -> int:
-    failed = [outcome for outcome in made if outcome.failed]
-    for outcome in failed:
-        _say(f"{label(outcome.job)}: {outcome.failed}", 1)
-    return int(bool(failed))
+    return max(failures(made), status)

@@ -45,9 +45,9 @@ def gather(
 ) -> Path:
     """Write `<experiment>.csv`, the rows of all runs, and `<experiment>.json`, how they came about.
 
-    Facts that all runs share stand once, the others under `runs`, in the order of the outcomes; `rules` are
-    those that were the same for all. A column that some rows lack is empty there. `accepted`, if anything, is
-    what speaks against these rows.
+    Facts that all runs share stand once, the others and the seconds of each under `runs`, in the order of the
+    outcomes; `rules` are those that were the same for all. A column that some rows lack is empty there.
+    `accepted`, if anything, is what speaks against these rows.
 
     Raises:
         ValueError: no rows.
@@ -69,7 +69,8 @@ def gather(
 def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
     runs = [{**o.facts, "failed": o.failed} for o in outcomes]
     rules = dict(sorted(set.intersection(*(set(r.pop("rules", {}).items()) for r in runs))))
-    common = {k: v for k, v in runs[0].items() if all(k in r and r[k] == v for r in runs)}
+    shared = {k: v for k, v in runs[0].items() if all(k in r and r[k] == v for r in runs)}
+    common = {k: v for k, v in shared.items() if k != "seconds"}  # each run keeps its own, even if all agree
     own = [{k: v for k, v in r.items() if k not in common} for r in runs]
     return common | {
         "rules": rules,

@@ -14,6 +14,7 @@ import torch
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import RunFolder
+from lnbook.training.deadline import Deadline, Ending
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
 from lnbook.training.identity import check_contents, code_digest, contents, identity
@@ -23,7 +24,7 @@ from lnbook.training.report import LogLine, differing, title
 from lnbook.training.sweeps import sweep, wanted
 from lnbook.training.task import Experiment, Job, Machine, Row
 
-__all__ = ["Outcome", "Plan", "jobs_of", "label", "run", "run_one", "unfinished"]
+__all__ = ["Outcome", "Plan", "attempt", "jobs_of", "label", "run", "run_one", "unfinished"]
 
 SEEDS = 2**32
 
@@ -48,8 +49,10 @@ class Plan:
         every_seconds: from one checkpoint to the next.
         bar, lines: show a bar, or a line for each row, on stderr.
         names: the settings that tell the runs apart.
+        prefix: of a run's name, before these.
         changed_code: let runs go on that other code began; their facts then name both, as `codes`.
         content: of their data, `lnbook.training.identity.contents`; needed with a folder.
+        deadline: when they stop with a checkpoint; for runs with a folder, each in one process.
     """
 
     experiment: Experiment
@@ -60,8 +63,10 @@ class Plan:
     bar: bool = False
     lines: bool = False
     names: Sequence[str] = ()
+    prefix: str = ""
     changed_code: bool = False
     content: Mapping[str, str] = field(default_factory=dict)
+    deadline: Deadline | None = None
 
 
 def label(job: Job) -> str:
@@ -110,7 +115,7 @@ def run(
     verbose: bool = False,
     changed_code: bool = False,
 ) -> list[Outcome]:
-    """Run an experiment's jobs, as many at a time as there are cores.
+    """Run an experiment's jobs, several at a time.
 
     Args:
         experiment: see `lnbook.cli.experiments`.
@@ -119,7 +124,8 @@ def run(
         jobs: default: all of the scale.
         machine: default: float32 on the CPU.
         folder: where checkpoints go, a folder for each run; a run that has begun there goes on.
-        processes, threads, progress: as in `lnbook.training.sweep`.
+        processes, threads, progress: as in `lnbook.training.sweep`; but at scale "smoke", whose runs are
+            shorter than the start of a process, `processes` is 1 by default.
         every_seconds: from one checkpoint to the next.
         verbose: where no bar is shown, a line on stderr for each row.
         changed_code: as in `Plan`.
@@ -140,15 +146,25 @@ def run(
         bar,
         verbose and not bar,
         names,
-        changed_code,
-        contents(experiment, chosen, scale) if folder else {},
+        changed_code=changed_code,
+        content=contents(experiment, chosen, scale) if folder else {},
     )
     work = [{"job": job} for job in chosen]
-    return sweep(_one_of_many, work, common=(plan,), processes=processes, threads=threads, progress=bar)
+    if processes is None and scale == "smoke":
+        processes = 1
+    return sweep(attempt, work, common=(plan,), processes=processes, threads=threads, progress=bar)
 
 
-def _one_of_many(plan: Plan, *, job: Job) -> Outcome:
+def attempt(plan: Plan, *, job: Job) -> Outcome:
+    """One run of many: what keeps its folder from being used is an outcome, and stops no other.
+
+    After the plan's deadline it begins no more, and `facts["unfinished"]` says where it stands.
+    """
     try:
+        if plan.folder and plan.deadline and plan.deadline.passed():
+            path = plan.folder / label(job)
+            if not RunFolder.outcome_in(path):
+                return unfinished(path, job) or Outcome(job, [], {"unfinished": "not begun"})
         return run_one(plan, job=job)
     except (CheckpointError, OutputError, RunBusy) as error:
         return Outcome(job, [], {}, str(error))
@@ -174,13 +190,15 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         started = time.perf_counter()
         _forget_peak_memory()
         task = plan.experiment.task(job, plan.scale, plan.machine)
+        if folder and plan.deadline:
+            task.batches = Ending(task.batches, plan.deadline)
         code = {"code": code_digest(folder.job)} if folder else {}
         begun = _facts(plan, job, group, 0.0) | code
         if folder:
             check_contents({name: plan.content[name] for name in plan.experiment.data(job, plan.scale)})
         if folder:
             folder.begin(begun)
-        name, failed = title(job, plan.names), ""
+        name, failed = plan.prefix + title(job, plan.names), ""
         try:
             done = train(
                 task,
@@ -196,6 +214,11 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
             )
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
+        except KeyboardInterrupt:
+            late = folder and plan.deadline and plan.deadline.passed()
+            if not (folder and late and (stopped := unfinished(folder.path, job))):
+                raise
+            return stopped
         sessions = RunFolder.sessions(folder.path) if folder else [begun]
         facts = _facts(plan, job, group, done.wall_seconds) | code
         facts["rules"] = sessions[0].get("rules", {})  # as they were before there was any data
@@ -241,6 +264,8 @@ def _facts(plan: Plan, job: Job, group: Group, seconds: float) -> dict[str, Any]
     facts = provenance(scale=plan.scale, job=dict(job), seconds=round(seconds, 2), **_numbers(plan.machine))
     facts |= {"processes": group.world, "machine": str(plan.machine.device)}
     facts["rules"] = _rules(f"{plan.scale}/{plan.experiment.name}")
+    if own := plan.experiment.data(job, plan.scale):  # other runs of this process may have read others
+        facts["data"] = [data for data in facts["data"] if data["requested"] in own]
     if plan.machine.device.type == "cuda":
         facts["peak_gpu_memory_mb"] = round(torch.cuda.max_memory_allocated(plan.machine.device) / 1e6)
     return facts

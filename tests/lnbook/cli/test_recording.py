@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lnbook.cli.options import UsageError
-from lnbook.cli.recording import objections, record
+from lnbook.cli.recording import objections, record, recorded_runs
 from lnbook.training import Experiment
 from lnbook.training.runs import Outcome
 
@@ -58,6 +58,15 @@ def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is
     assert recorded(tmp_path) == before
     path = record(EXPERIMENT, outcomes, 2, "study", tmp_path, [what])
     assert json.loads(path.with_suffix(".json").read_text())["accepted"] == [what]
+
+
+@pytest.mark.parametrize("seconds", [(0.02, 0.02), (0.02, 0.03)])
+def test_recorded_runs_keep_their_own_seconds_even_where_all_took_as_long(
+    tmp_path: Path, seconds: tuple[float, float]
+) -> None:
+    runs = [outcome(k, seconds=each, failed="") for k, each in enumerate(seconds)]
+    record(EXPERIMENT, runs, 2, "study", tmp_path, [])
+    assert [one.facts["seconds"] for one in recorded_runs("toy", "study", tmp_path)] == list(seconds)
 
 
 def test_an_unfinished_run_is_no_whole_one(tmp_path: Path) -> None:

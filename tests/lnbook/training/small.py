@@ -29,8 +29,9 @@ def mind_hangups() -> None:
 class Small(Task):
     """Two classes of points; `dropout` draws from the task's noise.
 
-    The environment variable FAULT makes a loss NaN or an error: as "nan 13" or "raise 13" the 13th loss of a
-    session, as "nan 13 1" only in the process of rank 1, as "nan 13 1 0" only in runs of seed 0.
+    The environment variable FAULT makes a loss NaN or an error, or presses Ctrl-C: as "nan 13", "raise 13" or
+    "stop 13" at the 13th loss of a session, as "nan 13 1" only in the process of rank 1, as "nan 13 1 0" only
+    in runs of seed 0.
     """
 
     updates, every, evaluation_batch, clip, select = UPDATES, EVERY, 5, 1.0, "valid_nll"
@@ -71,6 +72,9 @@ class Small(Task):
             return 1.0
         if kind == "raise":
             raise RuntimeError("the fault that was asked for")
+        if kind == "stop":
+            signal.raise_signal(signal.SIGINT)
+            return 1.0
         return math.nan
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
@@ -83,6 +87,17 @@ class Small(Task):
 
     def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         return {"nll": means["nll"], "noisy": means["noisy"], "balance": means["classes"].min()}
+
+
+class Ticks:
+    """A clock that goes on by a second whenever it is read."""
+
+    def __init__(self) -> None:
+        self.read = 0.0
+
+    def __call__(self) -> float:
+        self.read += 1.0
+        return self.read
 
 
 def jobs(scale: str, seed: int) -> list[Job]:

@@ -15,10 +15,13 @@ from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
 
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
-from lnbook.training import DamagedCheckpoint, Machine, RunFolder
+from lnbook.data import load
+from lnbook.training import DamagedCheckpoint, Job, Machine, RunFolder, Task
 from lnbook.training.identity import identity
 from lnbook.training.report import stand_ins, summary
 from lnbook.training.runs import label, run
+
+DIGITS = "digits", "binarized_digits"
 
 
 def table(out: Path) -> list[dict[str, str]]:
@@ -46,6 +49,18 @@ def as_text(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """As a CSV file has them: empty where a row has no such column."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     return [{k: "" if row.get(k) is None else str(row[k]) for k in names} for row in rows]
+
+
+def test_small_runs_stay_in_this_process_unless_others_are_asked_for(whole: list[dict[str, Any]]) -> None:
+    here: list[int] = []
+
+    def task(*given: Any) -> Any:  # which another process could not be sent
+        here.append(os.getpid())
+        return EXPERIMENT.task(*given)
+
+    outcomes = run(replace(EXPERIMENT, task=task), "smoke", progress=False)
+    assert set(here) == {os.getpid()}
+    assert without_clock([row for outcome in outcomes for row in outcome.rows]) == whole
 
 
 def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
@@ -259,3 +274,14 @@ def test_the_rows_of_a_part_are_gathered_and_not_recorded_unless_that_is_accepte
     kept = tmp_path / "book" / "results" / "smoke" / "small.csv"
     assert kept.read_bytes() == (tmp_path / "small.csv").read_bytes()
     assert json.loads(kept.with_suffix(".json").read_text())["accepted"] == ["partial"]
+
+
+def test_a_run_says_what_it_read_and_not_what_runs_before_it_in_the_process_did() -> None:
+    def reading(job: Job, scale: str, machine: Machine) -> Task:
+        load(DIGITS[job["seed"]])
+        return EXPERIMENT.task(job, scale, machine)
+
+    experiment = replace(EXPERIMENT, task=reading, data=lambda job, scale: [DIGITS[job["seed"]]])
+    both = [{**JOB, "seed": seed} for seed in (0, 1)]
+    found = run(experiment, "smoke", jobs=both, processes=1, progress=False)
+    assert [[data["name"] for data in one.facts["data"]] for one in found] == [[name] for name in DIGITS]
