@@ -3,7 +3,8 @@
 `load_captions("coco_captions")` joins COCO's captions with boxes around objects; pictures without a box
 (48 of 5,000) are left out, the others parted at random by a fixed seed: 500 to validate, 1,000 to test.
 `load_captions("scenes")` generates what takes its place. `load_features(folder)` reads the data of the paper:
-the splits of Karpathy with features of a convnet.
+the splits of Karpathy with features of a convnet, as Vendrov and others published them or from Karpathy's
+own list (`lnbook.data.karpathy`).
 """
 
 import json
@@ -19,8 +20,9 @@ from jaxtyping import Float32, Int64
 from lnbook.data.boxes import Boxes, featurize
 from lnbook.data.coco import COCO_CLASSES
 from lnbook.data.dataset import DataError
-from lnbook.data.files import content
-from lnbook.data.lookup import OnStandIn, published
+from lnbook.data.files import content, digest_of_folder
+from lnbook.data.karpathy import read_split
+from lnbook.data.lookup import OnStandIn, noted, published
 from lnbook.data.scenes import CLASSES, Text, picture, scenes, words
 from lnbook.data.users import read_text
 
@@ -28,6 +30,7 @@ __all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
 PARTS = ("train", "valid", "test")
 CAPTIONS_BYTES = 2**28  # of one part, at most; the longest has 30 MB
+LISTING = "dataset_coco.json"
 SCENES = {"train": 800, "valid": 100, "test": 200}
 
 
@@ -96,11 +99,13 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
 
 
 def load_features(folder: Path | None = None, *, network: str = "10crop") -> Captions:
-    """The paper's data: captions, one a line, five a picture, and features of a convnet, as they are
-    published with the code of Vendrov and others (2016).
+    """The paper's data: five captions a picture, and features of a convnet, in Karpathy's parts.
 
-    *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding: `train.txt`, `val.txt`,
-    `test.txt`, and `images/<network>/train.npy` and so on.
+    *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding, published with the code of
+    Vendrov and others (2016): `train.txt`, `val.txt`, `test.txt` with a caption a line, and
+    `images/<network>/train.npy` and so on. Where these texts are not there but Karpathy's `dataset_coco.json`
+    is, the parts and captions are those of this list, and `images/<network>.npy` holds the features, a row a
+    picture, in the order of its "images". The provenance says which, as "layout".
 
     Args:
         folder: holds these; default: `$LNLIB_DATA/coco_vgg`.
@@ -110,6 +115,39 @@ def load_features(folder: Path | None = None, *, network: str = "10crop") -> Cap
     length in all parts, finite and not zero; five captions for each picture.
     """
     place = folder or Path(os.environ.get("LNLIB_DATA", ".")) / "coco_vgg"
+    listed = (place / LISTING).is_file() and not (place / "train.txt").exists()
+    parts = _listed(place, network) if listed else _archived(place, network)
+    provenance = {
+        "name": "coco_vgg",
+        "requested": "coco_vgg",
+        "source": "LNLIB_DATA",
+        "licence": "annotations CC BY 4.0",
+        "citation": "Karpathy, Fei-Fei (2015)" if listed else "Vendrov (2016)",
+        "sha256": digest_of_folder(place),
+        "layout": f"{LISTING}, images/{network}.npy" if listed else f"coco.zip, images/{network}",
+    }
+    return Captions(parts, noted(provenance))
+
+
+def _listed(place: Path, network: str) -> dict[str, Captioned]:
+    """By Karpathy's list, with one file of features."""
+    splits, pictures = read_split(place / LISTING)
+    path = place / "images" / f"{network}.npy"
+    if not path.is_file():
+        raise DataError(
+            f"{path} is not there; it must hold the features of the {pictures} pictures of {LISTING}, a row "
+            f"each, in their order."
+        )
+    if (rows := len(_vectors(path))) != pictures:
+        raise DataError(f"{path} has {rows} rows, {place / LISTING} {pictures} pictures; they must pair up.")
+    return {
+        part: Captioned(_directions(path, split.rows), split.texts, _fives(split.texts))
+        for part, split in splits.items()
+    }
+
+
+def _archived(place: Path, network: str) -> dict[str, Captioned]:
+    """By the texts and features of Vendrov's archive."""
     parts = {}
     for part, name in zip(PARTS, ("train", "val", "test"), strict=True):
         captions, features = place / f"{name}.txt", place / "images" / network / f"{name}.npy"
@@ -117,7 +155,8 @@ def load_features(folder: Path | None = None, *, network: str = "10crop") -> Cap
             raise DataError(
                 f"{missing[0]} is not there. The features of Karpathy's splits are 1 GB that lnbook cannot "
                 f"fetch by a known hash: unpack the coco.zip that the README of "
-                f"github.com/ivendrov/order-embedding links to into {place}."
+                f"github.com/ivendrov/order-embedding links to into {place}; or put Karpathy's {LISTING} "
+                f"there, and features of its pictures as images/{network}.npy."
             )
         texts = read_text(captions, CAPTIONS_BYTES).splitlines()
         vectors = _directions(features)
@@ -125,17 +164,19 @@ def load_features(folder: Path | None = None, *, network: str = "10crop") -> Cap
             raise DataError(
                 f"{captions} has {len(texts)} lines, {features} {len(vectors)} vectors; they must be 5 to 1."
             )
-        owner = np.arange(len(texts), dtype=np.int64) // 5
-        parts[part] = Captioned(vectors, texts, owner)
+        parts[part] = Captioned(vectors, texts, _fives(texts))
     widths = {part: held.features.shape[1] for part, held in parts.items()}
     if len(set(widths.values())) > 1:
         raise DataError(f"{place} has vectors of different lengths, {widths}; take one network's for all.")
-    provenance = {"name": "coco_vgg", "requested": "coco_vgg", "source": "LNLIB_DATA"}
-    return Captions(parts, provenance | {"licence": "annotations CC BY 4.0", "citation": "Vendrov (2016)"})
+    return parts
 
 
-def _directions(path: Path) -> Float32[np.ndarray, "I F"]:
-    """The vectors of an .npy file, scaled to length 1; its header is looked at before memory is spent."""
+def _fives(texts: Sequence[str]) -> Int64[np.ndarray, " C"]:
+    return np.arange(len(texts), dtype=np.int64) // 5
+
+
+def _vectors(path: Path) -> np.ndarray:
+    """The vectors of an .npy file, on disk; its header is looked at before memory is spent."""
     try:
         held = np.load(path, mmap_mode="r", allow_pickle=False)  # refuses a false header
     except (ValueError, TypeError, OverflowError, EOFError, OSError) as error:
@@ -148,12 +189,19 @@ def _directions(path: Path) -> Float32[np.ndarray, "I F"]:
             f"{path} holds {held.dtype} of shape {held.shape}; features are floating-point numbers, a row a "
             f"picture."
         )
+    return held
+
+
+def _directions(path: Path, rows: Int64[np.ndarray, " I"] | None = None) -> Float32[np.ndarray, "I F"]:
+    """The vectors of an .npy file, or some of its rows, scaled to length 1."""
+    held = _vectors(path)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        vectors = np.array(held, dtype=np.float32)
+        vectors = np.array(held if rows is None else held[rows], dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if len(wrong := np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))):
+        first = wrong[0] if rows is None else rows[wrong[0]]
         raise DataError(
-            f"{path}: {len(wrong)} rows, the first is row {wrong[0]}, have no direction: a number not "
+            f"{path}: {len(wrong)} rows, the first is row {first}, have no direction: a number not "
             f"finite or too large, or nothing but zeros. Compute them again."
         )
     vectors /= lengths

@@ -8,6 +8,7 @@ markers, numbered anew in each question.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from lnbook.data.text import tokenize
 
@@ -70,8 +71,8 @@ def cloze(
         source: of the questions, a title.
 
     Yields:
-        The index of the sentence that became the query, and the question; markers are numbered by their
-        first use in the passage, so `lnbook.data.anonymize.renumber` them.
+        The index of the sentence that became the query, and the question with its passage's `ends`; markers
+        are numbered by their first use in the passage, so `lnbook.data.anonymize.renumber` them.
 
     >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]
     >>> ((k, q),) = cloze(book, {"Emma", "Jane"})
@@ -86,23 +87,26 @@ def cloze(
     for k in range(passage, len(sentences)):
         before = [word for some in found[k - passage : k] for word in some]
         everyone = dict.fromkeys(before + found[k])
+        answers = [word for word in dict.fromkeys(found[k]) if word in before and found[k].count(word) == 1]
         if (
-            len(set(before)) < 2
+            not answers
+            or len(set(before)) < 2
             or len(everyone) > markers
             or sum(words[k - passage : k]) > longest[0]
             or words[k] > longest[1]
         ):
             continue
         tokens = {word: marker(number) for number, word in enumerate(everyone)}
-        read = _tokens(name, " ".join(sentences[k - passage : k]), tokens)
+        told = [_tokens(name, sentence, tokens) for sentence in sentences[k - passage : k]]
+        read = tuple(token for sentence in told for token in sentence)
         if len(read) > longest[0]:
             continue
-        for answer in dict.fromkeys(found[k]):
-            if answer in before and found[k].count(answer) == 1:
-                query = _tokens(name, sentences[k], tokens | {answer: PLACEHOLDER})
-                by_marker = {token: word for word, token in tokens.items()}
-                if len(query) <= longest[1]:
-                    yield k, Question(read, query, tokens[answer], by_marker, source)
+        ends = tuple(accumulate(len(some) for some in told if some))
+        by_marker = {token: word for word, token in tokens.items()}
+        for answer in answers:
+            query = _tokens(name, sentences[k], tokens | {answer: PLACEHOLDER})
+            if len(query) <= longest[1]:
+                yield k, Question(read, query, tokens[answer], by_marker, source, ends)
 
 
 def _tokens(name: re.Pattern[str], text: str, markers: Mapping[str, str]) -> tuple[str, ...]:

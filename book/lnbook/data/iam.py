@@ -1,12 +1,14 @@
 """IAM-OnDB, the paper's data, from a user's folder: handwritten lines, and what is written.
 
 The database asks for a registration, so there is nothing to download. `$LNLIB_DATA/iam_ondb/` must hold,
-unpacked as they come, `lineStrokes/` (an XML file a line) and `ascii/` (a text file a form).
+unpacked as they come, `lineStrokes/` (an XML file a line) and `ascii/` (a text file a form); and, if the
+parts are to be the published ones, the four lists of the task (`lnbook.data.iam_parts`).
 """
 
 import os
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ import numpy as np
 from jaxtyping import Float
 
 from .dataset import DataError
+from .files import digest_of_folder
+from .iam_parts import FORM, published_parts
+from .lookup import noted
 from .users import read_bytes, read_text
 
 __all__ = ["ALPHABET", "load_forms", "read_line", "read_lines", "read_transcript"]
@@ -83,7 +88,7 @@ def read_transcript(text: str, name: str = "the file") -> list[str]:
 
 
 def read_lines(folder: Path) -> dict[str, list[Line]]:
-    """Text and strokes of every line, by form ("a01-000": one form may have been written by several people).
+    """Text and strokes of every line, by form and the letter of who wrote it, if it has one ("a01-000u").
 
     Characters outside of the alphabet become "?". Raises DataError for a folder that lacks something.
     """
@@ -97,15 +102,15 @@ def read_lines(folder: Path) -> dict[str, list[Line]]:
     found: dict[str, list[Line]] = {}
     transcripts: dict[Path, list[str]] = {}
     for file in files:
-        match = re.fullmatch(r"([a-z]\d\d-\d{3})([a-z]?)-(\d\d)", file.stem)
+        match = re.fullmatch(rf"({FORM})-(\d\d)", file.stem)
         if not match:
             raise DataError(f"{file} is not named as a line of IAM-OnDB: a01-000u-01.xml.")
-        source = written / file.parent.relative_to(drawn) / f"{match[1]}{match[2]}.txt"
+        source = written / file.parent.relative_to(drawn) / f"{match[1]}.txt"
         if source not in transcripts:
             if not source.is_file():
                 raise DataError(f"{file} has no transcript {source}.")
             transcripts[source] = read_transcript(read_text(source, FORM_BYTES, "latin-1"), str(source))
-        lines, number = transcripts[source], int(match[3])
+        lines, number = transcripts[source], int(match[2])
         if not 1 <= number <= len(lines):
             raise DataError(f"{source} has {len(lines)} lines, and {file.name} is the {number}-th.")
         text = "".join(c if c in ALPHABET else "?" for c in lines[number - 1])
@@ -114,7 +119,11 @@ def read_lines(folder: Path) -> dict[str, list[Line]]:
 
 
 def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, Any]]:
-    """All lines of `$LNLIB_DATA/iam_ondb`: nine tenths of the forms to train, half the rest each to judge.
+    """The lines of `$LNLIB_DATA/iam_ondb` to train on, to validate on and to test on, each in random order.
+
+    Where the lists of the published task lie there too, they make the parts. Else nine tenths of the forms
+    are to train, half the rest each to judge: what one person or several wrote of a form stays together, but
+    a writer may be in two parts. The provenance says which, as "parts".
 
     Raises DataError, with what to do, if there is no such folder.
     """
@@ -126,12 +135,8 @@ def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, An
             "ascii-all.tar.gz into $LNLIB_DATA/iam_ondb/, or take omniglot_strokes."
         )
     forms = read_lines(folder)
-    names = rng.permutation(sorted(forms))
-    if len(names) < 3:
-        raise DataError(f"{folder} has {len(names)} forms; to train, validate and test takes 3 at least.")
-    few = max(1, len(names) // 20)
-    ends = [0, len(names) - 2 * few, len(names) - few, len(names)]
-    parts = [[line for name in names[a:b] for line in forms[str(name)]] for a, b in pairwise(ends)]
+    names, said = published_parts(folder, forms) or (_drawn(forms, folder, rng), "drawn at random by form")
+    parts = [[line for name in part for line in forms[name]] for part in names]
     for part in parts:
         rng.shuffle(part)
     provenance = {
@@ -140,5 +145,20 @@ def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, An
         "source": "LNLIB_DATA",
         "licence": "non-commercial research, after registration",
         "citation": "Liwicki, Bunke: IAM-OnDB, ICDAR (2005)",
+        "sha256": digest_of_folder(folder),
+        "parts": said,
     }
-    return parts, provenance
+    return parts, noted(provenance)
+
+
+def _drawn(forms: Iterable[str], folder: Path, rng: np.random.Generator) -> list[list[str]]:
+    """Parts in which no text of a form is twice, whoever wrote it."""
+    texts: dict[str, list[str]] = {}
+    for name in forms:
+        texts.setdefault(name[:7], []).append(name)
+    drawn = rng.permutation(sorted(texts))
+    if len(drawn) < 3:
+        raise DataError(f"{folder} has {len(drawn)} forms; to train, validate and test takes 3 at least.")
+    few = max(1, len(drawn) // 20)
+    ends = [0, len(drawn) - 2 * few, len(drawn) - few, len(drawn)]
+    return [[name for text in drawn[a:b] for name in texts[str(text)]] for a, b in pairwise(ends)]

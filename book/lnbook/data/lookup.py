@@ -11,7 +11,7 @@ from .dataset import DataError, DataSet, PublishedFile
 from .environment import users_folder
 from .registry import DATA_SETS, data_set
 
-__all__ = ["OnStandIn", "Published", "StandInWarning", "content_of", "find", "loaded", "published"]
+__all__ = ["OnStandIn", "Published", "StandInWarning", "content_of", "find", "loaded", "noted", "published"]
 
 OnStandIn = Literal["warn", "error", "silent"]
 
@@ -60,14 +60,19 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> 
     found = (
         _found(entry, on_stand_in, depth) if entry.files else Published({}, _about(entry, name, "embedded"))
     )
+    return Published(found.files, noted(found.provenance))
+
+
+def noted(provenance: dict[str, Any]) -> dict[str, Any]:
+    """The entry of `loaded` for data that were read: this one, or that of the same data read before.
+
+    A loader of a user's own files, which no entry of `DATA_SETS` describes, calls it itself.
+    """
     for known in _loaded:
-        if (
-            known.items() >= found.provenance.items()
-            and _PARTLY not in known.keys() - found.provenance.keys()
-        ):
-            return Published(found.files, known)
-    _loaded.append(found.provenance)
-    return found
+        if known.items() >= provenance.items() and _PARTLY not in known.keys() - provenance.keys():
+            return known
+    _loaded.append(provenance)
+    return provenance
 
 
 def find(name: str) -> str:

@@ -8,17 +8,27 @@ markers with the names that they stand for. Passage and question are tokens with
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from .dataset import DataError
 from .users import read_text
 
-__all__ = ["PLACEHOLDER", "Question", "first_sentences", "marker", "parse_question", "read_questions"]
+__all__ = [
+    "PLACEHOLDER",
+    "Question",
+    "first_sentences",
+    "is_marker",
+    "marker",
+    "parse_question",
+    "read_questions",
+    "split_sentences",
+]
 
 PLACEHOLDER = "@placeholder"
 QUESTION_BYTES = 2**24  # at most; a long one has 20 kB
 _MARKER = re.compile(r"@entity\d+")
+_QUOTES = ("''", '"', "'", "”")
 
 
 def marker(number: int) -> str:
@@ -30,6 +40,15 @@ def marker(number: int) -> str:
     return f"@entity{number}"
 
 
+def is_marker(token: str) -> bool:
+    """Whether a token is an entity's.
+
+    >>> is_marker("@entity3"), is_marker(PLACEHOLDER)
+    (True, False)
+    """
+    return _MARKER.fullmatch(token) is not None
+
+
 @dataclass(frozen=True)
 class Question:
     """A passage, a question about it, and its answer.
@@ -39,8 +58,10 @@ class Question:
         answer: a marker.
         names: what the markers stand for, where that is known; a model never sees it.
         source: where it comes from.
+        ends: of the passage's sentences, each as the number of tokens up to there, where that is known.
 
-    Raises `DataError` if the query has no placeholder, or the answer is no marker.
+    Raises `DataError` if the query has no placeholder, the answer is no marker, there is no passage, or the
+    ends do not rise to its length.
     """
 
     passage: tuple[str, ...]
@@ -48,20 +69,39 @@ class Question:
     answer: str
     names: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    ends: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if PLACEHOLDER not in self.query:
             raise DataError(f"{self.source}: the question {' '.join(self.query)!r} has no {PLACEHOLDER}.")
-        if not _MARKER.fullmatch(self.answer):
+        if not is_marker(self.answer):
             raise DataError(f"{self.source}: the answer is {self.answer!r}, not a marker such as @entity3.")
         if not self.passage:
             raise DataError(f"{self.source}: the passage is empty.")
+        rising = all(start < end for start, end in pairwise((0, *self.ends)))
+        if self.ends and not (rising and self.ends[-1] == len(self.passage)):
+            raise DataError(
+                f"{self.source}: sentences end after {self.ends} of {len(self.passage)} tokens; these "
+                f"numbers must rise from 1 at least to the length of the passage."
+            )
+
+    @property
+    def sentences(self) -> list[tuple[str, ...]]:
+        """The passage in sentences: by `ends` if they are known, else by `split_sentences`.
+
+        >>> passage, query = ("mr", ".", "@entity1", "left", ".", "rain"), ("@placeholder",)
+        >>> Question(passage, query, "@entity1", ends=(5, 6)).sentences
+        [('mr', '.', '@entity1', 'left', '.'), ('rain',)]
+        """
+        if not self.ends:
+            return split_sentences(self.passage)
+        return [self.passage[start:end] for start, end in pairwise((0, *self.ends))]
 
     @property
     def entities(self) -> tuple[str, ...]:
         """The markers in passage, query and answer, in the order of their first use."""
         tokens = (*self.passage, *self.query, self.answer)
-        return tuple(dict.fromkeys(token for token in tokens if _MARKER.fullmatch(token)))
+        return tuple(dict.fromkeys(token for token in tokens if is_marker(token)))
 
 
 def parse_question(text: str, where: str = "question") -> Question:
@@ -88,7 +128,7 @@ def parse_question(text: str, where: str = "question") -> Question:
     names: dict[str, str] = {}
     for line in listing.splitlines():
         token, colon, name = line.strip().partition(":")
-        if not colon or not _MARKER.fullmatch(token) or token in names:
+        if not colon or not is_marker(token) or token in names:
             raise DataError(
                 f"{where}: {line!r} in the list of entities is not a new '@entity<number>:<name>'."
             )
@@ -99,21 +139,32 @@ def parse_question(text: str, where: str = "question") -> Question:
     return Question(found.passage, found.query, answer, names, address)
 
 
+def split_sentences(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks behind it.
+
+    >>> split_sentences("a b . c ! '' d".split())
+    [('a', 'b', '.'), ('c', '!', "''"), ('d',)]
+    """
+    found: list[list[str]] = []
+    closed = True
+    for token in tokens:
+        if closed and not (found and token in _QUOTES):
+            found.append([])
+            closed = False
+        found[-1].append(token)
+        closed = closed or token in (".", "?", "!")
+    return [tuple(sentence) for sentence in found]
+
+
 def first_sentences(tokens: Sequence[str], count: int) -> tuple[str, ...]:
-    """A passage up to the end of a sentence: ".", "?" or "!", and a quotation mark behind it.
+    """A passage up to the end of a sentence of `split_sentences`.
 
     *Source* Section 6.2: "each passage is limited to 4 sentences".
 
     >>> first_sentences("a b . c ! '' d .".split(), 2)
     ('a', 'b', '.', 'c', '!', "''")
     """
-    ends = [k + 1 for k, token in enumerate(tokens) if token in (".", "?", "!")]
-    if len(ends) < count:
-        return tuple(tokens)
-    end = ends[count - 1]
-    while end < len(tokens) and tokens[end] in ("''", '"', "'", "”"):
-        end += 1
-    return tuple(tokens[:end])
+    return tuple(token for sentence in split_sentences(tokens)[:count] for token in sentence)
 
 
 def read_questions(

@@ -4,11 +4,11 @@ import os
 import random
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -21,12 +21,15 @@ from .cloze import cloze, names
 from .dataset import DataError
 from .lookup import OnStandIn, StandInWarning, find, published
 from .questions import PLACEHOLDER, Question, marker, read_questions
+from .relevant import Rarity, most_relevant
 from .stories import PEOPLE, stories
 
-__all__ = ["FIRST_MARKER", "Readings", "encode", "load_readings", "to_cases"]
+__all__ = ["FIRST_MARKER", "Cut", "Readings", "encode", "load_readings", "to_cases"]
 
 FIRST_MARKER = 4  # behind padding, unknown words, ends of sentences and the placeholder
+SENTENCES, BEFORE = 4, 20  # of a passage; of a book before a query, as in the Children's Book Test
 Cases = tuple[Tensor, ...]
+Cut = Literal["next", "top4"]
 
 
 @dataclass(frozen=True)
@@ -64,21 +67,25 @@ def load_readings(
     longest: tuple[int, int] = (64, 20),
     titles: tuple[str, ...] | None = None,
     limit: int | None = None,
+    cut: Cut = "next",
     on_stand_in: OnStandIn = "warn",
 ) -> Readings:
     """Questions by the name of their data.
 
     Args:
         name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
-            files in $LNLIB_DATA/cnn/questions/training and /validation, four sentences of each passage.
+            files in $LNLIB_DATA/cnn/questions/training and /validation.
         markers: a question with more entities is left out; stories have 6.
         words: in the vocabulary, the most frequent ones of the training questions.
         longest: of the books' passages and queries, in tokens.
         titles: of the books; default: all.
         limit: questions of each part at most, evenly spread.
+        cut: which four sentences make a passage: "next", CNN's first and those of a book before its query;
+            "top4", the most relevant ones to the query (`lnbook.data.relevant`) of all of CNN's, or of the
+            20 of a book before it. Then some passages lack the answer. Stories have no more than four.
         on_stand_in: as in `lnbook.data.published`; the stories serve where books cannot be had.
 
-    Raises `DataError` for another name, CNN's files missing, or the stand-in refused.
+    Raises `DataError` for another name or cut, CNN's files missing, or the stand-in refused.
 
     >>> stories = load_readings("stories", limit=50)
     >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
@@ -86,10 +93,12 @@ def load_readings(
     """
     if name not in ("gutenberg", "stories", "cnn"):
         raise DataError(f'The questions are "gutenberg", "stories" or "cnn", not {name!r}.')
+    if cut not in ("next", "top4"):
+        raise DataError(f'A passage is cut to four sentences by "next" or "top4", not {cut!r}.')
     if name == "gutenberg":
-        found = _books(markers, longest, titles, on_stand_in)
+        found = _books(markers, longest, titles, cut, on_stand_in)
     elif name == "cnn":
-        found = _cnn()
+        found = _cnn(cut)
     else:
         found = _stories()
     train, valid, provenance = found
@@ -137,14 +146,25 @@ def _spread(questions: Sequence[Question], limit: int | None) -> Sequence[Questi
 
 
 Found = tuple[list[Question], list[Question], dict[str, Any]]
+Asked = Callable[[int], Iterator[Question]]  # the questions of part 0, training, or 1, validation
 
 
 def _stories() -> Found:
     return list(stories(6000, seed=0)), list(stories(1000, seed=1)), published("stories").provenance
 
 
+def _relevant(asked: Asked) -> Asked:
+    """The questions about the most relevant sentences of their passages; read twice, not held whole."""
+    rarity = Rarity.of(question.query for question in asked(0))
+    return lambda part: (most_relevant(question, rarity, SENTENCES) for question in asked(part))
+
+
 def _books(
-    markers: int, longest: tuple[int, int], titles: tuple[str, ...] | None, on_stand_in: OnStandIn
+    markers: int,
+    longest: tuple[int, int],
+    titles: tuple[str, ...] | None,
+    cut: Cut,
+    on_stand_in: OnStandIn,
 ) -> Found:
     """The last tenth of each book is for validation: no passage of training reaches into it."""
     try:
@@ -158,25 +178,41 @@ def _books(
         train, valid, provenance = _stories()
         provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` says
         return train, valid, provenance
-    parts: Found = [], [], books.provenance
-    for title, text in zip(books.titles, books.texts, strict=True):
-        if titles is None or title in titles:
-            told = sentences(text)
-            split = len(told) - len(told) // 10
-            options: dict[str, Any] = {"longest": longest, "markers": markers, "source": title}
-            for part, some in zip(parts, (told[:split], told[split:]), strict=False):
-                part.extend(q for _, q in cloze(some, names(told), **options))  # type: ignore[attr-defined]
-    return parts
+    told = {
+        title: sentences(text)
+        for title, text in zip(books.titles, books.texts, strict=True)
+        if titles is None or title in titles
+    }
+
+    def asked(part: int) -> Iterator[Question]:
+        for title, of_book in told.items():
+            known = names(of_book)
+            limits: dict[str, Any] = {"passage": SENTENCES, "longest": longest, "markers": markers}
+            if cut == "top4":  # the limits are for what is kept of so many sentences
+                many = BEFORE * longest[0], longest[1]
+                limits = {"passage": BEFORE, "longest": many, "markers": len(known)}
+            split = len(of_book) - len(of_book) // 10
+            some = of_book[split:] if part else of_book[:split]
+            yield from (q for _, q in cloze(some, known, source=title, **limits))
+
+    read = _relevant(asked) if cut == "top4" else asked
+    train, valid = ([q for q in read(part) if len(q.passage) <= longest[0]] for part in (0, 1))
+    return train, valid, books.provenance
 
 
-def _cnn() -> Found:
+def _cnn(cut: Cut) -> Found:
     folder = Path(os.environ.get("LNLIB_DATA", "")) / "cnn" / "questions"
     if not os.environ.get("LNLIB_DATA") or not folder.is_dir():
         raise DataError(
             "The questions about CNN's news may not be passed on: unpack the DeepMind Q&A data (cnn.tgz), so "
             "that $LNLIB_DATA/cnn/questions/training and /validation hold .question files."
         )
-    train, valid = (list(read_questions(folder / part, sentences=4)) for part in ("training", "validation"))
+
+    def asked(part: int) -> Iterator[Question]:
+        sentences = SENTENCES if cut == "next" else None
+        return read_questions(folder / ("training", "validation")[part], sentences=sentences)
+
+    read = _relevant(asked) if cut == "top4" else asked
     provenance = {"name": "cnn", "requested": "cnn", "source": "LNLIB_DATA", "licence": "CNN's copyright"}
     citation = "Hermann et al.: Teaching machines to read and comprehend, NIPS (2015)"
-    return train, valid, provenance | {"citation": citation}
+    return list(read(0)), list(read(1)), provenance | {"citation": citation}

@@ -1,7 +1,8 @@
 """The sentence sets on which skip-thought vectors are judged: four with two classes, one of scored pairs.
 
-MPQA, the fifth of the paper's sets, may not be passed on by its licence; the phrases of "pros and cons" stand
-in its place. SICK is not for commercial use: it is read where a user has it and never downloaded unasked.
+MPQA, the fifth of the paper's sets, may not be passed on by its licence; where a user does not have it
+(`lnbook.data.mpqa`), the phrases of "pros and cons" stand in its place. SICK is not for commercial use: it is
+read where a user has it and never downloaded unasked.
 """
 
 import io

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from .dataset import DataError
 
-__all__ = ["read_bytes", "read_text"]
+__all__ = ["check_plain", "read_bytes", "read_text"]
 
 
-def read_bytes(path: Path, most: int) -> bytes:
-    """The bytes of a file, which are at most so many.
+def check_plain(path: Path, most: int) -> None:
+    """See that a file can be read from end to end, before anything is read.
 
-    Raises DataError, before anything is read, for a folder, pipe or device, for a file that is empty or
-    larger, and for one that cannot be read.
+    Raises DataError for a folder, pipe or device, for a file that is empty or larger than so many bytes, and
+    for one that cannot be read.
     """
     try:
         status = path.stat()
@@ -23,10 +23,19 @@ def read_bytes(path: Path, most: int) -> bytes:
                 f"{path} has {status.st_size} bytes; such a file has 1 to {most}. It is damaged or another "
                 f"one; get it again."
             )
-        with path.open("rb") as file:
-            return file.read(most)
+        path.open("rb").close()
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
+
+
+def read_bytes(path: Path, most: int) -> bytes:
+    """The bytes of a file, which are at most so many.
+
+    Raises DataError as `check_plain` does.
+    """
+    check_plain(path, most)
+    with path.open("rb") as file:
+        return file.read(most)
 
 
 def read_text(path: Path, most: int, encoding: str = "utf-8") -> str:

@@ -80,3 +80,14 @@ def test_a_name_between_hyphens_is_a_marker_of_its_own() -> None:
     assert " ".join(ann.query) == "the @placeholder - like one - said - @entity1 - slept ."
     assert " ".join(bob.query) == "the @entity0 - like one - said - @placeholder - slept ."
     assert ann.passage.count("@entity0") == 2
+
+
+def test_a_passage_knows_its_sentences_though_a_title_has_a_full_stop() -> None:
+    book = ["Mr. Knightley met Ann.", "They ate.", '"Bob!" said Ann.', "It rained.", "Then Ann slept."]
+    ((_, q),) = cloze(book, {"Ann", "Bob"})
+    assert [" ".join(sentence) for sentence in q.sentences] == [
+        "mr . knightley met @entity0 .",
+        "they ate .",
+        '" @entity1 ! " said @entity0 .',
+        "it rained .",
+    ]

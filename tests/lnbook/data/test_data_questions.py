@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnbook.data import DataError
-from lnbook.data.questions import Question, first_sentences, parse_question, read_questions
+from lnbook.data.questions import (
+    Question,
+    first_sentences,
+    parse_question,
+    read_questions,
+    split_sentences,
+)
 
 FILE = """http://web.archive.org/web/2015/http://www.cnn.com/x
 
@@ -61,6 +67,12 @@ def test_a_question_needs_a_passage() -> None:
         Question((), ("@placeholder",), "@entity0")
 
 
+@pytest.mark.parametrize("ends", [(0, 3), (1, 1, 3), (2, 1, 3), (1, 2), (1, 4)])
+def test_ends_of_sentences_rise_to_the_length_of_the_passage(ends: tuple[int, ...]) -> None:
+    with pytest.raises(DataError, match=r"end after \(.*\) of 3 tokens; these numbers must rise from 1"):
+        Question(("a", "b", "."), ("@placeholder",), "@entity0", source="x", ends=ends)
+
+
 def test_four_sentences_of_the_passage_are_kept(tmp_path: Path) -> None:
     (tmp_path / "b.question").write_text(FILE, encoding="utf-8")
     (tmp_path / "a.question").write_text(FILE.replace("slept", "woke"), encoding="utf-8")
@@ -85,3 +97,14 @@ def test_what_is_kept_is_a_beginning_with_so_many_ends_of_sentences(tokens: list
     assert ends == count or (ends < count and len(kept) == len(tokens))
     rest = tokens[len(kept) :]
     assert not rest or rest[0] not in ('"', "''")
+
+
+@given(st.lists(st.sampled_from(["a", ".", "!", "?", '"', "''"]), max_size=30))
+def test_sentences_are_the_whole_text_and_each_but_the_last_has_one_end(tokens: list[str]) -> None:
+    found = split_sentences(tokens)
+    assert [token for sentence in found for token in sentence] == tokens
+    for k, sentence in enumerate(found):
+        ends = [n for n, token in enumerate(sentence) if token in (".", "!", "?")]
+        assert len(ends) == 1 or (not ends and k == len(found) - 1)
+        assert not ends or set(sentence[ends[0] + 1 :]) <= {'"', "''"}
+        assert k == 0 or sentence[0] not in ('"', "''")

@@ -215,8 +215,8 @@ def test_other_xml_is_refused(xml: str, message: str) -> None:
 
 def test_the_database_is_read_by_form_with_its_texts(tmp_path: Path) -> None:
     forms = iam.read_lines(database(tmp_path))
-    assert sorted(forms) == ["a01-000", "a01-001", "a01-002", "a01-003"]
-    assert [text for text, _ in forms["a01-002"]] == ["A move to stop", "Mr. Gaitskell ?from?"]
+    assert sorted(forms) == ["a01-000u", "a01-001u", "a01-002u", "a01-003u"]
+    assert [text for text, _ in forms["a01-002u"]] == ["A move to stop", "Mr. Gaitskell ?from?"]
     assert len(iam.ALPHABET) == len(set(iam.ALPHABET)) == 57
 
 

@@ -1,6 +1,7 @@
 """Hostile files of a user's: each is refused by name, with the fix, before memory is spent."""
 
 import gzip
+import json
 import os
 import struct
 import subprocess
@@ -12,10 +13,15 @@ import numpy as np
 import pytest
 
 from lnbook.data import DataError, DataSet, PublishedFile, files
+from lnbook.data.bookcorpus import sentences
 from lnbook.data.captions import load_features
 from lnbook.data.iam import read_line, read_lines
+from lnbook.data.iam_parts import read_list
+from lnbook.data.karpathy import read_split
+from lnbook.data.mpqa import phrases
 from lnbook.data.questions import read_questions
 from lnbook.data.users import read_bytes, read_text
+from lnbook.data.word2vec import read_vectors
 
 LINE = b"<C><StrokeSet><Stroke><Point x='1' y='2'/><Point x='3' y='5'/></Stroke></StrokeSet></C>"
 QUESTION = "u\n\n@entity0 met .\n\nwho met @placeholder\n\n@entity0\n\n@entity0:Ann\n"
@@ -44,11 +50,43 @@ def question(folder: Path) -> Path:
     return folder / "a.question"
 
 
+def text(name: str, line: str) -> Callable[[Path], Path]:
+    """What writes a file of forty such lines."""
+
+    def build(folder: Path) -> Path:
+        (folder / name).write_text(f"{line}\n" * 40)
+        return folder / name
+
+    return build
+
+
+def forms(folder: Path) -> Path:
+    (folder / "trainset.txt").write_text("a01-000u\n")
+    return folder / "trainset.txt"
+
+
+def vectors(folder: Path) -> Path:
+    (folder / "a.bin").write_bytes(b"1 2\ncat " + np.ones(2, "<f4").tobytes())
+    return folder / "a.bin"
+
+
+def pictures(folder: Path) -> Path:
+    said = [{"tokens": ["dog"]}] * 5
+    images = [{"cocoid": k, "split": s, "sentences": said} for k, s in enumerate(("train", "val", "test"))]
+    (folder / "dataset_coco.json").write_text(json.dumps({"images": images}))
+    return folder / "dataset_coco.json"
+
+
 READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], object]]] = {
     "captions": (lambda f: features(f).parents[2] / "train.txt", load_features),
     "strokes": (iam, read_lines),
     "transcript": (lambda f: iam(f).parents[2] / "ascii" / "a01" / "a01-000u.txt", read_lines),
     "question": (question, lambda folder: list(read_questions(folder))),
+    "forms": (forms, lambda folder: read_list(folder / "trainset.txt")),
+    "word vectors": (vectors, lambda folder: read_vectors(folder / "a.bin", ["cat"])),
+    "pictures": (pictures, lambda folder: read_split(folder / "dataset_coco.json")),
+    "phrases": (text("mpqa.pos", "so good"), lambda folder: phrases(folder / "mpqa.pos")),
+    "books": (text("books.txt", "a cat ."), lambda folder: list(sentences(folder / "books.txt"))),
 }
 
 

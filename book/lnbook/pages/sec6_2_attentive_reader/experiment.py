@@ -1,13 +1,15 @@
 r"""The attentive reader on questions whose answers are anonymous entities: no norm, batch norm, layer norm.
 
 *Source* Section 6.2 and Figure 2; Cooijmans and others (2016). Where each setting comes from stands at the
-end, in `EXPERIMENT.settings`. Scale "paper" takes CNN's questions, "study" cloze questions from books, with
-two starts; "book" is smaller, and "smoke" reads generated stories, whose best possible error is known.
+end, in `EXPERIMENT.settings`. Scale "paper" takes CNN's questions and the reader of the public code, "study"
+cloze questions from books, with two starts; "book" is smaller, and "smoke" reads generated stories, whose
+best possible error is known.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,12 +17,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnbook.data.anonymize import permute
-from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
+from lnbook.data.readings import FIRST_MARKER, Cut, Readings, load_readings
 from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
+from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED, Extras
 from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "Kind", "Reading", "Study", "readings_of"]
+__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "Kind", "Reading", "Study", "of_reader", "readings_of"]
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
 KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors chose
@@ -31,11 +34,12 @@ KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors 
 )
 OTHER_GAINS: tuple[Kind, ...] = (("batch", 1.0, "small"), ("layer", 0.1, "small"))
 UNIT: tuple[Kind, ...] = (("none", 1.0, "unit"), ("layer", 1.0, "unit"))
+RELEASED_CODE = {"cut": "top4", **asdict(RELEASED)}
 
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm, gain, start and seed; the fields but the first and the last are columns.
+    """Runs that differ in norm, gain, start and seed; the fields from `data` to `rows` are columns.
 
     Args:
         kinds: norm, gain and start of the runs.
@@ -48,6 +52,7 @@ class Study:
         updates: in all.
         rows: of a run after its first.
         seeds: runs of each kind.
+        further: columns that only this study has: `cut` as in `load_readings`, and fields of `Extras`.
     """
 
     kinds: Sequence[Kind]
@@ -60,6 +65,7 @@ class Study:
     updates: int
     rows: int
     seeds: int = 3
+    further: Mapping[str, Any] = field(default_factory=dict)
 
 
 STUDIES = {
@@ -71,7 +77,7 @@ STUDIES = {
         ),
     ],
     "paper": [
-        Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, updates=800_000, rows=800),
+        Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800, further=RELEASED_CODE),
     ],
 }
 
@@ -88,9 +94,10 @@ TITLES = (
 )
 LIMITS = {"smoke": 300}
 LONGEST = (64, 20)  # words of a passage and of a question
+OF_QUESTIONS = ("data", "markers", "words", "cut")
 
 
-def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
+def readings_of(scale: str, data: str, markers: int, words: int, cut: Cut = "next") -> Readings:
     """The questions of a study; without the books, or at no cost of files if asked for, generated stories."""
     return load_readings(
         data,
@@ -99,6 +106,7 @@ def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
         longest=LONGEST,
         titles=TITLES if scale == "book" else None,
         limit=LIMITS.get(scale),
+        cut=cut,
         on_stand_in="silent",
     )
 
@@ -106,7 +114,8 @@ def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
 def _jobs(scale: str, seed: int) -> list[Job]:
     found: list[Job] = []
     for study in STUDIES[scale]:
-        settings = {k: v for k, v in asdict(study).items() if k not in ("kinds", "seeds")}
+        settings = {k: v for k, v in asdict(study).items() if k not in ("kinds", "seeds", "further")}
+        settings |= study.further
         for k, (norm, gain, start) in product(range(study.seeds), study.kinds):
             found.append({"norm": norm, "gain": gain, "start": start, **settings, "seed": seed + k})
     return found
@@ -116,10 +125,14 @@ def _data(job: Job, scale: str) -> list[str]:
     return [job["data"]]
 
 
+def of_reader(job: Job) -> dict[str, Any]:
+    """The settings of `Reading` among a job's, without those of its questions."""
+    return {key: value for key, value in job.items() if key not in OF_QUESTIONS}
+
+
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    settings = dict(job)
-    data, markers, words = (settings.pop(k) for k in ("data", "markers", "words"))
-    return Reading(readings_of(scale, data, markers, words), machine, **settings)
+    questions = {key: job[key] for key in OF_QUESTIONS if key in job}
+    return Reading(readings_of(scale, **questions), machine, **of_reader(job))
 
 
 class Reading(Task):
@@ -129,7 +142,8 @@ class Reading(Task):
         readings: the questions.
         machine: where to compute.
         norm, gain, start: of the model.
-        seed: of weights, order and permutations.
+        seed: of weights, order, permutations and dropout.
+        **extras: fields of `Extras`.
         The others are as in `Study`.
     """
 
@@ -151,6 +165,7 @@ class Reading(Task):
         batch_size: int,
         updates: int,
         rows: int,
+        **extras: Any,
     ) -> None:
         weights, order = generators(seed)
         self.readings, self.machine = readings, machine
@@ -163,6 +178,7 @@ class Reading(Task):
             start=start,
             generator=weights,
             longest=readings.longest,
+            extras=Extras(**extras),
         )
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
@@ -189,7 +205,7 @@ class Reading(Task):
             markers=self.readings.markers,
             generator=noise,
         )
-        scores, attention = model(passages, lengths, queries, query_lengths)
+        scores, attention = model(passages, lengths, queries, query_lengths, noise)
         return scores, attention, (passages, lengths, queries, query_lengths, answers)
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
@@ -217,12 +233,19 @@ EXPERIMENT = Experiment(
         paper="A unidirectional reader on the CNN corpus, four sentences of each passage, entities "
         "renumbered in each case at training and evaluation; layer norm in the LSTMs only, batch norm "
         "in the LSTMs or everywhere; gains of 1.0 and 0.1; validation set only.",
-        sources="Cooijmans and others (2016) and the published command: 240 units and entries of word "
-        "vectors, Adam at 8e-5, batches of 64, gradients clipped at 10, a validation every 1,000 "
-        "updates; their code: initial weights.",
-        ours="50,000 words, 100 markers for entities.",
-        differs="No dropout and no term of similarity inside the attention, which their code has; the first "
-        "four sentences where their files hold the four most relevant ones.",
+        sources="Cooijmans and others (2016) and the published commands: the four sentences most relevant "
+        "to the question; 240 units and entries of word vectors, Adam at 8e-5, batches of 64, gradients "
+        "clipped at 10, a validation every 1,000 updates; a similarity inside the attention, trained first "
+        "states, the mean of the passage's states in the answer. Their code: initial weights, biases, "
+        "dropout at 0.5 of word vectors and before the scores.",
+        ours="50,000 words, 100 markers for entities. Which sentences are the most relevant, for neither "
+        "the files nor the program that made them are published: those that share most words with the "
+        "question, each word weighted by its inverse document frequency in the questions of training.",
+        differs="Their code scores all words and not only the markers, draws every matrix from one seed, so "
+        "that those of one shape start alike, W_ym as the LSTMs' too, and renumbers entities batch by "
+        "batch, in training only. One revision of it also scales the columns of all weights to length 1 "
+        "after each update; whether the paper's runs did cannot be known, as its authors say that settings "
+        "have changed since.",
         study="Cloze questions from 43 novels, 64 units, 1,000 words, 10 markers, step size 0.002, 300 "
         "updates; also weights that start at size 1.",
     ),

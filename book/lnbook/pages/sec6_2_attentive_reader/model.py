@@ -9,7 +9,8 @@ r = \sum_t s(t)\, y(t),$$
 $$g = \tanh(W_{rg}\, r + W_{ug}\, u), \qquad p(\text{answer } a) \propto \exp(w_a^\top g).$$
 
 Where norms act: "layer" and "batch" in the LSTMs only; "batch everywhere" also on the four terms inside the
-tanhs, each with statistics over the words or cases of the batch (Cooijmans and others, 2016).
+tanhs, each with statistics over the words or cases of the batch (Cooijmans and others, 2016). What their code
+adds to these equations is in `lnbook.pages.sec6_2_attentive_reader.extras`.
 """
 
 import torch
@@ -17,6 +18,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, Extras, dropped
 from lnlib.linear import Linear
 from lnlib.norms.modules import BatchNorm
 from lnlib.rnn import LSTM
@@ -42,7 +44,9 @@ class AttentiveReader(nn.Module):
         start: "small" or "unit": the four square blocks of an LSTM's matrices are orthogonal, times 0.05 or
             1, and word vectors uniform as below, or standard normal. All else is uniform within
             sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units). "small"
-            is how the public code of the attentive reader starts.
+            is how the public code of the attentive reader starts, but for W_ym, there 0.05 times orthogonal.
+        extras: what is added to the equations. B starts as a block of the LSTMs does, W_yg as all else; what
+            there is without extras starts as it does without them.
 
     Raises `ValueError` for another norm or start.
 
@@ -64,6 +68,7 @@ class AttentiveReader(nn.Module):
         gain: float = 1.0,
         start: str = "small",
         longest: int = 200,
+        extras: Extras = PRINTED,
     ) -> None:
         if norm not in NORMS or start not in STARTS:
             raise ValueError(
@@ -71,19 +76,28 @@ class AttentiveReader(nn.Module):
                 f"not {norm!r} and {start!r}."
             )
         super().__init__()
-        self.norm = norm
+        self.norm, self.extras = norm, extras
         self.vectors = nn.Embedding(words, units, padding_idx=0, _weight=torch.empty(words, units))
         inside, steps = norm.split()[0], longest if norm.startswith("batch") else None
         self.passage, self.query = (
             LSTM(units, units, batch_first=True, norm=inside, max_steps=steps) for _ in range(2)
         )
+        everywhere = norm == "batch everywhere"  # whose shifts are the biases in the tanhs
+        shifted = ("attend_passage", "join_query") if extras.biases and not everywhere else ()
         for name in TERMS:
-            setattr(self, name, nn.utils.skip_init(Linear, units, units, bias=False))
+            setattr(self, name, nn.utils.skip_init(Linear, units, units, bias=name in shifted))
         self.score = nn.Parameter(torch.empty(units))
-        self.answer = nn.utils.skip_init(Linear, units, entities, bias=False)
+        if extras.states:
+            self.start_passage, self.start_query = (nn.Parameter(torch.empty(units)) for _ in range(2))
+        self.answer = nn.utils.skip_init(Linear, units, entities, bias=extras.biases)
+        if extras.similarity:
+            self.similar = nn.utils.skip_init(Linear, units, units, bias=False)
+        if extras.mean:
+            self.join_mean = nn.utils.skip_init(Linear, units, units, bias=False)
         self.norms = nn.ModuleDict()
-        if norm == "batch everywhere":  # shifts of the two terms of a sum would be one too many
-            self.norms.update({name: BatchNorm(units) for name in TERMS})
+        if everywhere:  # each with a shift, of which one a sum would do
+            terms = (*TERMS, "join_mean") if extras.mean else TERMS
+            self.norms.update({name: BatchNorm(units) for name in terms})
         self._draw(gain, start, generator)
 
     def _draw(self, gain: float, start: str, generator: torch.Generator) -> None:
@@ -91,7 +105,7 @@ class AttentiveReader(nn.Module):
             kind, _, layer = name.rpartition(".")[2].partition("_l")
             if name.startswith("norms"):
                 nn.init.constant_(parameter, gain * (kind == "weight"))
-            elif layer and kind.startswith("weight"):
+            elif name == "similar.weight" or (layer and kind.startswith("weight")):
                 for block in parameter.split(parameter.shape[1]):
                     nn.init.orthogonal_(block, STARTS[start], generator=generator)
             elif kind == "score":
@@ -113,38 +127,50 @@ class AttentiveReader(nn.Module):
         passage_lengths: Int64[Tensor, " N"],
         queries: Int64[Tensor, "N S"],
         query_lengths: Int64[Tensor, " N"],
+        noise: torch.Generator | None = None,
     ) -> tuple[Float[Tensor, "N E"], Float[Tensor, "N T"]]:
         """The scores of the answers, before a softmax, and the attention over the words of the passage.
 
         Args:
             passages, queries: numbers of words, 0 after the end.
             passage_lengths, query_lengths: words before the end, at least 1.
+            noise: of dropout in training.
         """
-        y = self._states(self.passage, passages, passage_lengths)
+        rate = self.extras.dropout if self.training else 0.0
+        x, asked = (dropped(self.vectors(numbers), rate, noise) for numbers in (passages, queries))
+        y = self._states("passage", x, passage_lengths)
         each = torch.arange(len(queries), device=queries.device)
-        u = self._states(self.query, queries, query_lengths)[each, query_lengths - 1]
+        u = self._states("query", asked, query_lengths)[each, query_lengths - 1]
         real = torch.arange(passages.shape[1], device=passages.device) < passage_lengths[:, None]
         to_query = self._term("attend_query", u)
-        m = torch.tanh(self._words_term("attend_passage", y, real) + to_query[:, None])
-        r, attention = attend(m @ self.score, y, real)
-        g = torch.tanh(self._term("join_passage", r) + self._term("join_query", u))
-        scores: Tensor = self.answer(g)
+        inside = self._words_term("attend_passage", y, real) + to_query[:, None]
+        if self.extras.similarity:
+            inside = inside + (self.similar(y) @ self.similar(u)[..., None])
+        r, attention = attend(torch.tanh(inside) @ self.score, y, real)
+        joined = self._term("join_passage", r) + self._term("join_query", u)
+        if self.extras.mean:
+            mean = (y * real[..., None]).sum(1) / passage_lengths[:, None]
+            joined = joined + self._term("join_mean", mean)
+        scores: Tensor = self.answer(dropped(torch.tanh(joined), rate, noise))
         return scores, attention
 
     def _states(
-        self, lstm: LSTM, numbers: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"]
+        self, name: str, x: Float[Tensor, "N T H"], lengths: Int64[Tensor, " N"]
     ) -> Float[Tensor, "N T H"]:
         """The states after each word.
 
         Batch norm needs every case at every step, and runs over the padding, too; so does torch's LSTM, which
         is three times as slow over packed sequences. What comes after a sequence's end is not read.
         """
-        x = self.vectors(numbers)
+        lstm, first = getattr(self, name), None
+        if self.extras.states:
+            h = getattr(self, f"start_{name}").to(x.dtype).expand(1, len(x), -1).contiguous()
+            first = h, torch.zeros_like(h)
         if lstm.norm in ("batch", "none"):
-            states: Tensor = lstm(x)[0]
+            states: Tensor = lstm(x, first)[0]
             return states
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=x.shape[1])
+        states, _ = pad_packed_sequence(lstm(packed, first)[0], batch_first=True, total_length=x.shape[1])
         return states
 
     def _term(self, name: str, x: Float[Tensor, "M H"]) -> Float[Tensor, "M H"]:

@@ -14,7 +14,7 @@ import torch
 
 from lnbook.data.readings import FIRST_MARKER, Readings
 from lnbook.data.text import UNKNOWN
-from lnbook.pages.sec6_2_attentive_reader.experiment import Reading
+from lnbook.pages.sec6_2_attentive_reader.experiment import Reading, of_reader
 from lnbook.training import Cases, Job, Machine, noise_of, torch_threads, train
 
 __all__ = ["accuracy", "chance", "without_passages"]
@@ -52,14 +52,13 @@ def accuracy(readings: Readings, job: Job, deals: int) -> float:
         job: of the experiment, whose norm, size, updates and seed are taken.
         deals: how often the markers of all questions are dealt anew to ask again.
     """
-    settings = {key: value for key, value in job.items() if key not in ("data", "markers", "words")}
-    task = Reading(without_passages(readings), Machine(), **settings)
+    task = Reading(without_passages(readings), Machine(), **of_reader(job))
     with torch_threads(1):
         train(task, progress=False)
     task.model.eval()
     with torch.no_grad():
         found = [
-            float(task.measure(task.model, task.parts["valid"], noise_of(settings["seed"], -deal))["error"])
+            float(task.measure(task.model, task.parts["valid"], noise_of(job["seed"], -deal))["error"])
             for deal in range(1, deals + 1)
         ]
     return 1 - sum(found) / deals / len(readings.valid[4])

@@ -12,12 +12,13 @@ from torch import Tensor
 
 from lnbook.data.books import load_books, sentences
 from lnbook.data.dataset import DataError
+from lnbook.data.mpqa import load_mpqa
 from lnbook.data.sentences import CLASSIFICATIONS, Labelled, Pairs, load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
 from lnbook.pages.sec6_3_skip_thoughts.word_vectors import word_vectors
-from lnbook.training import Cases
+from lnbook.training import Cases, LengthBatches
 
-__all__ = ["TASKS", "Corpus", "corpus", "encoded", "judges", "tasks"]
+__all__ = ["TASKS", "WIDER", "Corpus", "corpus", "encoded", "judged_words", "judges", "tasks"]
 
 TASKS = (*CLASSIFICATIONS, "sick")
 WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary
@@ -43,6 +44,11 @@ class Corpus:
     valid: Cases
     provenance: dict[str, Any]
 
+    def batches(self, batch_size: int, generator: torch.Generator, **share: int) -> LengthBatches:
+        """Mini-batches of all triples to learn from; the arguments are those of `LengthBatches`."""
+        lengths = self.train[3]
+        return LengthBatches(self.train, lengths, batch_size, generator, cut=[0, 1, 2], **share)
+
 
 @lru_cache(maxsize=1)
 def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Corpus:
@@ -52,7 +58,7 @@ def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Cor
         name: "gutenberg" or "python_topics", as for `lnbook.data.books.load_books`.
         books: how many novels to read; 0 for all. Of Python's help, whose topics are short, all are read.
         words: in the vocabulary; all others are unknown.
-        vectors: dimensions of the word vectors.
+        vectors: dimensions of the word vectors; 0 for none, where others take their place.
         longest: sentences with more words are left out, and with them their neighbors' triples.
 
     Raises `DataError` if a part of the books has no three sentences in a row.
@@ -64,9 +70,9 @@ def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Cor
     known = [sentence for text in texts[:cut] for sentence in text]
     wide = Vocabulary.build(known, WIDER * words)
     vocabulary = Vocabulary(wide.words[3 : 3 + words])
-    numbers = [wide.encode(sentence) for sentence in known]
-    space = word_vectors(numbers, len(wide), vectors)
-    space[:3] = 0.0
+    space = np.zeros((len(wide), vectors))
+    if vectors:
+        space[3:] = word_vectors([wide.encode(sentence) for sentence in known], len(wide), vectors)[3:]
     train, valid = (_triples(part, vocabulary, longest) for part in (texts[:cut], texts[cut:]))
     return Corpus(vocabulary, wide, space, train, valid, found.provenance)
 
@@ -96,33 +102,50 @@ def encoded(texts: Sequence[str], wide: Vocabulary) -> tuple[Int64[Tensor, "N T"
 
 
 @lru_cache(maxsize=2)
-def judges(real: bool) -> tuple[dict[str, Labelled], dict[str, Pairs], tuple[str, str]]:
+def judges(
+    real: bool, *, mpqa: bool = False
+) -> tuple[dict[str, Labelled], dict[str, Pairs], tuple[str, str]]:
     """Labelled sentences, scored pairs, and the names of the two sets that were read.
 
     Args:
         real: the published sets, each where it can be had, the generated one elsewhere; else these always.
+        mpqa: a user's MPQA in place of pros and cons.
 
     >>> judges(real=False)[2]
     ('sentence_templates', 'sentence_templates')
     """
     names = ("sentence_classification", "sick") if real else ("sentence_templates",) * 2
     labelled, one = load_labelled("silent", name=names[0])
+    if mpqa:
+        labelled = {task: labelled[task] for task in CLASSIFICATIONS[:-1]} | {"mpqa": load_mpqa()[0]}
     pairs, other = load_pairs("silent", name=names[1])
     return labelled, pairs, (one["name"], other["name"])
 
 
+def judged_words(real: bool, *, mpqa: bool = False) -> set[str]:
+    """All words of the sentences to be judged by; the arguments are those of `judges`.
+
+    >>> {"a", "the"} < judged_words(real=False)
+    True
+    """
+    labelled, pairs, _ = judges(real, mpqa=mpqa)
+    texts = [text for held in labelled.values() for text in held.texts]
+    texts += [text for held in pairs.values() for text in (*held.first, *held.second)]
+    return {token for text in texts for token in tokenize(text)}
+
+
 @lru_cache(maxsize=4)
-def tasks(wide: Vocabulary, *, real: bool, limit: int, seed: int) -> dict[str, Cases]:
+def tasks(wide: Vocabulary, *, real: bool, limit: int, seed: int, mpqa: bool = False) -> dict[str, Cases]:
     """The sentences to be judged by: numbers, lengths and labels; of SICK numbers and lengths of both
     sentences, scores, and 0, 1 or 2 for training, trial and test.
 
     Args:
         wide: the numbers' words.
-        real: as in `judges`.
+        real, mpqa: as in `judges`.
         limit: so many cases of each set and part, drawn at random, half of them of each class; 0 for all.
         seed: of the draw.
     """
-    labelled, pairs, _ = judges(real)
+    labelled, pairs, _ = judges(real, mpqa=mpqa)
     draw = np.random.default_rng([seed, 63])
     found: dict[str, Cases] = {}
     for name, held in labelled.items():

@@ -1,22 +1,22 @@
 r"""Word vectors from a text's own counts, and the map that brings new words into a network's space.
 
-No ready-made vectors can be had here, so they are made of what stands near what: the positive pointwise
-mutual information of words and their neighbors, cut to its largest singular values (Levy, Goldberg, Dagan,
-2015), which is close to what word2vec factorizes.
+Where a user has no ready-made vectors (`lnbook.data.word2vec`), they are made of what stands near what: the
+positive pointwise mutual information of words and their neighbors, cut to its largest singular values (Levy,
+Goldberg, Dagan, 2015), which is close to what word2vec factorizes.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-__all__ = ["expansion", "neighbor_counts", "word_vectors"]
+__all__ = ["expansion", "factorized", "neighbor_counts", "word_vectors"]
 
 
 def neighbor_counts(
-    sentences: Sequence[Sequence[int]], words: int, window: int = 4
+    sentences: Sequence[Sequence[int] | Int[np.ndarray, " _"]], words: int, window: int = 4
 ) -> "sparse.csr_matrix[np.float64]":
     """How often two words stand at most `window` places apart in one sentence, in either order.
 
@@ -33,9 +33,7 @@ def neighbor_counts(
     return counts + counts.T
 
 
-def word_vectors(
-    sentences: Sequence[Sequence[int]], words: int, size: int, window: int = 4
-) -> Float[np.ndarray, "words size"]:
+def factorized(counts: "sparse.csr_matrix[np.float64]", size: int) -> Float[np.ndarray, "words size"]:
     r"""Vectors $U_k \Sigma_k^{1/2}$ of $M_{ij} = \max(0, \log\frac{n_{ij}\,n}{n_i\,\tilde n_j})$,
     $\tilde n_j \propto n_j^{3/4}$.
 
@@ -43,29 +41,42 @@ def word_vectors(
     word without neighbors has the zero vector. Their signs are those that make each column's sum positive.
 
     Args:
-        sentences: of word numbers below `words`.
-        words: rows of the result.
+        counts: $n_{ij}$, of words and their neighbors, as from `neighbor_counts`.
         size: below the number of words.
-        window: how far apart neighbors are.
 
     Raises:
         ValueError: more dimensions than the words allow.
     """
+    words = counts.shape[0]
     if not 0 < size < words:
         raise ValueError(f"{words} words span at most {words - 1} dimensions here, not {size}.")
-    counts = neighbor_counts(sentences, words, window).tocoo()
-    of_word = np.bincount(counts.row, counts.data, words)
+    held = counts.tocoo()
+    of_word = np.bincount(held.row, held.data, words)
     context = of_word**0.75
     share = context / context.sum()
-    information = np.log(counts.data / (of_word[counts.row] * share[counts.col]))
+    information = np.log(held.data / (of_word[held.row] * share[held.col]))
     kept = information > 0
-    matrix = sparse.csr_matrix((information[kept], (counts.row[kept], counts.col[kept])), (words, words))
+    matrix = sparse.csr_matrix((information[kept], (held.row[kept], held.col[kept])), (words, words))
     start = np.random.default_rng(0).standard_normal(words)  # of the iteration: the result is the same always
     left, values, _ = svds(matrix, k=size, v0=start)
     vectors = left[:, ::-1] * np.sqrt(values[::-1])
     vectors *= np.where(vectors.sum(0) < 0, -1.0, 1.0)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-9)
+
+
+def word_vectors(
+    sentences: Sequence[Sequence[int]], words: int, size: int, window: int = 4
+) -> Float[np.ndarray, "words size"]:
+    """The vectors of words from the sentences that they stand in: `factorized` neighbor counts.
+
+    Args:
+        sentences: of word numbers below `words`.
+        words: rows of the result.
+        size: below the number of words; `factorized` raises ValueError for another.
+        window: how far apart neighbors are.
+    """
+    return factorized(neighbor_counts(sentences, words, window), size)
 
 
 def expansion(

@@ -62,7 +62,7 @@ def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figur
     _pen(above, strokes)
     shown = phi / np.maximum(phi.max(1, keepdims=True), 1e-9)
     below.imshow(
-        shown.T, aspect="auto", cmap="Blues", vmin=0, vmax=1, interpolation="nearest", rasterized=True
+        shown.T, aspect="auto", cmap=plots.AMOUNT, vmin=0, vmax=1, interpolation="nearest", rasterized=True
     )
     below.set_yticks(range(len(text)), [c if c.strip() else "␣" for c in text], fontsize=8)
     below.set(xlabel="points of the pen", ylabel="characters")

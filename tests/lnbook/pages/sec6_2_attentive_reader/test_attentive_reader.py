@@ -1,6 +1,7 @@
 """Experiment 6.2: its runs, its task, that it learns, and that nothing beats the floor."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from lnbook.data.stories import floor
 from lnbook.pages.sec6_2_attentive_reader import experiment as attentive_reader
 from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, KINDS, STUDIES, Reading
+from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS
+from lnbook.shared.curves import stored
 from lnbook.training import Machine, noise_of, train
 
 SMALL = {"units": 8, "rate": 1e-2, "batch_size": 16, "updates": 4, "rows": 2}
@@ -31,6 +34,52 @@ def test_the_paper_scale_is_the_papers() -> None:
     assert {norm for norm, *_ in KINDS} == set(NORMS)
     gains = {(norm, gain) for norm, gain, _ in study.kinds}
     assert {(norm, gain) for norm in ("batch", "layer") for gain in (0.1, 1.0)} <= gains
+
+
+def test_the_paper_scale_reads_the_most_relevant_sentences_with_the_reader_of_the_public_code() -> None:
+    for job in EXPERIMENT.jobs("paper", 0):
+        assert {key: job[key] for key in ("cut", *asdict(RELEASED))} == {"cut": "top4", **asdict(RELEASED)}
+    small = {**EXPERIMENT.jobs("paper", 0)[-1], "data": "stories", "words": 60, **SMALL}
+    made = EXPERIMENT.task(small, "smoke", Machine())
+    assert isinstance(made, Reading)
+    assert made.model.extras == RELEASED
+    found = [train(EXPERIMENT.task(small, "smoke", Machine())).rows for _ in range(2)]
+    one, other = ([row["valid_nll"] for row in rows] for rows in found)
+    assert one == other  # dropout, too, is a function of the seed and the update
+
+
+def test_the_paper_scale_reads_sentences_from_all_of_a_passage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for part in ("training", "validation"):
+        folder = tmp_path / "cnn" / "questions" / part
+        folder.mkdir(parents=True)
+        for k in range(20):
+            asked = f"@placeholder {('won', 'left')[k % 2]}"
+            text = f"http://x\n\n{'it rained . ' * 6}@entity0 won . she left .\n\n{asked}\n\n@entity0\n\n"
+            (folder / f"{k:02}.question").write_text(f"{text}@entity0:Ann\n", encoding="utf-8")
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    made = EXPERIMENT.task({**EXPERIMENT.jobs("paper", 0)[0], **SMALL}, "paper", Machine())
+    assert isinstance(made, Reading)
+    for q in made.readings.questions:
+        last = f"{q.answer} won ." if q.query[1] == "won" else "she left ."
+        assert " ".join(q.passage) == f"{'it rained . ' * 3}{last}"
+
+
+def test_the_recorded_study_is_still_the_one_to_run() -> None:
+    _, facts = stored("attentive_reader")
+    assert [run["job"] for run in facts["runs"]] == EXPERIMENT.jobs("study", 100)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_switches_that_are_off_change_no_number(norm: str) -> None:
+    def rows(**switches: Any) -> list[dict[str, float]]:
+        found = train(task(norm, **switches)).rows
+        return [{key: value for key, value in row.items() if key != "seconds"} for row in found]
+
+    plain = rows()
+    assert rows(**asdict(PRINTED)) == plain
+    assert rows(**asdict(RELEASED)) != plain
 
 
 @pytest.mark.parametrize("scale", STUDIES)

@@ -1,0 +1,208 @@
+"""What the public code adds to the reader: each switch against a loop over words; and all of them off."""
+
+from dataclasses import asdict, fields, replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED, Extras, dropped
+from lnbook.pages.sec6_2_attentive_reader.model import NORMS, AttentiveReader, attend
+from lnlib.rnn import LSTM
+
+WORDS, ENTITIES, H = 12, 4, 6
+ALONE = {name: replace(PRINTED, **{name: value}) for name, value in asdict(RELEASED).items()}
+ADDED = {
+    "dropout": set(),
+    "similarity": {"similar.weight"},
+    "states": {"start_passage", "start_query"},
+    "mean": {"join_mean.weight"},
+    "biases": {"attend_passage.bias", "join_query.bias", "answer.bias"},
+}
+Texts = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def made(norm: str, extras: Extras, start: str = "unit") -> AttentiveReader:
+    """What starts at 0 is drawn, too, so that it has a say."""
+    draw = torch.Generator().manual_seed(0)
+    model = AttentiveReader(
+        WORDS, ENTITIES, units=H, norm=norm, start=start, longest=9, generator=draw, extras=extras
+    ).double()
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            if name in ADDED["states"] | ADDED["biases"]:
+                value.normal_(generator=draw)
+    return model
+
+
+def texts(cases: int = 5) -> Texts:
+    draw = torch.Generator().manual_seed(1)
+    found = []
+    for steps in (7, 4):
+        lengths = torch.randint(1, steps + 1, (cases,), generator=draw)
+        lengths[0] = steps
+        ids = torch.randint(1, WORDS, (cases, steps), generator=draw)
+        found += [ids * (torch.arange(steps) < lengths[:, None]), lengths]
+    return found[0], found[1], found[2], found[3]
+
+
+def states(lstm: LSTM, words: Tensor, first: Tensor) -> list[Tensor]:
+    """Step by step from the first state and a memory of zeros."""
+    state, found = (first[None], torch.zeros_like(first)[None]), []
+    for word in words:
+        _, state = lstm(word[None], state)
+        found.append(state[0][0])
+    return found
+
+
+def literally(model: AttentiveReader, case: Texts, n: int, masks: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Case n word by word, every extra as its formula; what the model lacks is 0."""
+    passages, lengths, queries, query_lengths = case
+    W, none = dict(model.named_parameters()), torch.zeros(1, dtype=torch.float64)
+    T, S = int(lengths[n]), int(query_lengths[n])
+    zeros = torch.zeros(H, dtype=torch.float64)
+    y = states(
+        model.passage, (W["vectors.weight"][passages] * masks[0])[n, :T], W.get("start_passage", zeros)
+    )
+    *_, u = states(model.query, (W["vectors.weight"][queries] * masks[1])[n, :S], W.get("start_query", zeros))
+    B = W.get("similar.weight", torch.zeros(H, H, dtype=torch.float64))
+    weights = []
+    for state in y:
+        similarity = sum((B @ state)[i] * (B @ u)[i] for i in range(H))
+        inside = W["attend_passage.weight"] @ state + W["attend_query.weight"] @ u + similarity
+        m = torch.tanh(inside + W.get("attend_passage.bias", none))
+        weights.append(torch.exp(W["score"] @ m))
+    s = [weight / sum(weights) for weight in weights]
+    r, mean = zeros, zeros
+    for weight, state in zip(s, y, strict=True):
+        r, mean = r + weight * state, mean + state / T
+    joined = W["join_passage.weight"] @ r + W["join_query.weight"] @ u + W.get("join_query.bias", none)
+    if "join_mean.weight" in W:
+        joined = joined + W["join_mean.weight"] @ mean
+    g = torch.tanh(joined) * masks[2][n]
+    return W["answer.weight"] @ g + W.get("answer.bias", none), torch.stack(s)
+
+
+def masks_of(rate: float, case: Texts, noise: torch.Generator) -> list[Tensor]:
+    """0 or 1 / (1 - rate) for each entry of the words' vectors, of passages, then queries; and of g."""
+    shapes = [(*case[0].shape, H), (*case[2].shape, H), (len(case[0]), H)]
+    return [torch.empty(shape).bernoulli_(1 - rate, generator=noise) / (1 - rate) for shape in shapes]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("extras", [*ALONE.values(), RELEASED], ids=[*ALONE, "all"])
+def test_each_extra_is_that_of_an_explicit_loop_over_words(extras: Extras, norm: str, training: bool) -> None:
+    model, case = made(norm, extras).train(mode=training), texts()
+    rate = extras.dropout if training else 0.0
+    masks = masks_of(rate, case, torch.Generator().manual_seed(7))
+    with torch.no_grad():
+        scores, attention = model(*case, torch.Generator().manual_seed(7))
+        for n in range(len(scores)):
+            expected, weights = literally(model, case, n, masks)
+            # float64, a few dozen sums of numbers near 1
+            torch.testing.assert_close(scores[n], expected, atol=1e-12, rtol=1e-10)
+            torch.testing.assert_close(attention[n, : len(weights)], weights, atol=1e-12, rtol=1e-10)
+        plain = made(norm, PRINTED)(*case)[0]
+    changes = training or extras != ALONE["dropout"]
+    assert torch.equal(scores, plain) != changes
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+def test_without_extras_the_scores_are_bit_for_bit_those_of_the_equations(norm: str) -> None:
+    model, (passages, _, queries, _) = made(norm, PRINTED), texts()
+    lengths, query_lengths = (torch.full((len(ids),), ids.shape[1]) for ids in (passages, queries))
+    noise = torch.Generator().manual_seed(7)
+    before = noise.get_state()
+    with torch.no_grad():
+        scores, attention = model(passages, lengths, queries, query_lengths, noise)
+        y = model.passage(model.vectors(passages))[0]
+        u = model.query(model.vectors(queries))[0][:, -1]
+        a = model.attend_passage(y.flatten(0, 1)).view_as(y) + model.attend_query(u)[:, None]
+        r, expected = attend(torch.tanh(a) @ model.score, y, torch.ones_like(passages, dtype=torch.bool))
+        g = torch.tanh(model.join_passage(r) + model.join_query(u))
+    assert torch.equal(scores, model.answer(g))
+    assert torch.equal(attention, expected)
+    assert torch.equal(noise.get_state(), before)  # nothing is drawn that the permutations would miss
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("name", ADDED)
+def test_a_switch_adds_its_parameters_and_leaves_the_start_of_all_others(name: str, norm: str) -> None:
+    draws = (torch.Generator().manual_seed(0) for _ in range(2))
+    sizes = {"units": H, "norm": norm, "start": "small"}
+    plain, more = (
+        dict(AttentiveReader(WORDS, ENTITIES, generator=draw, extras=extras, **sizes).named_parameters())
+        for draw, extras in zip(draws, (PRINTED, ALONE[name]), strict=True)
+    )
+    assert all(torch.equal(more[key], value) for key, value in plain.items())
+    everywhere = norm == "batch everywhere"
+    kept = {key for key in ADDED[name] if not (everywhere and key.endswith(("passage.bias", "query.bias")))}
+    if name == "mean" and everywhere:
+        kept |= {"norms.join_mean.weight", "norms.join_mean.bias"}
+    assert set(more) - set(plain) == kept
+    assert not any(more[key].any() for key in kept if "start" in key or "bias" in key)
+    if name == "similarity":  # drawn in float32
+        B = more["similar.weight"]
+        torch.testing.assert_close(B @ B.T, 0.05**2 * torch.eye(H), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_with_all_extras_more_padding_changes_no_answer_in_evaluation(norm: str) -> None:
+    model, (passages, lengths, queries, query_lengths) = made(norm, RELEASED).train(mode=False), texts()
+    wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
+    with torch.no_grad():
+        scores, _ = model(passages, lengths, queries, query_lengths)
+        again, wide = model(wider[0], lengths, wider[1], query_lengths)
+    torch.testing.assert_close(again, scores, atol=1e-12, rtol=1e-10)
+    assert not wide[:, 7:].any()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_all_that_is_added_is_trained_but_a_first_state_that_batch_norm_subtracts(norm: str) -> None:
+    model = made(norm, RELEASED)
+    scores, _ = model(*texts(), torch.Generator().manual_seed(7))
+    scores.square().sum().backward()
+    for name, value in model.named_parameters():
+        assert value.grad is not None
+        if norm.startswith("batch") and name.startswith("start_"):
+            # a sum over cases that is 0, of numbers up to 1 / sqrt(eps) = 316, in float64
+            assert value.grad.abs().max() < 1e-10
+        elif name in set().union(*ADDED.values()):
+            assert value.grad.abs().max() > 1e-6
+
+
+def test_batch_norm_everywhere_normalizes_the_mean_over_cases() -> None:
+    model, seen = made("batch everywhere", RELEASED), []
+    model.norms["join_mean"].register_forward_hook(lambda module, args, out: seen.append(out))
+    model(*texts(), torch.Generator().manual_seed(7))
+    torch.testing.assert_close(seen[0].mean(0), torch.zeros(H, dtype=torch.float64), atol=1e-12, rtol=0)
+
+
+def test_dropout_keeps_the_mean_and_is_the_same_in_both_precisions() -> None:
+    x = torch.ones(100_000)
+    single, double = (
+        dropped(y, 0.5, torch.Generator().manual_seed(3)) for y in (x, x.double().requires_grad_())
+    )
+    assert torch.equal(single.double(), double)
+    assert abs(single.mean() - 1) < 4 / len(x) ** 0.5  # four standard deviations
+    assert dropped(x, 0.0, None) is x
+
+
+def test_dropout_without_a_generator_is_refused_in_training_and_needs_none_in_evaluation() -> None:
+    model = made("none", RELEASED)
+    with pytest.raises(ValueError, match=r"Dropout at 0\.5 draws from a generator"):
+        model(*texts())
+    assert model.train(mode=False)(*texts())[0].shape == (5, ENTITIES)
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
+def test_another_rate_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match=r"give 0 <= p < 1"):
+        Extras(dropout=rate)
+
+
+def test_every_switch_is_off_by_default_and_on_in_the_public_code() -> None:
+    for one in fields(Extras):
+        assert not getattr(PRINTED, one.name)
+        assert getattr(RELEASED, one.name)
