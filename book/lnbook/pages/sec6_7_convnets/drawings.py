@@ -23,15 +23,19 @@ LABELS = {
     "layer, border apart": "layer norm, border apart",
     "batch, border apart": "batch norm, border apart",
 }
-_LIKE = {"position": "layer", "group": "weight", "instance": "rms"}
-_LINES = {"position": (0, (6, 2))}
+_COLORS = {
+    "position": plots.COLORS["layer"],
+    "group": plots.OTHERS["olive"],
+    "instance": plots.OTHERS["magenta"],
+}
+_LINES = {"position": (0, (6, 2)), "group": "-.", "instance": (0, (5, 1, 1, 1))}
 
 Mean = tuple[float, float, float]  # value, low, high
 
 
 def _color(norm: str) -> str:
     kind = norm.partition(",")[0]
-    return plots.COLORS[_LIKE.get(kind, kind)]
+    return _COLORS.get(kind) or plots.COLORS[kind]
 
 
 def curves(
@@ -41,7 +45,7 @@ def curves(
     fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.8))
     for ax, (title, lines) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         for norm, c in lines.items():
-            style = _LINES.get(norm, plots.LINES[_LIKE.get(norm, norm)])
+            style = _LINES.get(norm) or plots.LINES[norm]
             ax.plot(c["update"], c["mean"], color=_color(norm), linestyle=style, label=LABELS[norm])
             if norm in banded:
                 ax.fill_between(c["update"], c["low"], c["high"], color=_color(norm), alpha=0.2, linewidth=0)
@@ -60,7 +64,7 @@ def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "_ _"]]], label: str) -
     for line, (name, row) in zip(axes, rows.items(), strict=True):
         line[0].set_ylabel(name)
         for ax, values in zip(line, row, strict=True):
-            image = ax.imshow(values.numpy(), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+            image = ax.imshow(values.numpy(), cmap=plots.AMOUNT, vmin=0, vmax=1, interpolation="nearest")
             ax.set(xticks=[], yticks=[])
             ax.grid(visible=False)
             for spine in ax.spines.values():
@@ -117,7 +121,7 @@ def _dots(ax: Axes, means: Mapping[str, Mean]) -> None:
 
 
 def parts(
-    shares: Mapping[str, Sequence[Mean]], colors: Sequence[str] = ("rms", "layer"), ylabel: str = ""
+    shares: Mapping[str, Sequence[Mean]], colors: Sequence[str] = ("teal", "red"), ylabel: str = ""
 ) -> Figure:
     """Bars in pairs, a pair a layer: the shares of a variance, in percent, log scale, 95 % intervals."""
     fig, ax = plots.subplots(figsize=(5.8, 3.2))
@@ -125,7 +129,7 @@ def parts(
     for k, ((name, means), color) in enumerate(zip(shares.items(), colors, strict=True)):
         value, low, high = 100 * np.array(means).T
         x = np.arange(1, len(value) + 1) + width * (k - (len(shares) - 1) / 2)
-        ax.bar(x, value, 0.9 * width, color=plots.COLORS[color], label=name)
+        ax.bar(x, value, 0.9 * width, color=plots.OTHERS[color], label=name)
         error = [value - np.maximum(low, 1e-3), high - value]
         ax.errorbar(x, value, np.maximum(error, 0), color=plots.INK, ls="none", capsize=2, lw=1)
     ax.set(xlabel="layer", ylabel=ylabel, yscale="log", xticks=range(1, len(value) + 1))

@@ -1,14 +1,20 @@
 """Reading rows: twins are compared seed by seed, whatever the order in which runs ended."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from lnbook.ledger.intervals import interval
+from lnbook.ledger.pairs import write_pair
+from lnbook.ledger.rows import as_csv
 from lnbook.pages.sec6_7_convnets.reading import Runs
 
 
-def row(norm: str, seed: int, update: int, loss: float | None, on: float = 0.5) -> dict[str, object]:
-    kind = {"norm": norm, "padding": "zeros", "pictures": "centered", "seed": seed}
+def row(
+    norm: str, seed: int, update: int, loss: float | None, on: float = 0.5, rate: float = 1e-3
+) -> dict[str, object]:
+    kind = {"norm": norm, "padding": "zeros", "pictures": "centered", "rate": rate, "seed": seed}
     layers = {"dead_1": 0, "dead_2": 0, "on_border_1": on, "on_center_1": 0.5, "on_border_2": 0.3}
     return {**kind, "update": update, "train_loss": loss, **layers, "on_center_2": 0.6}
 
@@ -46,6 +52,17 @@ def test_a_curve_leaves_out_what_was_before_training() -> None:
     assert (curve["mean"][1], curve["low"][1], curve["high"][1]) == pytest.approx(interval([0.1, 0.2]))
 
 
+def test_a_curve_on_test_cases_keeps_to_the_cases_it_began_with() -> None:
+    rows = [
+        row("layer", seed, update, 1.0) | {"test_cases": cases, "test_error": error}
+        for seed in (0, 1)
+        for update, cases, error in ((0, 10, 0.9), (5, 10, 0.5), (10, 100, 0.6))
+    ]
+    curve = Runs(rows).curve("test_error", "layer")
+    assert (curve["update"], curve["mean"]) == ([5], (0.5,))
+    assert Runs(rows).curve("train_loss", "layer")["update"] == [5, 10]
+
+
 def test_the_border_is_compared_with_the_center_and_layers_are_averaged() -> None:
     runs = Runs(ROWS)
     assert runs.layers == range(1, 3)
@@ -57,3 +74,34 @@ def test_the_border_is_compared_with_the_center_and_layers_are_averaged() -> Non
 def test_runs_that_are_not_there_are_named() -> None:
     with pytest.raises(ValueError, match=r"'norm': 'rms'.*the norms are \['batch', 'layer'\]"):
         Runs(ROWS).table("train_loss", "rms")
+
+
+def test_a_network_takes_the_step_size_that_is_best_on_the_other_seeds() -> None:
+    lowest = {1e-3: {0: 0.1, 1: 3.0, 2: 3.0}, 1e-2: {0: 9.0, 1: 1.0, 2: 1.0}}  # seed 0 itself is the odd one
+    rows = [
+        row("layer", seed, update, loss * rate, rate=rate) | {"test_nll": loss if update else 10.0}
+        for rate, losses in lowest.items()
+        for seed, loss in losses.items()
+        for update in (0, 10)
+    ]
+    runs = Runs(rows)
+    assert runs.own_steps("layer") == {0: 1e-2, 1: 1e-3, 2: 1e-3}
+    assert runs.table("train_loss", "layer", rate=None)[:, -1] == pytest.approx([9.0e-2, 3.0e-3, 3.0e-3])
+    assert runs.table("train_loss", "layer", rate=1e-2)[:, -1] == pytest.approx([9.0e-2, 1e-2, 1e-2])
+
+
+def test_a_run_that_diverged_is_no_choice_however_low_it_was_before() -> None:
+    rows = [
+        row("layer", seed, update, 1.0, rate=rate) | {"test_nll": nll}
+        for rate, nlls in {1e-3: (2.0, 1.0), 1e-2: (0.1, float("nan"))}.items()
+        for seed in (0, 1)
+        for update, nll in enumerate(nlls)
+    ]
+    assert set(Runs(rows).own_steps("layer").values()) == {1e-3}
+
+
+def test_the_recorded_runs_are_those_on_one_set_of_pictures(tmp_path: Path) -> None:
+    rows = [{**row("layer", 0, u, 1.0), "data": name} for name in ("a", "b") for u in (0, 10, 20)]
+    (tmp_path / "study").mkdir()
+    write_pair(tmp_path / "study" / "convnet.csv", as_csv(rows), {})
+    assert len(Runs.recorded("a", tmp_path).rows) == 3

@@ -60,8 +60,16 @@ def test_parts_are_bars_in_percent() -> None:
     heights = [patch.get_height() for patch in ax.patches]
     assert heights == pytest.approx([50, 1])
     assert {patch.get_facecolor() for patch in ax.patches} == {
-        to_rgba(plots.COLORS[name]) for name in ("rms", "layer")
+        to_rgba(plots.OTHERS[name]) for name in ("teal", "red")
     }
+
+
+def test_norms_without_a_color_of_their_own_take_no_other_norms() -> None:
+    lines = {norm: curve(1) for norm in convnets.LABELS if "," not in norm}
+    ax = convnets.curves({"one": lines}, banded=()).axes[0]
+    drawn = {norm: line.get_color() for norm, line in zip(lines, ax.get_lines(), strict=True)}
+    theirs = {norm for norm, color in drawn.items() if color in plots.COLORS.values()}
+    assert theirs == {"none", "batch", "layer", "position"}  # the last has a line style of its own
 
 
 def test_pictures_can_be_read_on_a_phone() -> None:
