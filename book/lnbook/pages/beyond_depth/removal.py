@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from lnbook.shared.digits import Cases
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
-__all__ = ["SIZES", "Networks", "Size", "cost", "late_share", "losses", "train"]
+__all__ = ["SIZES", "Networks", "Size", "best", "cost", "late_share", "losses", "train"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,24 @@ def losses(
     with torch_threads(1), torch.no_grad():
         logits = networks.logits(place, x, without).double()
     return np.array([float(cross_entropy(z, y)) for z in logits])
+
+
+def best(
+    place: Place, cases: Cases, seeds: Sequence[int], size: Size, rates: Sequence[float]
+) -> Float[np.ndarray, " S"]:
+    """Every network's loss (nats) on the cases it learned from, at the rate whose mean is lowest.
+
+    Args:
+        rates: of Adam, in the place of the size's own; one that diverges is never the best.
+
+    Raises:
+        ValueError: without a rate, or if the mean is finite at none.
+    """
+    tried = [losses(train(place, cases, seeds, replace(size, rate=rate)), place, cases) for rate in rates]
+    finite = [found for found in tried if np.isfinite(found).all()]
+    if not finite:
+        raise ValueError(f"no rate of {tuple(rates)} trains all {len(seeds)} networks; give smaller ones")
+    return min(finite, key=np.mean)
 
 
 def cost(networks: Networks, place: Place, cases: Cases) -> Float[np.ndarray, "S depth"]:

@@ -2,7 +2,8 @@ r"""Stacks of residual blocks before training, for any rule of where the norms s
 
 A block's function is $F(u) = W_2\,\mathrm{relu}(W_1u)$ on H units, with 4 H hidden units, $W_1$ of variance
 2/H and $W_2$ of variance 1/(4H), so that F keeps the mean square of u on average. A `Place` says what a
-block does with it: (x, F, k, L) to the next x, for block k of L.
+block does with it: (x, F, k, L) to the next x, for block k of L. Behind a block x may be several streams, if
+the place takes them from there; in front of the first block and behind the last it is one.
 """
 
 from __future__ import annotations

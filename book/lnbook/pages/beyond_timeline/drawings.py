@@ -1,13 +1,16 @@
-"""The timeline: a row for each work, years along the other axis."""
+"""The timeline, a row for each work and years along the other axis; and losses while networks train."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
+from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_timeline.works import WORKS, Work, families
 
-__all__ = ["timeline"]
+__all__ = ["losses", "timeline"]
 
 COLORS = {
     "Over the batch": "batch",
@@ -15,6 +18,14 @@ COLORS = {
     "Over one case": "layer",
     "Without the mean": "rms",
     "No normalization": "none",
+}
+LAYER, OTHERS = plots.COLORS["layer"], plots.OTHERS
+LOOKS = {
+    "not told": (plots.COLORS["none"], ":"),
+    "FiLM": (OTHERS["magenta"], "--"),
+    "adaLN": (LAYER, "-"),
+    "gate from 1": (OTHERS["olive"], "-."),
+    "adaLN-Zero": (OTHERS["teal"], "-"),
 }
 ROW = 0.215  # inches
 YEARS = (1990, 2027)
@@ -37,4 +48,17 @@ def timeline(works: Iterable[Work] = WORKS) -> Figure:
     ax.set(xlim=YEARS, ylim=(len(rows) - 0.4, -0.6), xticks=range(1990, 2027, 10))
     ax.tick_params(top=True, labeltop=True)
     ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def losses(updates: Sequence[int], found: Mapping[str, Float[np.ndarray, "seeds rows"]]) -> Figure:
+    """Test loss against updates, a line for each method: means with 95 % intervals."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.4))
+    for name, values in found.items():
+        color, line = LOOKS[name]
+        mean, low, high = np.array([interval(column) for column in values.T]).T
+        ax.plot(updates, mean, color=color, ls=line, label=name)
+        ax.fill_between(updates, low, high, color=color, alpha=0.2, lw=0)
+    ax.set(xlabel="updates", ylabel="test loss (mean square)", ylim=(0, None))
+    ax.legend(loc="upper right")
     return fig

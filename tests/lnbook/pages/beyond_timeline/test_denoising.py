@@ -1,0 +1,89 @@
+"""Networks that take noise off digits: what they are told, that they learn, each as if it were alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from lnbook.figures import plots
+from lnbook.pages.beyond_timeline import denoising, drawings
+from lnbook.pages.beyond_timeline.denoising import Size
+
+SIZE = Size(2, 8, 6, 3, batch=16)
+MAPS = ("to_gain",)
+
+
+def block(x, c, p):
+    return x + (((1 + c @ p["to_gain"].mT) * x) @ p["W1"]).relu() @ p["W2"]
+
+
+def trained(seeds, rates=(1e-2,), told=True, size=SIZE):
+    return denoising.train(block, MAPS, told=told, seeds=seeds, rates=rates, size=size)
+
+
+def test_noise_has_its_share_of_the_variance():
+    x = torch.ones(20_000, 1)
+    z, t = denoising.noisy(x, torch.Generator().manual_seed(0))
+    e = (z - (1 - t).sqrt()) / t.sqrt()
+    # 20,000 normal numbers: mean and variance scatter by 0.007 and 0.01; uniform ones by 0.002
+    assert float(e.mean()) == pytest.approx(0, abs=0.03)
+    assert float(e.var()) == pytest.approx(1, abs=0.04)
+    assert float(t.mean()) == pytest.approx(0.5, abs=0.01)
+
+
+def test_networks_compute_what_a_loop_computes():
+    p = denoising.begin(SIZE, MAPS, 3, (4, 5), 6)
+    p = {name: value + 0.1 for name, value in p.items()}  # nothing is 0
+    z, c = torch.randn(2, 7, 6), torch.randn(2, 7, 3)
+    found = denoising.run(block, p, z, c)
+    for s in range(2):
+        x = z[s] @ p["into"][s]
+        for k in range(2):
+            u = (1 + c[s] @ p[f"{k}.to_gain"][s].T) * x
+            x = x + (u @ p[f"{k}.W1"][s]).relu() @ p[f"{k}.W2"][s]
+        torch.testing.assert_close(found[s], x @ p["out"][s], rtol=1e-4, atol=1e-4)  # float32
+
+
+def test_new_networks_answer_nothing_and_then_learn():
+    found = trained((4, 5), size=Size(2, 16, 60, 60))
+    assert found.shape == (1, 2, 2)
+    x, _ = denoising.digits()[1]
+    assert found[0, :, 0] == pytest.approx(float(x.square().mean()), rel=1e-6)  # float32 sums
+    assert (found[0, :, 1] < 0.75 * found[0, :, 0]).all()
+
+
+def test_a_network_trains_in_company_as_alone():
+    together, alone = trained((4, 5), (1e-3, 1e-2)), trained((5,))
+    # float32 sums in another order, through 6 steps of Adam
+    np.testing.assert_allclose(together[1, 1], alone[0, 0], rtol=1e-3)
+
+
+def test_rows_stand_before_the_first_update_at_every_few_and_after_the_last():
+    assert trained((4,), size=Size(1, 4, 5, 2)).shape == (1, 1, 4)  # 0, 2, 4, 5
+
+
+def test_who_is_told_learns_more():
+    size = Size(2, 16, 60, 60)
+    told, not_told = (trained((4, 5), told=t, size=size)[0, :, -1] for t in (True, False))
+    assert (told < not_told).all()
+
+
+def test_seeds_decide_and_the_global_random_state_is_left_alone():
+    state = torch.random.get_rng_state()
+    assert (trained((4,)) == trained((4,))).all()
+    assert (trained((4,))[..., -1] != trained((5,))[..., -1]).all()
+    assert torch.equal(state, torch.random.get_rng_state())
+
+
+@pytest.mark.parametrize(("seeds", "rates"), [((), (1e-2,)), ((4,), ())])
+def test_networks_need_a_seed_and_a_rate(seeds, rates):
+    with pytest.raises(ValueError, match="at least one of each"):
+        trained(seeds, rates)
+
+
+def test_losses_are_drawn_as_means_over_networks():
+    runs = np.array([[1.0, 0.5], [1.0, 0.3]])
+    fig = drawings.losses((0, 10), {"FiLM": runs, "adaLN": runs / 2})
+    (ax,) = fig.axes
+    assert [t.get_text() for t in ax.get_legend().texts] == ["FiLM", "adaLN"]
+    assert [list(line.get_ydata()) for line in ax.lines] == [[1.0, 0.4], [0.5, 0.2]]
+    assert plots._svg(fig, "losses")
