@@ -1,4 +1,4 @@
-"""Figures in pages: a twin for the dark theme, and a link to the drawn data in every caption."""
+"""Figures in pages: loaded when they come near, a twin for the dark theme, a link to the drawn data."""
 
 import math
 import re
@@ -14,6 +14,12 @@ READABLE = 8  # pixels of font size on a phone
 GROUND_DARK = "#121212"  # the page's, for a dark twin that is opened alone
 
 
+def load_late(doctree: nodes.document) -> None:
+    """Let pictures load when a reader comes near, all but the first of a page; docutils writes `loading`."""
+    for image in list(doctree.findall(nodes.image))[1:]:
+        image["loading"] = "lazy"
+
+
 def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
     """Follow each SVG of a notebook by its twin with light ink; lnlib.css shows one of the two.
 
@@ -27,6 +33,7 @@ def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
         dark = light.with_name(f"{light.stem}-dark.svg")
         drawing = light.read_text(encoding="utf-8")
         dark.write_text(dark_twin(drawing), encoding="utf-8")
+        image["pixels"] = pixels(drawing)
         if smallest_letters(drawing) < READABLE:
             image["classes"] = [*image["classes"], "small-letters"]
         twin = image.deepcopy()
@@ -44,6 +51,17 @@ def dark_twin(drawing: str) -> str:
     """
     inked = drawing.replace(INK, INK_DARK).replace(GRID, GRID_DARK)
     return inked.replace("<svg ", f'<svg style="background:{GROUND_DARK}" ', 1)
+
+
+def pixels(drawing: str) -> tuple[int, int]:
+    """Width and height of a drawing on a screen.
+
+    >>> pixels('<svg height="240.1pt" width="513pt">')
+    (684, 320)
+    """
+    points = (re.search(rf'<svg [^>]*\b{side}="([\d.]+)pt"', drawing)[1] for side in ("width", "height"))
+    width, height = (round(float(number) * 96 / 72) for number in points)
+    return width, height
 
 
 def smallest_letters(drawing: str) -> float:
@@ -70,6 +88,16 @@ def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:
             caption += nodes.Text(" (")
             caption += nodes.reference("", "data", refuri=f"data/{name}.csv", classes=["drawn-data"])
             caption += nodes.Text(")")
+
+
+def state_sizes(body: str, doctree: nodes.document) -> str:
+    """Write each drawing's size into a page's HTML: the text below keeps its place when the drawing comes."""
+    for image in doctree.findall(nodes.image):
+        if "pixels" in image:
+            width, height = image["pixels"]
+            address = f'src="{image["uri"]}"'  # as it has just been written
+            body = body.replace(address, f'width="{width}" height="{height}" {address}')
+    return body
 
 
 def link_full_size(body: str) -> str:

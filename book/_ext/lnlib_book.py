@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from equation_numbers import let_the_search_find_them, number_equations
 from execute import BOOK, ROOT, SCALES, Executed
-from figures import add_dark_twins, link_drawn_data, link_full_size
+from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
 from glossary import add_definitions
 from interactive import InteractiveDirective
 from ledger import (
@@ -140,6 +140,7 @@ def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
 
 def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
     """Give figures their dark twins and links to their data, names of lnlib links to the reference."""
+    load_late(doctree)
     add_dark_twins(app, doctree)
     link_names(doctree, app.env.docname)
     run = app.lnlib_runs.get(Path(app.env.docname).name)
@@ -157,9 +158,11 @@ def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, do
 
 
 def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Link figures to their full size; take out list roles and lists where HTML has no list."""
+    """Say how large figures are, link them to that size; take out list roles and lists that HTML lacks."""
     body = context.get("body", "")
     body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
+    if doctree is not None:  # a page of the book, not the search or the index
+        body = state_sizes(body, doctree)
     context["body"] = flat_signatures(link_full_size(body))
 
 

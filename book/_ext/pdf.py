@@ -24,6 +24,8 @@ from chromium import ARGUMENTS, executable
 ROOT = Path(__file__).resolve().parents[2]
 logging.getLogger("pypdf").setLevel(logging.ERROR)  # it finds more objects than announced
 TITLE = "Layer Normalization, executed"
+LONG = 10  # lines of code, twice what pdf.css leaves on either side
+PATIENCE_MS = 600_000  # for what never comes; a busy machine may take its time
 DROPPED = ", ".join(
     (
         "script, style, template, a.headerlink, a.ink-light, button, .pst-js-only",
@@ -59,8 +61,10 @@ def chapter(page: str, built: Path) -> Tag:
         name = re.sub(r"^Show the ", "", details.summary.get_text(" ", strip=True).split(" Hide ")[0])
         details.summary.clear()
         details.summary.string = name[:1].upper() + name[1:]
+    fit_sheets(article)
     for image in article.find_all("img", src=True):
         image["src"] = f"{built.resolve().as_uri()}/book/{image['src']}"
+        image.attrs.pop("loading", None)  # nobody scrolls there
     for tag in article.find_all(True):
         if "id" in tag.attrs:
             tag["id"] = f"{page}--{tag['id']}"
@@ -72,6 +76,15 @@ def chapter(page: str, built: Path) -> Tag:
     article.name = "section"
     article.attrs = {"class": "chapter", "id": page}
     return article
+
+
+def fit_sheets(article: Tag) -> None:
+    """Tell pdf.css the heights of drawings, and which cells may go on over the page: from `LONG` lines on."""
+    for image in article.select("figure img[height]"):
+        image["style"] = f"--height: {image['height']}px"
+    for cell in article.select("div.cell_input"):
+        if len(cell.get_text().strip().splitlines()) >= LONG:
+            cell["class"].append("long")
 
 
 def _soup(built: Path, page: str) -> BeautifulSoup:
@@ -148,6 +161,7 @@ def print_book(built: Path, toc: Path, out: Path) -> None:
         browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
         try:
             page = browser.new_page(viewport={"width": 680, "height": 960})  # the text width of pdf.css
+            page.set_default_timeout(PATIENCE_MS)
             headings = _print(page, document(built, blank, chapters, heads, "book"), printed)
             filled = contents.format(**first_sheets(printed, names))
             bare = "@page { @top-left { content: none } @bottom-center { content: none } }"

@@ -1,5 +1,5 @@
-// Escape puts away the definition that shows; a page is printed in its light theme; a search among files, which
-// may not read each other, shows titles without excerpts; rows of the ledger are filtered.
+// Escape puts away the definition that shows; a page is printed in its light theme, with all pictures; a search
+// among files, which may not read each other, shows titles without excerpts; rows of the ledger are filtered.
 addEventListener("keydown", (press) => {
   if (press.key !== "Escape") return;
   for (const term of document.querySelectorAll(".term:hover, .term:focus-within")) {
@@ -11,7 +11,11 @@ addEventListener("keydown", (press) => {
 {
   const { dataset } = document.documentElement;
   let theme;
-  addEventListener("beforeprint", () => { theme = dataset.theme; dataset.theme = "light"; });
+  addEventListener("beforeprint", () => {
+    theme = dataset.theme;
+    dataset.theme = "light";
+    for (const picture of document.querySelectorAll("img.ink-dark")) picture.loading = "eager";
+  });
   addEventListener("afterprint", () => { dataset.theme = theme; });
 }
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

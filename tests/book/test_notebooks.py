@@ -243,4 +243,4 @@ def test_the_examples_in_the_extension_run():
 
     import figures
 
-    assert doctest.testmod(figures) == (0, 3)
+    assert doctest.testmod(figures) == (0, 4)

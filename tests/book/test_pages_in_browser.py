@@ -23,6 +23,10 @@ SHRUNK = """() => [...document.querySelectorAll("article figure img.small-letter
   .filter(image => image.offsetParent && image.clientWidth < Math.min(image.naturalWidth, 540))
   .map(image => image.src)"""
 
+# A picture far below waits until a reader comes near.
+LOADED_WIDTH = """image => { image.loading = "eager";
+  return image.decode().then(() => image.naturalWidth, () => 0) }"""
+
 
 def opened(chromium, page, **options):
     return chromium.open_page(page, **options)
@@ -57,7 +61,7 @@ def figure_problems(page, theme: str) -> list[str]:
         name = figure.get_attribute("id")
         visible = [i for i in figure.locator("img").all() if i.is_visible()]
         found += [f"{name} shows {len(visible)} drawings"] if len(visible) != 1 else []
-        empty = [i for i in visible if i.evaluate("image => image.naturalWidth") == 0]
+        empty = [i for i in visible if i.evaluate(LOADED_WIDTH) == 0]
         found += [f"{name}: {i.get_attribute('src')} is empty" for i in empty]
         caption = figure.locator("figcaption")
         found += [f"{name} shows no caption"] if not (caption.count() and caption.is_visible()) else []
