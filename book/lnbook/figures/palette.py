@@ -2,7 +2,18 @@
 
 from typing import Any
 
-__all__ = ["COLORS", "GRID", "GRID_DARK", "INK", "INK_DARK", "LINES", "ON_IMAGE", "OTHERS", "css_variables"]
+__all__ = [
+    "AMOUNT_COLOR",
+    "COLORS",
+    "GRID",
+    "GRID_DARK",
+    "INK",
+    "INK_DARK",
+    "LINES",
+    "OTHERS",
+    "SIGN_COLORS",
+    "css_variables",
+]
 
 # Contrast >= 3:1 on white and on the dark theme's background; the line style tells them apart too.
 COLORS = {
@@ -14,11 +25,12 @@ COLORS = {
 }
 # What is no norm: programs, data sets, signs, marks of what is wrong. No hue of a norm says anything else.
 OTHERS = {"red": "#d1345b", "teal": "#12868f", "olive": "#8f8300", "magenta": "#c2389a"}
+# Of the maps in `maps.py`. The signs are 49 apart or more (CIE 1976) for eyes that lack a kind of cone.
+AMOUNT_COLOR, SIGN_COLORS = OTHERS["teal"], (OTHERS["olive"], OTHERS["magenta"])
 LINES: dict[str, Any] = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5, 1, 1, 1))}
 
 # Text, axes and ticks are drawn in INK; the build replaces it by INK_DARK in the twin for the dark theme.
 INK, INK_DARK = "#21262c", "#dfe3e8"
-ON_IMAGE = "#21262d"  # ink that stays dark in the dark theme, where an image stays light
 GRID, GRID_DARK = "#d3d7dc", "#454a50"
 
 

@@ -11,18 +11,20 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, ON_IMAGE, OTHERS
+from lnbook.figures.maps import AMOUNT, SIGNED
+from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, OTHERS
 from lnbook.ledger.rows import results_dir, write_csv
 
 __all__ = [
+    "AMOUNT",
     "COLORS",
     "GRID",
     "GRID_DARK",
     "INK",
     "INK_DARK",
     "LINES",
-    "ON_IMAGE",
     "OTHERS",
+    "SIGNED",
     "figure",
     "style",
     "subplots",
@@ -52,7 +54,7 @@ style: dict[str, Any] = {
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.8,
     "axes.prop_cycle": cycler(color=[INK, *OTHERS.values()]),
-    "image.cmap": "RdBu_r",
+    "image.cmap": SIGNED.name,
     "svg.fonttype": "path",
     **dict.fromkeys(
         (

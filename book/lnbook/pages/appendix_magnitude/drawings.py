@@ -51,8 +51,8 @@ def one_term(matrices: Mapping[str, Float[Tensor, "H H"]], pair: tuple[int, int]
         image = ax.imshow(np.asarray(terms), vmin=-extreme, vmax=extreme)
         for i in pair:
             for j in pair:
-                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=plots.ON_IMAGE, lw=1.8))
-        ax.plot(pair[1], pair[0], "o", color=plots.ON_IMAGE, ms=5)
+                ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, ec=plots.INK, lw=1.8))
+        ax.plot(pair[1], pair[0], "o", color=plots.INK, ms=5)
         ticks = range(0, len(terms), 3)
         ax.set(title=title, xlabel="row of $W$", xticks=ticks, yticks=ticks)
         ax.grid(False)

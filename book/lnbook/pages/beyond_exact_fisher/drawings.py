@@ -58,7 +58,7 @@ def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figu
         M = F.numpy()[np.ix_(order, order)]
         n = len(M)
         image = ax.imshow(
-            np.abs(M), vmin=0, vmax=1, cmap="Blues", extent=(0, n, n, 0), interpolation="nearest"
+            np.abs(M), vmin=0, vmax=1, cmap=plots.AMOUNT, extent=(0, n, n, 0), interpolation="nearest"
         )
         for edge in edges:
             ax.axvline(edge, color=INK, lw=1)
@@ -74,13 +74,13 @@ def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figu
 def nullities(
     units: Sequence[int], inputs: Sequence[int], measured: Int[np.ndarray, "inputs units"]
 ) -> Figure:
-    """Measured nullity in each cell, darker where more of it is hidden symmetry; a line where that begins."""
+    """Measured nullity in each cell, the more color the more is hidden symmetry; a line where that begins."""
     fig, ax = plots.subplots(figsize=(7.2, 3.1))
     known = np.array(inputs)[:, None] + 1
     hidden = np.maximum(measured - known, 0) * (np.array(units) > 2)
-    ax.imshow(hidden, cmap="Blues", vmin=0, vmax=1.6 * hidden.max(), aspect="auto", origin="lower")
+    ax.imshow(hidden, cmap=plots.AMOUNT, vmin=0, vmax=1.6 * hidden.max(), aspect="auto", origin="lower")
     for row, column in np.ndindex(measured.shape):
-        ax.text(column, row, str(measured[row, column]), color=plots.ON_IMAGE, ha="center", va="center")
+        ax.text(column, row, str(measured[row, column]), color=INK, ha="center", va="center")
     for row, D in enumerate(inputs):
         first = D + D * (D + 1) // 2 + 1
         if first in units:

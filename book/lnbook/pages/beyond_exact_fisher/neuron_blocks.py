@@ -1,4 +1,4 @@
-r"""The Fisher matrix of a small deep network, and what a matrix promises for a step.
+r"""The Fisher matrix of a small deep network, and how far a step moves its predictions.
 
 Two hidden layers, tanh of $g\odot\mathrm{norm}(Wx)+b$, and a softmax on a linear layer. The parameters are
 one vector, neuron by neuron: weights, bias, and for a normalized neuron its gain.
@@ -6,6 +6,7 @@ Source: Section 5.2.2, first paragraph; a block for each neuron.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -15,9 +16,7 @@ from torch.nn.functional import cross_entropy, linear, log_softmax
 
 from lnlib.norms import layer_norm
 
-__all__ = ["delivered", "fisher", "logits", "neurons", "start"]
-
-Matrix = Callable[[Float[Tensor, "P P"], Int[Tensor, " P"]], Float[Tensor, "P P"]]
+__all__ = ["Network", "at_random_weights", "fisher", "logits", "neurons", "start"]
 
 
 def _shapes(sizes: Sequence[int], norm: str | None) -> list[tuple[int, int]]:
@@ -79,35 +78,31 @@ def fisher(
     return rows.mT @ rows / len(X)
 
 
-def delivered(
-    matrix: Matrix,
-    X: Float[Tensor, "N D"],
-    labels: Int[Tensor, " N"],
-    norm: str | None,
-    seed: int,
-    *,
-    units: int,
-    damping: float = 0.01,
-    promised: float = 0.01,
-) -> float:
-    r"""Divergence of a natural-gradient step at random weights over what a matrix promises for it.
+class Network(NamedTuple):
+    """A network at random weights, and what a natural-gradient step from there needs."""
 
-    Args:
-        matrix: makes of the exact Fisher matrix, and each parameter's neuron, the one to use, M. The step is
-            $-(M+\lambda I)^{-1}\nabla L$, scaled to $\frac12\delta^\top M\delta$ = `promised`.
-        X, labels: cases of ten classes.
-        norm: of the hidden layers, "layer" or None.
-        seed: of the weights.
-        units: of each of the two hidden layers.
-        damping: lambda.
-    """
+    gradient: Float[Tensor, " P"]
+    """Of the mean cross-entropy."""
+    fisher: Float[Tensor, "P P"]
+    """The exact matrix."""
+    neuron: Int[Tensor, " P"]
+    """The neuron that each parameter belongs to."""
+    divergence: Callable[[Float[Tensor, " P"]], float]
+    """How far a step moves the predictions: the mean Kullback-Leibler divergence (nats)."""
+
+
+def at_random_weights(
+    X: Float[Tensor, "N D"], labels: Int[Tensor, " N"], norm: str | None, seed: int, *, units: int
+) -> Network:
+    """Two hidden layers of so many units, norm "layer" or None, on cases of ten classes."""
     sizes = (X.shape[1], units, units, 10)
     theta = start(sizes, norm, seed).requires_grad_()
     loss = cross_entropy(logits(theta, X, sizes, norm), labels)
     (gradient,) = torch.autograd.grad(loss, theta)
     theta = theta.detach()
-    M = matrix(fisher(theta, X, sizes, norm), neurons(sizes, norm))
-    step = -torch.linalg.solve(M + damping * torch.eye(len(M), dtype=M.dtype), gradient)
-    step = step * (promised / (step @ M @ step / 2)).sqrt()
-    log_p, log_q = (log_softmax(logits(t, X, sizes, norm), -1) for t in (theta, theta + step))
-    return float((log_p.exp() * (log_p - log_q)).sum(1).mean()) / promised
+
+    def divergence(step: Tensor) -> float:
+        log_p, log_q = (log_softmax(logits(t, X, sizes, norm), -1) for t in (theta, theta + step))
+        return float((log_p.exp() * (log_p - log_q)).sum(1).mean())
+
+    return Network(gradient, fisher(theta, X, sizes, norm), neurons(sizes, norm), divergence)

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["constraints", "hidden_directions", "rescale", "slide"]
+__all__ = ["constraints", "hidden_directions", "slide"]
 
 NEWTON_STEPS = 20
 
@@ -131,25 +131,3 @@ def _newton(Wc: Tensor, W: Tensor, t: Tensor) -> Tensor:
         f"Newton's method leaves the constraints at {float(off.abs().max()):.1e}, above {enough:.1e}; "
         "take a smaller step"
     )
-
-
-def rescale(
-    W: Float[Tensor, "H D"], gain: Float[Tensor, " H"], t: Float[Tensor, " H"]
-) -> tuple[Float[Tensor, "H D"], Float[Tensor, " H"]]:
-    r"""Weights and gains after $w_i^c \to t_i w_i^c$, $g_i \to g_i/t_i$; the mean row stays.
-
-    *Source* ours. The layer is the same function where `constraints(W, t)` is 0.
-
-    Args:
-        W: weights, (H, D). gain: (H,). t: factors, (H,), none of them 0.
-
-    Raises:
-        ValueError: a factor of 0, whose gain would be infinite.
-
-    >>> rescale(torch.tensor([[1.0], [3.0]]), torch.tensor([1.0, 1.0]), torch.tensor([2.0, 1.0]))
-    (tensor([[0.],
-            [3.]]), tensor([0.5000, 1.0000]))
-    """
-    if bool((t == 0).any()):
-        raise ValueError(f"factor {int((t == 0).nonzero()[0])} is 0, its gain would be infinite; take t != 0")
-    return W.mean(0) + t[:, None] * _centered(W), gain / t

@@ -24,7 +24,7 @@ def apart(matrix: Float[np.ndarray, "K K"], names: Sequence[str], groups: Sequen
     """Distances as an image, the networks sorted by group; a box around each group."""
     order = [k for group in groups for k in group]
     fig, ax = plots.subplots(figsize=(6.4, 5))
-    image = ax.imshow(matrix[np.ix_(order, order)], vmin=0, vmax=1, cmap="Blues_r")
+    image = ax.imshow(matrix[np.ix_(order, order)], vmin=0, vmax=1, cmap=plots.AMOUNT.reversed())
     first = 0
     for group in groups:
         n = len(group)
@@ -98,10 +98,10 @@ def trained(panels: Mapping[str, Mapping[str, Sequence[float]]], lines: Mapping[
 def moves(errors: Float[np.ndarray, "R C"], rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Errors of weights trained in one variant (rows) and run in another (columns)."""
     fig, ax = plots.subplots(figsize=(7.2, 4))
-    ax.imshow(errors, cmap="Oranges", vmin=0, vmax=1.3 * errors.max(), aspect="auto")
+    ax.imshow(errors, cmap=plots.AMOUNT, vmin=0, vmax=1.6 * errors.max(), aspect="auto")
     for (row, column), value in np.ndenumerate(errors):
         weight = "bold" if rows[row] == columns[column] else "normal"
-        ax.text(column, row, f"{value:.0f}", color=plots.ON_IMAGE, ha="center", va="center", weight=weight)
+        ax.text(column, row, f"{value:.0f}", color=INK, ha="center", va="center", weight=weight)
     ax.set_xticks(range(len(columns)), columns, rotation=35, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xlabel="run as", ylabel="trained as")

@@ -18,6 +18,11 @@ def draws(seed: int):
     return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
+def slid(W: torch.Tensor, g: torch.Tensor, t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Centered rows times t, gains over t."""
+    return W.mean(0) + t[:, None] * (W - W.mean(0)), g / t
+
+
 def test_wide_layers_have_the_directions_that_the_count_promises() -> None:
     draw = draws(1)
     for H, D in ((3, 1), (5, 2), (6, 2), (11, 2), (9, 3), (10, 3), (20, 4)):
@@ -46,7 +51,7 @@ def test_a_slide_changes_the_weights_and_no_output(seed, shape) -> None:
     path = symmetry.slide(W, symmetry.hidden_directions(W)[:, 0], length=0.3)
     assert (path > 0).all()
     before = layer_norm(X @ W.mT, g, b, eps=0.0)
-    W_t, g_t = symmetry.rescale(W, g, path[-1])
+    W_t, g_t = slid(W, g, path[-1])
     after = layer_norm(X @ W_t.mT, g_t, b, eps=0.0)
     # 1e-11: rounding, times the smallest sigma among 100 cases over the largest.
     assert (after - before).norm() <= 1e-11 * before.norm()
@@ -63,7 +68,7 @@ def test_another_slide_of_the_same_size_does_change_the_outputs() -> None:
     before = layer_norm(X @ W.mT, eps=0.0)
     changes = []
     for factors in (t, control):
-        W_t, g_t = symmetry.rescale(W, g, factors)
+        W_t, g_t = slid(W, g, factors)
         changes.append(float((layer_norm(X @ W_t.mT, g_t, eps=0.0) - before).norm() / before.norm()))
     assert changes[0] < 1e-12
     assert changes[1] > 0.05
@@ -85,16 +90,6 @@ def test_constraints_notice_a_row_that_slides_alone() -> None:
     assert symmetry.constraints(W, t).abs().max() > 0.01
 
 
-def test_rescaling_keeps_the_mean_row_and_the_inputs() -> None:
-    draw = draws(6)
-    W, g, t = draw(5, 3), draw(5), draw(5).exp()
-    kept = W.clone(), g.clone(), t.clone()
-    W_t, g_t = symmetry.rescale(W, g, t)
-    torch.testing.assert_close((W_t - W.mean(0)), t[:, None] * (W - W.mean(0)))
-    torch.testing.assert_close(g_t * t, g)
-    assert all(torch.equal(a, b) for a, b in zip((W, g, t), kept, strict=True))
-
-
 def test_a_narrow_layer_has_nothing_to_slide() -> None:
     with pytest.raises(ValueError, match=r"5 rows of 2 weights .* = 5"):
         symmetry.slide(draws(7)(5, 2), torch.ones(5, dtype=torch.float64), length=1.0)
@@ -110,9 +105,3 @@ def test_a_direction_without_a_hidden_part_is_refused() -> None:
 def test_a_step_too_long_for_newton_says_so() -> None:
     with pytest.raises(ArithmeticError, match="smaller step"):
         symmetry.slide(draws(9)(7, 2), draws(10)(7), length=1e6, step=1e6)
-
-
-def test_a_factor_of_zero_is_refused() -> None:
-    t = torch.tensor([1.0, 0.0, 1.0])
-    with pytest.raises(ValueError, match="factor 1 is 0"):
-        symmetry.rescale(torch.eye(3), torch.ones(3), t)
