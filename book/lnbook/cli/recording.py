@@ -78,10 +78,12 @@ def recorded_runs(name: str, scale: str, folder: Path) -> list[Outcome]:
         return []
     common = {key: value for key, value in facts.items() if key not in OF_ALL}
     found = []
-    for own in facts["runs"]:
-        told = common | own
+    runs = [common | own for own in facts["runs"]]
+    settings = {name for told in runs for name in told["job"]}  # one that a run lacks is empty in its rows
+    for told in runs:
         failed, job = told.pop("failed"), told["job"]
-        mine = [row for row in rows if all(row.get(key) == str(value) for key, value in job.items())]
+        asked = {name: str(job.get(name, "")) for name in settings}
+        mine = [row for row in rows if all(row[name] == value for name, value in asked.items())]
         found.append(Outcome(job, [{k: v or None for k, v in row.items()} for row in mine], told, failed))
     return found
 

@@ -35,6 +35,7 @@ __all__ = [
     "seeds_of",
     "stored",
     "updates_to",
+    "with_settings",
 ]
 
 Rows: TypeAlias = Sequence[Row] | pd.DataFrame
@@ -70,6 +71,15 @@ def _number(text: str) -> Any:
         except ValueError:
             pass
     return text or None
+
+
+def with_settings(rows: Sequence[Row], **settings: Any) -> list[Row]:
+    """The rows with these settings.
+
+    >>> with_settings([{"rate": 0.1, "seed": 0}, {"rate": 0.2, "seed": 0}], rate=0.2)
+    [{'rate': 0.2, 'seed': 0}]
+    """
+    return [row for row in rows if all(row[key] == value for key, value in settings.items())]
 
 
 def runs_of(

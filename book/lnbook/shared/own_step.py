@@ -1,11 +1,15 @@
 """Which step size is a method's own, where several were tried: the best on the runs that do not judge."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
-__all__ = ["best_elsewhere"]
+from lnbook.training import Row
+
+__all__ = ["OwnSteps", "at_own_steps", "best_elsewhere"]
 
 
 def best_elsewhere(lowest: Mapping[float, Mapping[int, float]]) -> dict[int, float]:
@@ -30,6 +34,57 @@ def best_elsewhere(lowest: Mapping[float, Mapping[int, float]]) -> dict[int, flo
         )
 
     return {seed: min(lowest, key=partial(_elsewhere, lowest, seed)) for seed in seeds}
+
+
+class OwnSteps(NamedTuple):
+    """Runs of several methods, each at its own step size.
+
+    Attributes:
+        rows: of one run for each method and seed.
+        chosen: by method, by seed, the step size of that run.
+    """
+
+    rows: list[Row]
+    chosen: dict[str, dict[int, float]]
+
+    def in_words(self, norm: str) -> str:
+        """The step sizes that a method's seeds take.
+
+        >>> OwnSteps([], {"layer": {0: 0.002, 1: 0.001}}).in_words("layer")
+        '0.001 or 0.002'
+        """
+        return " or ".join(f"{step:g}" for step in sorted(set(self.chosen[norm].values())))
+
+
+def at_own_steps(rows: Sequence[Row], lowest: Callable[[pd.DataFrame], float]) -> OwnSteps:
+    """Of runs at several step sizes, those whose step size is `best_elsewhere`, for each norm and seed.
+
+    Args:
+        rows: with the columns `norm`, `rate`, `seed` and, if runs have a model that validation chose,
+            `selected`. Seeds that a norm does not have at each of its step sizes are left out.
+        lowest: makes the number that step sizes are compared by, the least the best, of the rows of one run
+            without the selected one.
+
+    >>> runs = {("layer", 0.1): (5.0, 1.0), ("layer", 0.2): (3.0, 2.0)}
+    >>> rows = [
+    ...     {"norm": norm, "rate": rate, "seed": seed, "loss": loss}
+    ...     for (norm, rate), losses in runs.items()
+    ...     for seed, loss in enumerate(losses)
+    ... ]
+    >>> at_own_steps(rows, lambda run: run["loss"].min()).chosen
+    {'layer': {0: 0.1, 1: 0.2}}
+    """
+    table = pd.DataFrame(rows)
+    measured = table[table["selected"] == 0] if "selected" in table else table
+    found: dict[str, dict[float, dict[int, float]]] = {}
+    for (norm, rate, seed), run in measured.groupby(["norm", "rate", "seed"]):
+        found.setdefault(norm, {}).setdefault(rate, {})[int(seed)] = float(lowest(run))
+    chosen = {}
+    for norm, by_rate in found.items():
+        seeds = set.intersection(*(set(runs) for runs in by_rate.values()))
+        chosen[norm] = best_elsewhere({r: {s: runs[s] for s in seeds} for r, runs in by_rate.items()})
+    kept = [row for row in rows if chosen[row["norm"]].get(row["seed"]) == row["rate"]]
+    return OwnSteps(kept, chosen)
 
 
 def _elsewhere(lowest: Mapping[float, Mapping[int, float]], seed: int, step: float) -> float:

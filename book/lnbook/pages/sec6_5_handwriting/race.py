@@ -6,7 +6,6 @@ people are both unseen: the loss is the mean of theirs.
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, nan
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from lnbook.shared import curves
 from lnbook.shared.curves import runs_of, updates_to
 from lnbook.training import Row
 
-__all__ = ["SHARE", "first_at", "flat", "fresh", "gaps", "lines", "speed_ups", "spoken", "study_of", "unseen"]
+__all__ = ["SHARE", "first_at", "flat", "fresh", "gaps", "lines", "speed_ups", "spoken", "unseen"]
 
 Line = tuple[str, dict[str, np.ndarray]]  # a norm, and a curve
 SHARE = 0.9  # of the baseline's fall: at its very end luck decides who is first
@@ -30,11 +29,6 @@ def unseen(run: pd.DataFrame) -> pd.Series:
 def fresh(run: pd.DataFrame) -> pd.Series:
     """The loss on the lines of training, each met for the first time; nats over the longest line."""
     return run["train_loss"]
-
-
-def study_of(rows: Sequence[Row], **settings: Any) -> list[Row]:
-    """The rows with these settings."""
-    return [row for row in rows if all(row[key] == value for key, value in settings.items())]
 
 
 def first_at(run: pd.DataFrame, goal: float, clock: str = "update") -> float:
