@@ -1,15 +1,18 @@
 """Which step size is a method's own, where several were tried: the best on the runs that do not judge."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from lnbook.ledger.tables import Table
+from lnbook.shared.curves import mean_of, with_settings
+from lnbook.shared.wording import interval, missed
 from lnbook.training import Row
 
-__all__ = ["OwnSteps", "at_own_steps", "best_elsewhere"]
+__all__ = ["OwnSteps", "at_own_steps", "at_the_edge", "best_elsewhere", "by_step", "in_words"]
 
 
 def best_elsewhere(lowest: Mapping[float, Mapping[int, float]]) -> dict[int, float]:
@@ -47,14 +50,6 @@ class OwnSteps(NamedTuple):
     rows: list[Row]
     chosen: dict[str, dict[int, float]]
 
-    def in_words(self, norm: str) -> str:
-        """The step sizes that a method's seeds take.
-
-        >>> OwnSteps([], {"layer": {0: 0.002, 1: 0.001}}).in_words("layer")
-        '0.001 or 0.002'
-        """
-        return " or ".join(f"{step:g}" for step in sorted(set(self.chosen[norm].values())))
-
 
 def at_own_steps(rows: Sequence[Row], lowest: Callable[[pd.DataFrame], float]) -> OwnSteps:
     """Of runs at several step sizes, those whose step size is `best_elsewhere`, for each norm and seed.
@@ -74,17 +69,76 @@ def at_own_steps(rows: Sequence[Row], lowest: Callable[[pd.DataFrame], float]) -
     >>> at_own_steps(rows, lambda run: run["loss"].min()).chosen
     {'layer': {0: 0.1, 1: 0.2}}
     """
+    chosen = {}
+    for norm, by_rate in _lowest(rows, lowest).items():
+        seeds = set.intersection(*(set(runs) for runs in by_rate.values()))
+        chosen[norm] = best_elsewhere({r: {s: runs[s] for s in seeds} for r, runs in by_rate.items()})
+    kept = [row for row in rows if chosen[row["norm"]].get(row["seed"]) == row["rate"]]
+    return OwnSteps(kept, chosen)
+
+
+def by_step(
+    rows: Sequence[Row],
+    lowest: Callable[[pd.DataFrame], float],
+    factor: Callable[[Sequence[Row]], Mapping[int, float]],
+    norms: Mapping[str, str],
+    form: str = ".2f",
+) -> Table:
+    """A line for each step size: the number that step sizes are compared by, and who is faster.
+
+    Args:
+        rows, lowest: as in `at_own_steps`.
+        factor: makes the quotients of updates, by seed, of the rows of one step size.
+        norms: the methods and their names, a column each.
+        form: of the numbers but the factor.
+    """
+    found, lines = _lowest(rows, lowest), []
+    for rate in sorted({row["rate"] for row in rows}):
+        cells = [interval(mean_of(found[norm].get(rate, {})), form) for norm in norms]
+        some = with_settings(rows, rate=rate)
+        quotients = factor(some)
+        never = missed(quotients, max(row["update"] for row in some))
+        lines.append([f"{rate:g}", *cells, interval(mean_of(quotients, geometric=True), missing=never)])
+    return Table(["Step size", *(f"Lowest, {name}" for name in norms.values()), "Factor in updates"], lines)
+
+
+def in_words(steps: Mapping[int, float]) -> str:
+    """The step sizes that a method's seeds take.
+
+    >>> in_words({0: 0.002, 1: 0.001, 2: 0.001})
+    '0.001 or 0.002'
+    """
+    return " or ".join(f"{step:g}" for step in sorted(set(steps.values())))
+
+
+def at_the_edge(
+    chosen: Mapping[str, Mapping[int, float]], tried: Collection[float], names: Mapping[str, str]
+) -> str:
+    """A sentence on which methods take the smallest or the largest step size of those tried.
+
+    >>> at_the_edge({"none": {0: 0.2, 1: 0.2}}, [0.1, 0.2, 0.3], {"none": "no norm"})
+    'No choice falls on the smallest or the largest step size.'
+    """
+    ends = {min(tried), max(tried)}
+    who = [names[norm] for norm, steps in chosen.items() if ends & set(steps.values())]
+    if not who:
+        return "No choice falls on the smallest or the largest step size."
+    return (
+        f"The choice of {' and '.join(who)} is at the edge of the step sizes tried, so another one may suit "
+        f"{'it' if len(who) == 1 else 'them'} better still."
+    )
+
+
+def _lowest(
+    rows: Sequence[Row], lowest: Callable[[pd.DataFrame], float]
+) -> dict[str, dict[float, dict[int, float]]]:
+    """By norm, by step size, by seed."""
     table = pd.DataFrame(rows)
     measured = table[table["selected"] == 0] if "selected" in table else table
     found: dict[str, dict[float, dict[int, float]]] = {}
     for (norm, rate, seed), run in measured.groupby(["norm", "rate", "seed"]):
         found.setdefault(norm, {}).setdefault(rate, {})[int(seed)] = float(lowest(run))
-    chosen = {}
-    for norm, by_rate in found.items():
-        seeds = set.intersection(*(set(runs) for runs in by_rate.values()))
-        chosen[norm] = best_elsewhere({r: {s: runs[s] for s in seeds} for r, runs in by_rate.items()})
-    kept = [row for row in rows if chosen[row["norm"]].get(row["seed"]) == row["rate"]]
-    return OwnSteps(kept, chosen)
+    return found
 
 
 def _elsewhere(lowest: Mapping[float, Mapping[int, float]], seed: int, step: float) -> float:

@@ -23,7 +23,7 @@ from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED, Extras
 from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "Kind", "Reading", "Study", "of_reader", "readings_of"]
+__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "TUNED", "Kind", "Reading", "Study", "of_reader", "readings_of"]
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
 KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors chose
@@ -75,8 +75,8 @@ STUDIES = {
     "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=24, rows=4, seeds=2)],
     "book": [Study(KINDS, "gutenberg", 64, 1000, 10, 1e-3, 64, updates=120, rows=10)],
     "study": [
-        *(replace(_STUDY, kinds=TUNED, rate=rate) for rate in OTHER_RATES),
         _STUDY,
+        *(replace(_STUDY, kinds=TUNED, rate=rate) for rate in OTHER_RATES),
     ],
     "paper": [
         Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800, further=RELEASED_CODE),

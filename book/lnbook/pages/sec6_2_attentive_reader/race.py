@@ -12,7 +12,7 @@ from lnbook.pages.sec6_2_attentive_reader.experiment import Kind
 from lnbook.shared.curves import band, quotient, runs_of, updates_to
 from lnbook.training import Row
 
-__all__ = ["curve", "differences", "late", "level", "speed_ups", "times"]
+__all__ = ["curve", "differences", "late", "late_error", "level", "speed_ups", "times"]
 
 
 def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, pd.DataFrame]:
@@ -20,15 +20,17 @@ def _runs(rows: Sequence[Row], kind: Kind) -> dict[int, pd.DataFrame]:
     return runs_of(rows, norm, rows[0]["batch_size"], gain=gain, start=start)
 
 
-def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, float]:
-    """The mean validation error over the last quarter, or another share, of each seed's run.
+def late_error(run: pd.DataFrame, share: float = 0.25) -> float:
+    """The mean validation error over the last quarter, or another share, of a run.
 
     One measurement on a few hundred questions is luck; several are less so.
     """
-    return {
-        seed: float(np.mean(run["valid_error"].tail(max(1, round(share * len(run))))))
-        for seed, run in _runs(rows, kind).items()
-    }
+    return float(np.mean(run["valid_error"].tail(max(1, round(share * len(run))))))
+
+
+def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, float]:
+    """The `late_error` of each seed's run."""
+    return {seed: late_error(run, share) for seed, run in _runs(rows, kind).items()}
 
 
 def level(rows: Sequence[Row], kind: Kind) -> float:

@@ -42,20 +42,17 @@ def first_at(run: pd.DataFrame, goal: float, clock: str = "update") -> float:
     return updates_to(goal, losses, run[clock]) if losses.min() <= goal else inf
 
 
-def speed_ups(
-    rows: Sequence[Row], clock: str = "update", *, leader: Sequence[Row] = (), share: float = SHARE
-) -> dict[int, float]:
+def speed_ups(rows: Sequence[Row], clock: str = "update", *, share: float = SHARE) -> dict[int, float]:
     """By seed, the baseline's time to a share of its whole fall, over layer norm's to the same loss.
 
     0 if layer norm never gets there, NaN if there is no fall or a run begins at its end.
 
     Args:
-        rows: of the baseline and, unless given by themselves, of layer norm.
+        rows: of both networks.
         clock: "update" or "seconds".
-        leader: the rows of layer norm, where they are another study's.
         share: of the way from the untrained baseline's loss to its lowest.
     """
-    plain, layer = (_runs(found, norm) for found, norm in zip((rows, leader or rows), NORMS, strict=True))
+    plain, layer = (_runs(rows, norm) for norm in NORMS)
     found = {}
     for seed in sorted(plain.keys() & layer.keys()):
         losses = unseen(plain[seed])

@@ -33,10 +33,26 @@ class Race:
 
 
 RACES = {  # by section of the paper
-    "6.1": Race("order_embedding", "recall at 10", lambda r: -r["valid_image_r10"], 128, {"score": "order"}),
-    "6.2": Race("attentive_reader", "error", lambda r: r["valid_error"], 64, {"gain": 1.0, "start": "small"}),
+    "6.1": Race(
+        "order_embedding",
+        "recall at 10",
+        lambda r: -r["valid_image_r10"],
+        128,
+        {"score": "order", "rate": 0.001},
+    ),
+    "6.2": Race(
+        "attentive_reader",
+        "error",
+        lambda r: r["valid_error"],
+        64,
+        {"gain": 1.0, "start": "small", "rate": 0.002},
+    ),
     "6.3": Race(
-        "skip_thoughts", "nats per word", lambda r: r["valid_nats_per_word"], 32, {"decoder": "code"}
+        "skip_thoughts",
+        "nats per word",
+        lambda r: r["valid_nats_per_word"],
+        32,
+        {"decoder": "code", "rate": 0.002},
     ),
     "6.4": Race("draw", "bound", lambda r: r["test_bound"], 128),
     "6.5": Race(

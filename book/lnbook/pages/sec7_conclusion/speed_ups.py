@@ -9,10 +9,12 @@ from math import exp, log, nan
 
 from scipy import stats
 
+from lnbook.ledger.rules import Rule
+from lnbook.ledger.tables import Table, quantity
 from lnbook.ledger.verdicts import Measurement
 from lnbook.shared.curves import Mean
 
-__all__ = ["FEED_FORWARD", "RECURRENT", "advantage", "speed_ups"]
+__all__ = ["FEED_FORWARD", "OWN_STEP", "RECURRENT", "advantage", "at_own_steps", "speed_ups"]
 
 RECURRENT = {  # section of the paper: the rule that measures its speed-up
     "6.1": "s61-speedup",
@@ -22,6 +24,13 @@ RECURRENT = {  # section of the paper: the rule that measures its speed-up
     "6.5": "s65-faster",
 }
 FEED_FORWARD = {"6.6": "s66-none", "6.7": "s67-updates"}
+OWN_STEP = {  # the rules that measure it with each network at its own step size
+    "6.1": "s61-own-step",
+    "6.2": "s62-own-step",
+    "6.3": "s63-own-step",
+    "6.5": "s65-own-step",
+    "6.7": "s67-own-step",
+}
 
 
 def speed_ups(rules: Mapping[str, str], found: Mapping[str, Measurement]) -> dict[str, Measurement]:
@@ -33,6 +42,27 @@ def speed_ups(rules: Mapping[str, str], found: Mapping[str, Measurement]) -> dic
     return {
         section: found[rule] for section, rule in rules.items() if rule in found and found[rule].value > 0
     }
+
+
+def at_own_steps(rules: Mapping[str, Rule], found: Mapping[str, Measurement]) -> Table:
+    """A line for each section of `OWN_STEP`: its factor at one step size, and at each network's own.
+
+    Args:
+        rules: by id.
+        found: what was measured, by the rule's id; a dash stands for what was not.
+    """
+
+    def cell(rule: str) -> str:
+        if not (mean := found.get(rule)):
+            return "-"
+        if mean.reached:
+            layer, none = mean.reached
+            return f"no factor: layer norm arrives in {layer} of {mean.n} runs, no norm in {none}"
+        return quantity(rules[rule], mean)
+
+    one = RECURRENT | FEED_FORWARD
+    lines = [[section, cell(one[section]), cell(own)] for section, own in OWN_STEP.items()]
+    return Table(["Section", "At one step size", "At each network's own"], lines)
 
 
 def advantage(some: Sequence[Measurement], others: Sequence[Measurement]) -> Mean:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from lnbook.pages.sec6_5_handwriting import race
+from lnbook.shared.own_step import at_own_steps
 
 
 def rows(norm: str, losses: list[float], seed: int = 0, rate: float = 0.1) -> list[dict[str, object]]:
@@ -43,11 +44,14 @@ def test_layer_norm_that_never_gets_there_has_speed_zero() -> None:
     assert race.first_at(pd.DataFrame(rows("none", [9, 5])), 4) == math.inf
 
 
-def test_runs_of_two_studies_race_by_seed() -> None:
-    none = rows("none", [9, 5, 3]) + rows("none", [9, 5, 3], seed=1)
-    layer = rows("layer", [9, 3, 3], seed=1, rate=0.2)
-    assert race.speed_ups(none, leader=layer, share=1.0) == {1: 2.0}
-    assert race.study_of(none + layer, rate=0.2) == layer
+def test_each_network_races_at_the_step_size_that_is_best_on_the_other_seeds() -> None:
+    slow, quick = [9, 5, 3], [9, 3, 3]
+    runs = [rows("none", slow, seed=seed, rate=rate) for seed in (0, 1) for rate in (0.1, 0.2)]
+    runs += [rows("layer", quick, seed=0, rate=0.1), rows("layer", slow, seed=0, rate=0.2)]
+    runs += [rows("layer", [9, 7, 6], seed=1, rate=0.1), rows("layer", quick, seed=1, rate=0.2)]
+    own = at_own_steps([row for run in runs for row in run], lambda run: run["valid_nats"].min())
+    assert own.chosen["layer"] == {0: 0.2, 1: 0.1}  # each seed's own best would be the other
+    assert race.speed_ups(own.rows, share=1.0) == {0: 1.0, 1: 0.0}
 
 
 def test_a_gap_is_a_share_of_the_fall_and_has_a_sign() -> None:

@@ -11,7 +11,14 @@ from scipy import stats
 from lnbook.ledger.rules import load_rules
 from lnbook.ledger.verdicts import Measurement
 from lnbook.pages.sec7_conclusion.reading import EXPERIMENTS
-from lnbook.pages.sec7_conclusion.speed_ups import FEED_FORWARD, RECURRENT, advantage, speed_ups
+from lnbook.pages.sec7_conclusion.speed_ups import (
+    FEED_FORWARD,
+    OWN_STEP,
+    RECURRENT,
+    advantage,
+    at_own_steps,
+    speed_ups,
+)
 
 
 def made(*values: float) -> list[Measurement]:
@@ -63,3 +70,16 @@ def test_each_experiment_has_one_rule_which_is_a_rule_of_its_page() -> None:
     for section, name in known.items():
         assert rules[name].page.startswith(f"sec{section.replace('.', '_')}_")
         assert rules[name].expect == "> 1", "a speed-up is a quotient, and above 1 layer norm is faster"
+
+
+def test_a_factor_at_one_step_size_stands_beside_that_at_each_networks_own() -> None:
+    rules = {rule.id: rule for rule in load_rules()}
+    found = {
+        "s61-speedup": Measurement("s61-speedup", 1.5, 1.2, 1.9, 8),
+        "s61-own-step": Measurement("s61-own-step", 1.0, 1.0, 1.0, 2),
+        "s67-own-step": Measurement("s67-own-step", 0.0, 0.0, 0.0, 5, reached=(3, 4)),
+    }
+    table = at_own_steps(rules, found)
+    assert [row[0] for row in table.rows] == list(OWN_STEP)
+    assert table.rows[0][1:] == ["1.5 [1.2, 1.9]", "1"]
+    assert table.rows[-1][1:] == ["-", "no factor: layer norm arrives in 3 of 5 runs, no norm in 4"]
