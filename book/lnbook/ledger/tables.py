@@ -68,9 +68,20 @@ def number(rule: Rule, found: Measurement) -> str:
 
 
 def quantity(rule: Rule, found: Measurement) -> str:
-    """`number` without what it is over, for a sentence."""
+    """`number` without what it is over, for a sentence; of a race without a number, who arrives.
+
+    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "updates", "> 1", "effect", "stand-in",
+    ...     scale="ratio", effect=1.2, effect_from="ours")
+    >>> quantity(rule, Measurement("x", math.nan, math.nan, math.nan, 8, reached=(7, 8)))
+    'no number (7 of 8 runs reach the goal, 8 of 8 of the other network)'
+    """
     if math.isnan(found.value):
-        return "no number"
+        if not found.reached:
+            return "no number"
+        one, other = found.reached
+        return (
+            f"no number ({one} of {found.n} runs reach the goal, {other} of {found.n} of the other network)"
+        )
     value = f"{found.value:.3g}" + (f" {rule.unit}" if rule.unit else "")
     return f"{value} [{found.low:.3g}, {found.high:.3g}]" if found.has_interval else value
 
