@@ -1,11 +1,11 @@
-"""BookCorpus from a user's folder: 74 million sentences, kept on disk as the numbers of their words.
+"""BookCorpus from a user's folder: 74 million sentences, kept on disk as word numbers.
 
-It is given out no more, so there is nothing to download. `$LNLIB_DATA/bookcorpus/` must hold it as it was
-published, `books_large_p1.txt` and `books_large_p2.txt`: a sentence a line, in UTF-8, its tokens between
-blanks. Any other text in .txt files of that form is read as well, in the order of their names.
+BookCorpus is no longer distributed, so there is nothing to download. `$LNLIB_DATA/bookcorpus/` must hold it
+as it was published, in `books_large_p1.txt` and `books_large_p2.txt`: one sentence per line, in UTF-8, with
+blanks between tokens. Other .txt files of that form are read as well, in the order of their names.
 
-Nothing but the counts of words is held in memory. The files are read twice: for the vocabulary, and for the
-numbers, which go into one flat file of the cache, under a key of what the files hold.
+Only the word counts are held in memory. The files are read twice: once for the vocabulary, and once for the
+numbers, which go into one flat file in the cache, under a key that depends on the content of the files.
 """
 
 import hashlib
@@ -33,23 +33,23 @@ from .users import check_plain
 __all__ = ["HELD_OUT", "Store", "load_store", "present", "sentences"]
 
 NAME = "bookcorpus"
-HELD_OUT = 20_000  # sentences at the end, or the last twelfth if that is less: for validation
-FILE_BYTES, LINE_BYTES = 2**36, 2**20  # at most; the larger file has 3 GB, and a line is a sentence
-FORM = 1  # of the files of a store and of the tokens; what it says is another key
-CHUNK = 2**20  # numbers to write at once
-_QUOTES = {"``": ('"',), "''": ('"',)}  # as the Penn Treebank writes them, and so BookCorpus
+HELD_OUT = 20_000  # sentences at the end, for validation; the last twelfth if that is fewer
+FILE_BYTES, LINE_BYTES = 2**36, 2**20  # upper limits; the larger file has 3 GB, and a line is one sentence
+FORM = 1  # version of a store's files and of the tokens; a new one makes a new key
+CHUNK = 2**20  # numbers written at a time
+_QUOTES = {"``": ('"',), "''": ('"',)}  # as in the Penn Treebank, and so in BookCorpus
 
 
 @dataclass(frozen=True)
 class Store:
-    """Sentences in a row, as numbers.
+    """Consecutive sentences, as word numbers.
 
     Attributes:
-        vocabulary: whose numbers they are; 1 is any other word.
-        numbers: of all tokens, one sentence behind the other; on disk.
-        offsets: sentence k is `numbers[offsets[k]:offsets[k + 1]]`; an empty one stands between two files.
-        held: the last so many sentences are for validation; the vocabulary does not know them.
-        provenance: as of `lnbook.data.published`, and `cases`, the number of sentences.
+        vocabulary: the words that the numbers stand for; 1 is any other word.
+        numbers: of all tokens, sentence after sentence; on disk.
+        offsets: sentence k is `numbers[offsets[k]:offsets[k + 1]]`; an empty one separates two files.
+        held: how many sentences at the end are for validation; they do not count for the vocabulary.
+        provenance: as from `lnbook.data.published`, and `cases`, the number of sentences.
     """
 
     vocabulary: Vocabulary
@@ -60,15 +60,15 @@ class Store:
 
 
 def present() -> bool:
-    """Whether the user has a folder of that name; looks at nothing else."""
+    """Whether the user has a folder `bookcorpus`, whatever it holds."""
     root = users_folder()
     return root is not None and (root / NAME).is_dir()
 
 
 def sentences(path: Path) -> Iterator[list[str]]:
-    """The tokens of each line, as `tokenize` gives them for the sentences that are to be judged.
+    """The tokens of each line, as `tokenize` gives them for the sentences of the judging tasks.
 
-    Raises DataError for an empty file or one that cannot be read, and for a line that is no text in UTF-8 or
+    Raises DataError for a file that is empty or cannot be read, and for a line that is not UTF-8 text or is
     too long for a sentence.
     """
     check_plain(path, FILE_BYTES)
@@ -81,38 +81,38 @@ def sentences(path: Path) -> Iterator[list[str]]:
 
 def _text(line: bytes, where: str) -> str:
     if len(line) > LINE_BYTES:
-        raise DataError(f"{where} has more than {LINE_BYTES} bytes; there must be a sentence a line.")
+        raise DataError(f"{where} has more than {LINE_BYTES} bytes; put one sentence on each line.")
     try:
-        text = line.decode("utf-8").removeprefix("\ufeff")  # the mark that some editors put at the beginning
+        text = line.decode("utf-8").removeprefix("\ufeff")  # the byte order mark that some editors put first
     except UnicodeDecodeError as error:
-        raise DataError(f"{where} is no text in UTF-8 ({error.reason}); save the file so.") from error
-    if "\0" in text:  # as in UTF-16, or in what is no text at all
-        raise DataError(f"{where} has a character zero, so it is no text in UTF-8; save the file so.")
+        raise DataError(f"{where} is not UTF-8 text ({error.reason}); save the file as UTF-8.") from error
+    if "\0" in text:  # as in UTF-16, or in a file that is not text
+        raise DataError(f"{where} has a zero character, so it is not UTF-8 text; save the file as UTF-8.")
     return text
 
 
 @lru_cache(2**20)
 def _tokens(word: str) -> tuple[str, ...]:
-    """No token goes across a blank, so words of a text can be told one by one."""
+    """No token crosses a blank, so a text can be tokenized word by word."""
     return _QUOTES.get(word) or tuple(tokenize(word))
 
 
 def load_store(words: int) -> Store:
-    """The numbers of the user's BookCorpus; made at the first call, which for all of it takes an hour.
+    """The user's BookCorpus as numbers; the first call makes them, which takes an hour for the whole corpus.
 
     Args:
-        words: of the vocabulary, the most frequent ones; no special words among them.
+        words: size of the vocabulary: the most frequent words, not counting the special ones.
 
-    Raises DataError without the folder or .txt files in it, for files that `sentences` refuses, for fewer
-    than 36 sentences, for a disk without room, and for a damaged store in the cache.
+    Raises DataError if the folder is missing or has no .txt files, for files that `sentences` refuses, for
+    fewer than 36 sentences, for a disk without room, and for a damaged store in the cache.
     """
     root = users_folder()
     folder = (root or Path("$LNLIB_DATA")) / NAME
     paths = sorted(folder.rglob("*.txt"))
     if root is None or not paths:
         raise DataError(
-            f"{folder} has no .txt files; BookCorpus is given out no more. Put books_large_p1.txt and "
-            f"books_large_p2.txt there, or take the folder away for novels in their place."
+            f"{folder} has no .txt files, and BookCorpus is no longer distributed. Put books_large_p1.txt "
+            f"and books_large_p2.txt there, or remove the folder to read novels instead."
         )
     for path in paths:
         check_plain(path, FILE_BYTES)
@@ -125,7 +125,7 @@ def load_store(words: int) -> Store:
 
 
 def _known(paths: list[Path], total: Counter[str]) -> Iterator[list[str]]:
-    """The sentences before those that are held out; what all of them are in number goes to `total`."""
+    """The sentences before those that are held out; the counts of all sentences go into `total`."""
     last: deque[list[str]] = deque()
     for path in paths:
         for sentence in sentences(path):
@@ -140,12 +140,12 @@ def _known(paths: list[Path], total: Counter[str]) -> Iterator[list[str]]:
 
 
 def _make(place: Path, paths: list[Path], words: int) -> None:
-    """Write a store beside its place and move it there whole."""
+    """Write a store next to its place, then move it there whole."""
     total: Counter[str] = Counter()
     vocabulary = Vocabulary.build(_known(paths, total), words)
     if total["held"] < 3:
         raise DataError(
-            f"{paths[0].parent} has {total['sentences']} sentences; to train and validate takes 36 at least."
+            f"{paths[0].parent} has {total['sentences']} sentences; training and validation need at least 36."
         )
     total["sentences"] += len(paths) - 1  # the empty ones between files
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def _make(place: Path, paths: list[Path], words: int) -> None:
     try:
         sizes = _write(building, paths, vocabulary)
         if sizes != (total["tokens"], total["sentences"] + 1):
-            raise DataError(f"{paths[0].parent} changed while it was read; leave it alone and begin anew.")
+            raise DataError(f"{paths[0].parent} changed while it was read; leave it as it is and try again.")
         about = {"words": vocabulary.words[3:], "files": len(paths), **total}
         (building / "store.json").write_text(json.dumps(about), encoding="utf-8")
         if not place.is_dir():  # else another process was faster
@@ -169,7 +169,7 @@ def _make(place: Path, paths: list[Path], words: int) -> None:
 
 
 def _write(folder: Path, paths: list[Path], vocabulary: Vocabulary) -> tuple[int, int]:
-    """The two flat files; gives how many numbers each holds."""
+    """Write the two flat files; returns how many numbers each holds."""
     numbers, offsets, end = array("i"), array("q", [0]), 0
     sizes = [0, 0]
     with (folder / "numbers").open("wb") as first, (folder / "offsets").open("wb") as second:
@@ -194,7 +194,7 @@ def _write(folder: Path, paths: list[Path], vocabulary: Vocabulary) -> tuple[int
 
 
 def _read(place: Path, content: str) -> Store:
-    """The store in a folder of the cache, its arrays mapped."""
+    """The store in a folder of the cache, its arrays mapped into memory."""
     try:
         about = json.loads((place / "store.json").read_text(encoding="utf-8"))
         shapes = {"numbers": ("<i4", about["tokens"]), "offsets": ("<i8", about["sentences"] + 1)}
@@ -202,14 +202,14 @@ def _read(place: Path, content: str) -> Store:
             if (size := (place / name).stat().st_size) != count * np.dtype(kind).itemsize:
                 raise ValueError(f"{name} has {size} bytes for {count} numbers")
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{place} is damaged ({error}); remove it, and it is made anew.") from error
+        raise DataError(f"{place} is damaged ({error}); remove it, and it will be made again.") from error
     maps = {name: np.memmap(place / name, dtype=kind, mode="r") for name, (kind, _) in shapes.items()}
     mapped = {name: np.asarray(held) for name, held in maps.items()}
     provenance = {
         "name": NAME,
         "requested": NAME,
         "source": "LNLIB_DATA",
-        "licence": "given out no more; the books are their authors'",
+        "licence": "no longer distributed; the books belong to their authors",
         "citation": "Zhu, Kiros, Zemel, and others: Aligning books and movies, ICCV (2015)",
         "sha256": content,
         "cases": about["sentences"] - about["files"] + 1,

@@ -1,10 +1,10 @@
 """Pictures and their captions, in parts for training, validation and test.
 
 `load_captions("coco_captions")` joins COCO's captions with boxes around objects; pictures without a box
-(48 of 5,000) are left out, the others parted at random by a fixed seed: 500 to validate, 1,000 to test.
-`load_captions("scenes")` generates what takes its place. `load_features(folder)` reads the data of the paper:
-the splits of Karpathy with features of a convnet, as Vendrov and others published them or from Karpathy's
-own list (`lnbook.data.karpathy`).
+(48 of 5,000) are left out, the others split at random by a fixed seed: 500 to validate, 1,000 to test.
+`load_captions("scenes")` generates the stand-in. `load_features(folder)` reads the paper's data: Karpathy's
+splits with features of a convnet, either as Vendrov and others published them or by Karpathy's own list
+(`lnbook.data.karpathy`).
 """
 
 import json
@@ -40,10 +40,10 @@ class Captioned:
 
     Args:
         features: of each picture, of length 1.
-        texts: the captions, those of a picture one after another.
-        owner: the number of each caption's picture; rises.
-        boxes: of each picture, where they are known.
-        meaning: of each picture, and of each caption, where they are known: the scenes' partial order.
+        texts: the captions, picture after picture.
+        owner: the number of each caption's picture, in rising order.
+        boxes: of each picture, if known.
+        meaning: of each picture and of each caption, if known: elements of the scenes' partial order.
     """
 
     features: Float32[np.ndarray, "I F"]
@@ -53,7 +53,7 @@ class Captioned:
     meaning: tuple[Sequence[Text], Sequence[Text]] = field(default=((), ()))
 
     def first(self, captions: int) -> "Captioned":
-        """Only the first so many captions of each picture.
+        """Only the first `captions` captions of each picture.
 
         Raises ValueError if a picture has fewer.
         """
@@ -61,7 +61,9 @@ class Captioned:
         kept = np.flatnonzero(place < captions).tolist()
         if len(kept) < captions * len(self.features):
             fewest = np.bincount(self.owner, minlength=len(self.features)).min()
-            raise ValueError(f"{captions} captions of each picture are asked for; one has {fewest}.")
+            raise ValueError(
+                f"{captions} captions of each picture are asked for, but one has {fewest}; ask for {fewest}."
+            )
         texts = [self.texts[k] for k in kept]
         pictures, told = self.meaning
         meaning = (pictures, [told[k] for k in kept] if told else told)
@@ -78,7 +80,7 @@ class Captions:
 
 
 def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
-    """Captions with vectors made of boxes: see `lnbook.data.boxes`.
+    """Captions, and pictures as vectors made from boxes: see `lnbook.data.boxes`.
 
     Args:
         name: "coco_captions", or "scenes".
@@ -99,20 +101,20 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
 
 
 def load_features(folder: Path | None = None, *, network: str = "10crop") -> Captions:
-    """The paper's data: five captions a picture, and features of a convnet, in Karpathy's parts.
+    """The paper's data: five captions per picture, and features of a convnet, in Karpathy's parts.
 
     *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding, published with the code of
-    Vendrov and others (2016): `train.txt`, `val.txt`, `test.txt` with a caption a line, and
-    `images/<network>/train.npy` and so on. Where these texts are not there but Karpathy's `dataset_coco.json`
-    is, the parts and captions are those of this list, and `images/<network>.npy` holds the features, a row a
-    picture, in the order of its "images". The provenance says which, as "layout".
+    Vendrov and others (2016): `train.txt`, `val.txt`, `test.txt` with one caption per line, and
+    `images/<network>/train.npy` and so on. If these texts are missing and Karpathy's `dataset_coco.json` is
+    there, that list gives the parts and captions, and `images/<network>.npy` holds the features, one row per
+    picture, in the order of the list's "images". The provenance says which layout was read, as "layout".
 
     Args:
-        folder: holds these; default: `$LNLIB_DATA/coco_vgg`.
-        network: whose features. They are scaled to length 1 if they are not.
+        folder: holds these files; default: `$LNLIB_DATA/coco_vgg`.
+        network: whose features to read; they are scaled to length 1.
 
-    Raises `DataError` where a file is missing or is not what it must be: text in UTF-8; vectors of one
-    length in all parts, finite and not zero; five captions for each picture.
+    Raises `DataError` if a file is missing or not as it must be: UTF-8 text; vectors of one length in all
+    parts, finite and not zero; five captions for each picture.
     """
     place = folder or Path(os.environ.get("LNLIB_DATA", ".")) / "coco_vgg"
     listed = (place / LISTING).is_file() and not (place / "train.txt").exists()
@@ -135,11 +137,14 @@ def _listed(place: Path, network: str) -> dict[str, Captioned]:
     path = place / "images" / f"{network}.npy"
     if not path.is_file():
         raise DataError(
-            f"{path} is not there; it must hold the features of the {pictures} pictures of {LISTING}, a row "
-            f"each, in their order."
+            f"{path} is not there; it must hold the features of the {pictures} pictures of {LISTING}, "
+            f"one row each, in their order."
         )
     if (rows := len(_vectors(path))) != pictures:
-        raise DataError(f"{path} has {rows} rows, {place / LISTING} {pictures} pictures; they must pair up.")
+        raise DataError(
+            f"{path} has {rows} rows, but {place / LISTING} lists {pictures} pictures; there must be one row "
+            f"per picture. Compute the features of all of them."
+        )
     return {
         part: Captioned(_directions(path, split.rows), split.texts, _fives(split.texts))
         for part, split in splits.items()
@@ -153,21 +158,22 @@ def _archived(place: Path, network: str) -> dict[str, Captioned]:
         captions, features = place / f"{name}.txt", place / "images" / network / f"{name}.npy"
         if missing := [path for path in (captions, features) if not path.is_file()]:
             raise DataError(
-                f"{missing[0]} is not there. The features of Karpathy's splits are 1 GB that lnbook cannot "
-                f"fetch by a known hash: unpack the coco.zip that the README of "
-                f"github.com/ivendrov/order-embedding links to into {place}; or put Karpathy's {LISTING} "
-                f"there, and features of its pictures as images/{network}.npy."
+                f"{missing[0]} is not there, and lnbook cannot fetch the features of Karpathy's splits "
+                f"(1 GB) by a known hash. Get the coco.zip that the README of "
+                f"github.com/ivendrov/order-embedding links to, and unpack it into {place}; or put "
+                f"Karpathy's {LISTING} there, and features of its pictures as images/{network}.npy."
             )
         texts = read_text(captions, CAPTIONS_BYTES).splitlines()
         vectors = _directions(features)
         if len(texts) != 5 * len(vectors):
             raise DataError(
-                f"{captions} has {len(texts)} lines, {features} {len(vectors)} vectors; they must be 5 to 1."
+                f"{captions} has {len(texts)} lines and {features} {len(vectors)} vectors; there must be 5 "
+                f"lines per vector."
             )
         parts[part] = Captioned(vectors, texts, _fives(texts))
     widths = {part: held.features.shape[1] for part, held in parts.items()}
     if len(set(widths.values())) > 1:
-        raise DataError(f"{place} has vectors of different lengths, {widths}; take one network's for all.")
+        raise DataError(f"{place} has vectors of different lengths, {widths}; use one network's for all.")
     return parts
 
 
@@ -176,18 +182,18 @@ def _fives(texts: Sequence[str]) -> Int64[np.ndarray, " C"]:
 
 
 def _vectors(path: Path) -> np.ndarray:
-    """The vectors of an .npy file, on disk; its header is looked at before memory is spent."""
+    """The vectors of an .npy file, on disk; its header is checked before memory is used."""
     try:
         held = np.load(path, mmap_mode="r", allow_pickle=False)  # refuses a false header
     except (ValueError, TypeError, OverflowError, EOFError, OSError) as error:
-        raise DataError(f"{path} is no whole .npy file ({error}); get it again.") from error
+        raise DataError(f"{path} is not a complete .npy file ({error}); get it again.") from error
     if not isinstance(held, np.ndarray):
         held.close()
-        raise DataError(f"{path} is an archive of arrays; unpack the one with the features to this name.")
+        raise DataError(f"{path} is an archive of arrays; unpack the one with the features under this name.")
     if held.ndim != 2 or not held.size or held.dtype.kind != "f":
         raise DataError(
-            f"{path} holds {held.dtype} of shape {held.shape}; features are floating-point numbers, a row a "
-            f"picture."
+            f"{path} holds {held.dtype} of shape {held.shape}; features are floating-point numbers, one row "
+            f"per picture."
         )
     return held
 
@@ -201,8 +207,8 @@ def _directions(path: Path, rows: Int64[np.ndarray, " I"] | None = None) -> Floa
     if len(wrong := np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))):
         first = wrong[0] if rows is None else rows[wrong[0]]
         raise DataError(
-            f"{path}: {len(wrong)} rows, the first is row {first}, have no direction: a number not "
-            f"finite or too large, or nothing but zeros. Compute them again."
+            f"{path}: {len(wrong)} rows, the first is row {first}, have no direction: they have a "
+            f"number that is not finite or is too large, or nothing but zeros. Compute them again."
         )
     vectors /= lengths
     return vectors

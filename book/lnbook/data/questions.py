@@ -1,8 +1,8 @@
-"""Questions about a passage whose answer is an entity, and the files that CNN's come in.
+"""Questions about a passage, each answered by an entity, and the files that hold CNN's.
 
-A `.question` file of Hermann and others (2015) has five parts with an empty line between each two: an
-address, the passage, the question with `@placeholder` where a name was, the name's marker, and a list of all
-markers with the names that they stand for. Passage and question are tokens with blanks between.
+A `.question` file of Hermann and others (2015) has five parts, separated by empty lines: an address, the
+passage, the question with `@placeholder` in place of a name, the name's marker, and a list of all markers
+with the names that they stand for. Passage and question are tokens, separated by blanks.
 """
 
 import re
@@ -41,7 +41,7 @@ def marker(number: int) -> str:
 
 
 def is_marker(token: str) -> bool:
-    """Whether a token is an entity's.
+    """Whether a token stands for an entity.
 
     >>> is_marker("@entity3"), is_marker(PLACEHOLDER)
     (True, False)
@@ -56,12 +56,12 @@ class Question:
     Args:
         passage, query: tokens; entities are markers, and `@placeholder` stands for the answer.
         answer: a marker.
-        names: what the markers stand for, where that is known; a model never sees it.
+        names: what the markers stand for, if known; a model never sees it.
         source: where it comes from.
-        ends: of the passage's sentences, each as the number of tokens up to there, where that is known.
+        ends: where the passage's sentences end, each as the number of tokens up to there, if known.
 
-    Raises `DataError` if the query has no placeholder, the answer is no marker, there is no passage, or the
-    ends do not rise to its length.
+    Raises `DataError` if the query has no placeholder, the answer is not a marker, there is no passage, or
+    the ends do not rise to its length.
     """
 
     passage: tuple[str, ...]
@@ -82,12 +82,12 @@ class Question:
         if self.ends and not (rising and self.ends[-1] == len(self.passage)):
             raise DataError(
                 f"{self.source}: sentences end after {self.ends} of {len(self.passage)} tokens; these "
-                f"numbers must rise from 1 at least to the length of the passage."
+                f"numbers must rise, from at least 1 to the length of the passage."
             )
 
     @property
     def sentences(self) -> list[tuple[str, ...]]:
-        """The passage in sentences: by `ends` if they are known, else by `split_sentences`.
+        """The passage as sentences: by `ends` if known, else by `split_sentences`.
 
         >>> passage, query = ("mr", ".", "@entity1", "left", ".", "rain"), ("@placeholder",)
         >>> Question(passage, query, "@entity1", ends=(5, 6)).sentences
@@ -105,13 +105,13 @@ class Question:
 
 
 def parse_question(text: str, where: str = "question") -> Question:
-    r"""What a `.question` file says.
+    r"""The question in a `.question` file.
 
     Args:
-        text: of the file.
+        text: the content of the file.
         where: its name, for messages.
 
-    Raises `DataError` if the file is not what it must be: parts, placeholder, markers and their list.
+    Raises `DataError` if the parts, the placeholder, the markers or their list are not as they must be.
 
     >>> q = parse_question("http://x\n\n@entity1 met @entity0 .\n\nwho met @placeholder\n\n@entity0\n\n"
     ...                    "@entity0:Ann\n@entity1:Bob")
@@ -121,8 +121,8 @@ def parse_question(text: str, where: str = "question") -> Question:
     parts = re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n").strip())
     if len(parts) != 5:
         raise DataError(
-            f"{where} has {len(parts)} parts with empty lines between; a question has 5: address, passage, "
-            f"question, answer, entities."
+            f"{where} has {len(parts)} parts separated by empty lines; a question has 5: address, "
+            f"passage, question, answer, entities."
         )
     address, passage, query, answer, listing = (part.strip() for part in parts)
     names: dict[str, str] = {}
@@ -140,7 +140,7 @@ def parse_question(text: str, where: str = "question") -> Question:
 
 
 def split_sentences(tokens: Sequence[str]) -> list[tuple[str, ...]]:
-    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks behind it.
+    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks after it.
 
     >>> split_sentences("a b . c ! '' d".split())
     [('a', 'b', '.'), ('c', '!', "''"), ('d',)]
@@ -157,7 +157,7 @@ def split_sentences(tokens: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def first_sentences(tokens: Sequence[str], count: int) -> tuple[str, ...]:
-    """A passage up to the end of a sentence of `split_sentences`.
+    """The first `count` sentences of a passage, as `split_sentences` finds them.
 
     *Source* Section 6.2: "each passage is limited to 4 sentences".
 
@@ -170,19 +170,19 @@ def first_sentences(tokens: Sequence[str], count: int) -> tuple[str, ...]:
 def read_questions(
     folder: Path, *, sentences: int | None = None, limit: int | None = None
 ) -> Iterator[Question]:
-    """The questions of a folder, by the names of their files.
+    """The questions in a folder, in the order of their file names.
 
     Args:
         folder: holds `*.question` files.
-        sentences: of the passage to keep; default: all.
-        limit: questions to read; default: all.
+        sentences: how many of each passage to keep; default: all.
+        limit: how many questions to read; default: all.
 
-    Raises `DataError` if there are none, or one is not what it must be.
+    Raises `DataError` if there are none, or if one is not as it must be.
     """
     paths = sorted(folder.glob("*.question"))
     if not paths:
         raise DataError(
-            f"{folder} holds no *.question file; it is a folder of the DeepMind Q&A data, such as "
+            f"{folder} holds no *.question file; give a folder of the DeepMind Q&A data, such as "
             f"cnn/questions/training."
         )
     for path in islice(paths, limit):

@@ -1,4 +1,4 @@
-"""Questions as tensors for a reader: numbers of words, lengths and answers, for training and validation."""
+"""Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
 import os
 import random
@@ -26,8 +26,8 @@ from .stories import PEOPLE, stories
 
 __all__ = ["FIRST_MARKER", "Cut", "Readings", "encode", "load_readings", "to_cases"]
 
-FIRST_MARKER = 4  # behind padding, unknown words, ends of sentences and the placeholder
-SENTENCES, BEFORE = 4, 20  # of a passage; of a book before a query, as in the Children's Book Test
+FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
+SENTENCES, BEFORE = 4, 20  # of a passage; before a query in a book, as in the Children's Book Test
 Cases = tuple[Tensor, ...]
 Cut = Literal["next", "top4"]
 
@@ -40,8 +40,8 @@ class Readings:
         train, valid: passages (N, T), their lengths, queries (N, S), their lengths, and answers as numbers of
             markers from 0. Padded with 0; `valid` is sorted by the length of the passages.
         vocabulary: of both; number `FIRST_MARKER` + k is the k-th marker.
-        markers: entities that there can be in a question.
-        questions: as they were, of `valid`.
+        markers: how many entities a question can have.
+        questions: those of `valid`, as text.
         provenance: of the data, with `cases`.
     """
 
@@ -70,22 +70,23 @@ def load_readings(
     cut: Cut = "next",
     on_stand_in: OnStandIn = "warn",
 ) -> Readings:
-    """Questions by the name of their data.
+    """The questions of a data set.
 
     Args:
         name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
             files in $LNLIB_DATA/cnn/questions/training and /validation.
         markers: a question with more entities is left out; stories have 6.
-        words: in the vocabulary, the most frequent ones of the training questions.
-        longest: of the books' passages and queries, in tokens.
-        titles: of the books; default: all.
-        limit: questions of each part at most, evenly spread.
-        cut: which four sentences make a passage: "next", CNN's first and those of a book before its query;
-            "top4", the most relevant ones to the query (`lnbook.data.relevant`) of all of CNN's, or of the
-            20 of a book before it. Then some passages lack the answer. Stories have no more than four.
-        on_stand_in: as in `lnbook.data.published`; the stories serve where books cannot be had.
+        words: size of the vocabulary: the most frequent words of the training questions.
+        longest: how many tokens the books' passages and queries may have.
+        titles: of the books to read; default: all.
+        limit: the most questions in each part, evenly spread.
+        cut: which four sentences make a passage. "next" takes CNN's first, and in a book those before the
+            query. "top4" takes those most relevant to the query (`lnbook.data.relevant`), from all of CNN's
+            or, in a book, from the 20 before the query; some passages then lack the answer. Stories have no
+            more than four.
+        on_stand_in: as in `lnbook.data.published`; the stories stand in if there are no books.
 
-    Raises `DataError` for another name or cut, CNN's files missing, or the stand-in refused.
+    Raises `DataError` for another name or cut, if CNN's files are missing, and if a stand-in is refused.
 
     >>> stories = load_readings("stories", limit=50)
     >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
@@ -120,7 +121,7 @@ def encode(
     words: int,
     provenance: dict[str, Any],
 ) -> Readings:
-    """Questions as tensors, with a vocabulary of the training ones."""
+    """Questions as tensors, with a vocabulary made from those for training."""
     counts = Counter(token for q in train for token in (*q.passage, *q.query) if token[0] != "@")
     frequent = sorted(counts, key=lambda word: (-counts[word], word))[:words]
     vocabulary = Vocabulary([PLACEHOLDER, *map(marker, range(markers)), *frequent])
@@ -154,7 +155,7 @@ def _stories() -> Found:
 
 
 def _relevant(asked: Asked) -> Asked:
-    """The questions about the most relevant sentences of their passages; read twice, not held whole."""
+    """The questions, cut to the most relevant sentences; whole passages are read twice, not held."""
     rarity = Rarity.of(question.query for question in asked(0))
     return lambda part: (most_relevant(question, rarity, SENTENCES) for question in asked(part))
 
@@ -166,17 +167,17 @@ def _books(
     cut: Cut,
     on_stand_in: OnStandIn,
 ) -> Found:
-    """The last tenth of each book is for validation: no passage of training reaches into it."""
+    """The last tenth of each book is for validation: no training passage reaches into it."""
     try:
         books = load_books("error")
     except DataError:
-        if on_stand_in == "error" or find("gutenberg") != "absent":  # books that are there are damaged
+        if on_stand_in == "error" or find("gutenberg") != "absent":  # the books are there, but damaged
             raise
         if on_stand_in == "warn":
-            what = "The books of gutenberg cannot be had; in their place: questions about generated stories."
+            what = "The books of gutenberg are not here; in their place: questions about generated stories."
             warnings.warn(what, StandInWarning, stacklevel=4)
         train, valid, provenance = _stories()
-        provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` says
+        provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` gives
         return train, valid, provenance
     told = {
         title: sentences(text)
@@ -188,7 +189,7 @@ def _books(
         for title, of_book in told.items():
             known = names(of_book)
             limits: dict[str, Any] = {"passage": SENTENCES, "longest": longest, "markers": markers}
-            if cut == "top4":  # the limits are for what is kept of so many sentences
+            if cut == "top4":  # the limits apply to what is kept of these sentences
                 many = BEFORE * longest[0], longest[1]
                 limits = {"passage": BEFORE, "longest": many, "markers": len(known)}
             split = len(of_book) - len(of_book) // 10
@@ -204,8 +205,8 @@ def _cnn(cut: Cut) -> Found:
     folder = Path(os.environ.get("LNLIB_DATA", "")) / "cnn" / "questions"
     if not os.environ.get("LNLIB_DATA") or not folder.is_dir():
         raise DataError(
-            "The questions about CNN's news may not be passed on: unpack the DeepMind Q&A data (cnn.tgz), so "
-            "that $LNLIB_DATA/cnn/questions/training and /validation hold .question files."
+            "The questions about CNN's news may not be redistributed: unpack the DeepMind Q&A data (cnn.tgz) "
+            "so that $LNLIB_DATA/cnn/questions/training and /validation hold .question files."
         )
 
     def asked(part: int) -> Iterator[Question]:

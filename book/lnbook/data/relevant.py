@@ -1,14 +1,14 @@
-r"""The sentences of a passage that are most relevant to its question, in their order.
+r"""The sentences of a passage most relevant to its question, in the passage's order.
 
 $$\mathrm{relevance}(s) = \sum_{w \in s \cap q} \log\frac{1 + N}{1 + n_w},$$
 
 where s and q are the sets of words of a sentence and of the query, and $n_w$ of the N training queries have
-the word w. Each word counts once. The placeholder is no word. A marker counts as a word that no query has,
-$n_w = 0$, since its number means another entity in each question. Of equally relevant sentences the earlier
-ones are kept. Only passage and query are read, never the answer, so that a passage may lose it.
+the word w. Each word counts once. The placeholder is not a word. A marker counts as a word that no query
+has, $n_w = 0$, since its number stands for a different entity in each question. Of equally relevant sentences
+the earlier ones are kept. Only passage and query are read, never the answer, so a passage may lose it.
 
 *Source* Section 6.2: "each passage is limited to 4 sentences". In the files of Cooijmans and others (2016),
-"top4", these are the 4 most relevant ones; some passages lose the answer by it. Neither the files nor the
+"top4", these are the 4 most relevant ones; some passages lose the answer this way. Neither the files nor the
 program that made them are published. The formula is ours: the inverse document frequency of Spärck Jones
 (1972).
 """
@@ -25,11 +25,11 @@ __all__ = ["Rarity", "most_relevant", "relevance"]
 
 @dataclass(frozen=True)
 class Rarity:
-    """How much it says that a word is in two texts: log((1 + N) / (1 + n)) for n of N queries with it.
+    """How much a word says that two texts share: log((1 + N) / (1 + n)) if n of N queries have it.
 
     Args:
         queries: N.
-        having: n for each word.
+        having: n of each word.
 
     >>> rarity = Rarity.of([["@placeholder", "won"], ["who", "won"], ["who", "@entity1", "won"]])
     >>> [round(rarity[word], 2) for word in ("won", "who", "lost", "@entity1")]  # of 3, 2, 0, and a marker
@@ -41,7 +41,7 @@ class Rarity:
 
     @classmethod
     def of(cls, queries: Iterable[Sequence[str]]) -> "Rarity":
-        """That of the words in these queries: of training, so that nothing of validation is known."""
+        """From the words of these queries: those of training, so that nothing of validation is used."""
         having: Counter[str] = Counter()
         count = 0
         for query in queries:
@@ -64,7 +64,7 @@ def relevance(sentence: Iterable[str], query: Iterable[str], rarity: Rarity) -> 
 
 
 def most_relevant(question: Question, rarity: Rarity, count: int = 4) -> Question:
-    """The same question about so many sentences of its passage; about all, if there are no more.
+    """The question with only the `count` most relevant sentences of its passage, or all if there are fewer.
 
     >>> passage = "@entity1 sat . it rained . @entity2 won . all slept .".split()
     >>> q = Question(tuple(passage), ("@placeholder", "won", "."), "@entity2")

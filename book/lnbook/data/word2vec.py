@@ -1,9 +1,9 @@
-"""Word vectors of a user's own, in word2vec's binary format.
+"""A user's own word vectors, in word2vec's binary format.
 
-Kiros and others (2015) took 300 numbers of each of three million words, which were learned from news:
+Kiros and others (2015) used vectors of 300 numbers for three million words, learned from news.
 `$LNLIB_DATA/word2vec/` must hold `GoogleNews-vectors-negative300.bin`, unpacked, or another file of that
-form. Its first line has the number of words and of numbers each; then come, for each word, its letters in
-UTF-8, a blank and the numbers as 32 bits, lowest byte first; a line may end behind them.
+form. Its first line gives the number of words and of numbers per word. Then follow, for each word, its
+letters in UTF-8, a blank, its numbers in 32 bits each, lowest byte first, and possibly a line end.
 """
 
 import mmap
@@ -30,16 +30,16 @@ Vectors = dict[str, Float32[np.ndarray, " k"]]
 
 
 def present() -> bool:
-    """Whether the user has a folder of that name; looks at nothing else."""
+    """Whether the user has a folder `word2vec`, whatever it holds."""
     root = users_folder()
     return root is not None and (root / NAME).is_dir()
 
 
 def read_vectors(path: Path, wanted: Collection[str]) -> tuple[Vectors, int]:
-    """The vectors of those wanted words that the file has, and how many numbers each has; reads no others.
+    """The vectors that the file has of the wanted words, and their length; no other vectors are read.
 
-    Raises DataError for a file without the header, one that is cut off or goes on behind its last word, and
-    a vector that is not finite.
+    Raises DataError for a file without the header, for one that is cut off or continues after its last word,
+    and for a vector that is not finite.
     """
     check_plain(path, FILE_BYTES)
     names = {word.encode(): word for word in wanted}
@@ -48,8 +48,8 @@ def read_vectors(path: Path, wanted: Collection[str]) -> tuple[Vectors, int]:
         header = re.match(rb"([1-9]\d{0,11}) ([1-9]\d{0,4})\r?\n", held)
         if not header:
             raise DataError(
-                f"{path} does not begin with the number of its words and of numbers each: it is not in "
-                f"word2vec's binary format. Unpack it if it is compressed, or get another one."
+                f"{path} does not begin with its number of words and of numbers per word, so it is not in "
+                f"word2vec's binary format. Unpack it if it is compressed, or get another file."
             )
         count, size = int(header[1]), int(header[2])
         at = header.end()
@@ -66,24 +66,27 @@ def read_vectors(path: Path, wanted: Collection[str]) -> tuple[Vectors, int]:
                 found[word] = np.frombuffer(held[blank + 1 : after], dtype="<f4")
             at = after
         if held[at : at + WORD_BYTES].strip():
-            raise DataError(f"{path} goes on behind the last of its {count} words; get it again.")
+            raise DataError(f"{path} continues after the last of its {count} words; get it again.")
     if wrong := [word for word, vector in found.items() if not np.isfinite(vector).all()]:
-        raise DataError(f"{path}: the vector of {wrong[0]!r} (of {len(wrong)}) is not finite; get it again.")
+        raise DataError(
+            f"{path}: the vector of {wrong[0]!r} is not finite ({len(wrong)} such in all); get the "
+            f"file again."
+        )
     return found, size
 
 
 def load_word2vec(wanted: Collection[str]) -> tuple[Vectors, int, dict[str, Any]]:
-    """The vectors that a user's file has of these words, how many numbers each has, and their provenance.
+    """The vectors that the user's file has of these words, their length, and their provenance.
 
-    Raises DataError where there is no such folder with one .bin file, and as `read_vectors` does.
+    Raises DataError if there is no such folder with one .bin file, and as `read_vectors` does.
     """
     root = users_folder()
     folder = (root or Path("$LNLIB_DATA")) / NAME
     paths = sorted(folder.glob("*.bin")) if root else []
     if len(paths) != 1:
         raise DataError(
-            f"{folder} must hold one .bin file of vectors, such as GoogleNews-vectors-negative300.bin, and "
-            f"holds {len(paths)}; take the folder away for vectors made of the books that are read."
+            f"{folder} must hold one .bin file of vectors, such as GoogleNews-vectors-negative300.bin, but "
+            f"holds {len(paths)}; remove the folder to use vectors made from the books instead."
         )
     vectors, size = read_vectors(paths[0], wanted)
     provenance = {

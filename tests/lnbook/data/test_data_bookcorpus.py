@@ -67,7 +67,7 @@ def test_the_vocabulary_is_that_of_the_sentences_before_those_held_out(
 ) -> None:
     whole = [*lines(380, 3), *["zebra"] * 20]
     published(root, whole)
-    monkeypatch.setattr(bookcorpus, "HELD_OUT", 25)  # fewer than a twelfth, which is 33
+    monkeypatch.setattr(bookcorpus, "HELD_OUT", 25)  # fewer than a twelfth, which would be 33
     store = load_store(words=5)
     assert store.held == 25
     expected = Vocabulary.build(
@@ -77,7 +77,7 @@ def test_the_vocabulary_is_that_of_the_sentences_before_those_held_out(
     assert store.numbers[-20:].tolist() == [1] * 20  # unknown: "zebra" is in the last sentences alone
 
 
-def test_a_second_call_reads_what_the_first_has_made_until_the_files_change(
+def test_a_second_call_reads_what_the_first_made_until_the_files_change(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = published(root, lines(60, 4))
@@ -112,9 +112,9 @@ def test_no_more_than_a_chunk_of_numbers_waits_to_be_written(
     ("content", "message"),
     [
         (b"", r"books_large_p2.txt has 0 bytes; .* get it again"),
-        (b"a cat .\nna\xefve\n", r"books_large_p2.txt, line 2 is no text in UTF-8"),
-        ("a cat .\n".encode("utf-16-le"), r"line 1 has a character zero, so it is no text in UTF-8"),
-        (b"a " * 2**19 + b"cat", r"line 1 has more than 1048576 bytes; there must be a sentence a line"),
+        (b"a cat .\nna\xefve\n", r"books_large_p2.txt, line 2 is not UTF-8 text .*; save the file as UTF-8"),
+        ("a cat .\n".encode("utf-16-le"), r"line 1 has a zero character, so it is not UTF-8 text"),
+        (b"a " * 2**19 + b"cat", r"line 1 has more than 1048576 bytes; put one sentence on each line"),
     ],
 )
 def test_a_damaged_file_is_refused_by_its_line_and_leaves_nothing(
@@ -131,10 +131,10 @@ def test_a_folder_without_text_and_one_with_too_little_are_refused(root: Path) -
     assert not present()
     folder = published(root)
     assert present()
-    with pytest.raises(DataError, match=r"bookcorpus has no \.txt files; .* take the folder away for novels"):
+    with pytest.raises(DataError, match=r"bookcorpus has no \.txt files, .* remove the folder to"):
         load_store(words=9)
     (folder / "few.txt").write_text("\n".join(lines(35, 9)))
-    with pytest.raises(DataError, match="has 35 sentences; to train and validate takes 36 at least"):
+    with pytest.raises(DataError, match="has 35 sentences; training and validation need at least 36"):
         load_store(words=9)
 
 

@@ -1,4 +1,4 @@
-"""Captions: COCO's files joined, generated scenes in their place, and the layout of the paper's features."""
+"""Captions: COCO's files joined, the scenes that stand in, and the layout of the paper's features."""
 
 import gzip
 import hashlib
@@ -79,7 +79,7 @@ def test_the_first_five_captions_are_kept(folder: Path) -> None:
         five = part.first(5)
         assert np.bincount(five.owner).tolist() == [5] * len(part.features)
         assert all(text.startswith("caption 5") for text in set(part.texts) - set(five.texts))
-        with pytest.raises(ValueError, match=r"6 captions of each picture are asked for; one has 5"):
+        with pytest.raises(ValueError, match=r"6 captions of each picture are asked for, but one has 5"):
             part.first(6)
 
 
@@ -129,7 +129,7 @@ def test_missing_features_are_an_error_that_says_where_they_are(tmp_path: Path) 
         load_features(tmp_path)
 
 
-def test_captions_that_are_not_five_a_picture_are_refused(tmp_path: Path) -> None:
+def test_captions_that_are_not_five_per_picture_are_refused(tmp_path: Path) -> None:
     vgg(tmp_path, captions=14)
-    with pytest.raises(DataError, match=r"14 lines, .* 3 vectors; they must be 5 to 1"):
+    with pytest.raises(DataError, match=r"14 lines and .* 3 vectors; there must be 5"):
         load_features(tmp_path)

@@ -31,7 +31,7 @@ def picture(number: int, split: str, captions: int = 5) -> dict[str, Any]:
 
 
 def published(folder: Path, splits: tuple[str, ...] = SPLITS, **changes: Any) -> Path:
-    """A list as published, every second picture with six captions; `changes` are of its third picture."""
+    """A list as published, with six captions for every second picture; `changes` apply to the third one."""
     images = [picture(100 + k, split, 5 + k % 2) for k, split in enumerate(splits)]
     images[2] |= changes
     path = folder / "dataset_coco.json"
@@ -102,13 +102,13 @@ def test_the_papers_scale_ranks_five_sets_of_a_thousand_pictures(
             r"picture 2 of \"images\" has cocoid 102 and split 'dev'; .* train, restval, val, test",
         ),
         ({"cocoid": "102"}, r"has cocoid '102' and split 'train'"),
-        ({"cocoid": 101}, r"picture 2 of \"images\" is cocoid 101, which is listed before"),
+        ({"cocoid": 101}, r"picture 2 of \"images\" has cocoid 101, as an earlier picture has"),
         (
             {"sentences": [{"tokens": ["a"]}] * 4},
             r"\(cocoid 102\) has 4 captions with words among its first 5",
         ),
         ({"sentences": [{"tokens": [" "]}] * 5}, "has 0 captions with words"),
-        ({"sentences": [{"tokens": "a dog"}] * 5}, "tokens are a list"),
+        ({"sentences": [{"tokens": "a dog"}] * 5}, "tokens must be a list"),
         ({"sentences": [{"raw": "a dog"}] * 5}, r'needs "cocoid", "split" and "sentences" with "tokens"'),
         ({"split": ["train"]}, r"split \['train'\]"),
     ],
@@ -124,12 +124,12 @@ def test_a_picture_that_is_not_as_published_is_named(
     ("content", "message"),
     [
         (b"", "has 0 bytes"),
-        (b'{"images": [', "is no whole JSON"),
-        (b"[" * 100_000, "is no whole JSON"),
+        (b'{"images": [', "is not complete JSON"),
+        (b"[" * 100_000, "is not complete JSON"),
         (b"[1, 2]", 'it has no "images"'),
-        (b'{"images": []}', "lists 0 pictures, and none for train, valid, test"),
+        (b'{"images": []}', "lists 0 pictures, but none for train, valid, test"),
         (b'{"images": [7]}', 'picture 0 of "images" is not as published'),
-        ('{"images": []}'.encode("utf-16"), "is no text in utf-8"),
+        ('{"images": []}'.encode("utf-16"), "is not UTF-8 text"),
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
@@ -139,14 +139,14 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes, message: str) -
         read_split(path)
 
 
-def test_features_must_be_there_a_row_for_each_picture_and_have_a_direction(tmp_path: Path) -> None:
+def test_features_need_one_row_per_picture_and_a_direction(tmp_path: Path) -> None:
     published(tmp_path)
     with pytest.raises(
         DataError, match=r"10crop\.npy is not there; it must hold the features of the 6 pictures"
     ):
         load_features(tmp_path)
     made = features(tmp_path, rows=5)
-    with pytest.raises(DataError, match=r"has 5 rows, .*dataset_coco\.json 6 pictures; they must pair up"):
+    with pytest.raises(DataError, match=r"has 5 rows, but .*dataset_coco\.json lists 6 pictures; there must"):
         load_features(tmp_path)
     made = np.concatenate([made, made[:1]])
     made[3] = 0

@@ -9,7 +9,7 @@ from lnbook.data.mpqa import load_mpqa, phrases, present
 
 
 def published(root: Path, encoding: str = "latin-1") -> Path:
-    """Twelve positive and fifteen negative phrases, one of each with a letter outside of ASCII."""
+    """Twelve positive and fifteen negative phrases, one of each with a letter outside ASCII."""
     folder = root / "mpqa"
     folder.mkdir()
     for name, count in (("mpqa.pos", 12), ("mpqa.neg", 15)):
@@ -42,9 +42,9 @@ def test_a_letter_of_windows_that_splitlines_takes_for_an_end_is_none(tmp_path: 
     ("content", "message"),
     [
         (b"", "mpqa.pos has 0 bytes"),
-        (b"good\n" * 9 + b"\n", r"mpqa.pos has 9 phrases, one a line; ten folds take 10 at least"),
-        (("good\n" * 20).encode("utf-16"), r"mpqa.pos, line 1 is no text in Latin-1 or UTF-8; save"),
-        (b"good\n" * 20 + b"b\x01d\n", r"mpqa.pos, line 21 is no text"),
+        (b"good\n" * 9 + b"\n", r"mpqa.pos has 9 phrases, one per line; ten folds need at least 10"),
+        (("good\n" * 20).encode("utf-16"), r"mpqa.pos, line 1 is not Latin-1 or UTF-8 text; save"),
+        (b"good\n" * 20 + b"b\x01d\n", r"mpqa.pos, line 21 is not Latin-1"),
     ],
 )
 def test_damaged_files_are_refused_by_name(tmp_path: Path, content: bytes, message: str) -> None:
@@ -60,12 +60,12 @@ def test_a_missing_file_and_a_missing_folder_are_errors_that_say_what_to_do(
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
     assert not present()
     with pytest.raises(
-        DataError, match=r"put mpqa.pos and mpqa.neg into \$LNLIB_DATA/mpqa/, or take sentence_"
+        DataError, match=r"put mpqa.pos and mpqa.neg into \$LNLIB_DATA/mpqa/, or use sentence_"
     ):
         load_mpqa()
     (published(tmp_path) / "mpqa.neg").unlink()
     assert present()
     with pytest.raises(
-        DataError, match=r"mpqa.neg is not there; put .* take the folder away for pros and cons"
+        DataError, match=r"mpqa.neg is not there; put .* remove the folder to use pros and cons"
     ):
         load_mpqa()

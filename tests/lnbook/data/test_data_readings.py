@@ -30,7 +30,7 @@ def fresh() -> None:
 
 
 def book(name: str, turns: int) -> str:
-    """Paragraphs in which two people meet; every fifth sentence can be asked for."""
+    """Paragraphs in which two people meet; every fifth sentence can be asked about."""
     told = [f"Then old {name} met poor Harriet{' again' * (k % 3)}.\n\nIt rained.\n\n" for k in range(turns)]
     return "".join(told)
 
@@ -179,7 +179,7 @@ def test_top4_of_a_book_is_of_the_20_sentences_before_and_as_short_as_the_others
     found = load_readings("gutenberg", cut="top4", markers=4)
     assert 0 < found.train[0].shape[1] <= 64
     texts = [" ".join(q.passage) for q in found.questions]
-    # each other sentence is rain; those with the query's name are more relevant, though they lie further back
+    # every other sentence is rain; those with the query's name are more relevant, though further back
     assert all(text.count("met") == 4 and "rained" not in text for text in texts)
     before = load_readings("gutenberg", markers=4)
     assert {" ".join(q.passage).count("met") for q in before.questions} == {2}

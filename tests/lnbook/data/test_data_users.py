@@ -1,4 +1,4 @@
-"""Hostile files of a user's: each is refused by name, with the fix, before memory is spent."""
+"""A user's hostile files: each is refused by name, with the fix, before memory is used."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ QUESTION = "u\n\n@entity0 met .\n\nwho met @placeholder\n\n@entity0\n\n@entity0:
 
 
 def features(folder: Path) -> Path:
-    """The layout of the paper's data, of one picture a part; returns the training vectors' place."""
+    """The layout of the paper's data, one picture per part; returns the place of the training vectors."""
     (folder / "images" / "10crop").mkdir(parents=True)
     for name in ("train", "val", "test"):
         (folder / f"{name}.txt").write_text("a dog\n" * 5)
@@ -51,7 +51,7 @@ def question(folder: Path) -> Path:
 
 
 def text(name: str, line: str) -> Callable[[Path], Path]:
-    """What writes a file of forty such lines."""
+    """A function that writes a file of forty such lines."""
 
     def build(folder: Path) -> Path:
         (folder / name).write_text(f"{line}\n" * 40)
@@ -122,7 +122,7 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.timeout(60)  # a reader that waits for a pipe, or reads a device, never ends
-def test_what_is_no_such_file_is_refused_by_its_name(tmp_path: Path, reader: str, what: str) -> None:
+def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path, reader: str, what: str) -> None:
     build, read = READERS[reader]
     place = build(tmp_path)
     read(tmp_path)
@@ -131,7 +131,7 @@ def test_what_is_no_such_file_is_refused_by_its_name(tmp_path: Path, reader: str
         read(tmp_path)
 
 
-def test_the_mark_of_an_editor_is_no_part_of_the_first_caption(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_first_caption(tmp_path: Path) -> None:
     place = features(tmp_path).parents[2] / "train.txt"
     place.write_text("a dog\n" * 5, encoding="utf-8-sig")
     assert load_features(tmp_path).parts["train"].texts == ["a dog"] * 5
@@ -142,7 +142,7 @@ def test_as_much_as_is_allowed_is_read_and_no_more(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "x", 5) == b"12345"
     with pytest.raises(DataError, match="x has 5 bytes; such a file has 1 to 4"):
         read_bytes(tmp_path / "x", 4)
-    with pytest.raises(DataError, match="no plain file"):
+    with pytest.raises(DataError, match="not a plain file"):
         read_bytes(tmp_path, 4)
     with pytest.raises(DataError, match="y cannot be read"):
         read_text(tmp_path / "y", 4)
@@ -180,17 +180,17 @@ ONES = np.ones((1, 4), np.float32)
         (saved(np.ones((1, 5), np.float32)), "vectors of different lengths, .*'train': 5, 'valid': 4"),
         (archive, "is an archive of arrays"),
         # a pickle, as an attacker would make one
-        (lambda place: np.save(place, np.array([[{}]]), allow_pickle=True), "is no whole .npy file"),
-        (lambda place: place.write_bytes(b""), "is no whole .npy file"),
-        (lambda place: place.write_bytes(b"\x93NUMPY"), "is no whole .npy file"),
-        (lambda place: place.write_bytes(place.read_bytes()[:-1]), "is no whole .npy file"),
-        (lambda place: place.write_bytes(header("(1000000000, 4096)")), "is no whole .npy file"),
-        (lambda place: place.write_bytes(header("(4294967296, 4294967296)")), "is no whole .npy file"),
-        (lambda place: place.write_bytes(header("(-1, 4)")), "is no whole .npy file"),
+        (lambda place: np.save(place, np.array([[{}]]), allow_pickle=True), "is not a complete .npy file"),
+        (lambda place: place.write_bytes(b""), "is not a complete .npy file"),
+        (lambda place: place.write_bytes(b"\x93NUMPY"), "is not a complete .npy file"),
+        (lambda place: place.write_bytes(place.read_bytes()[:-1]), "is not a complete .npy file"),
+        (lambda place: place.write_bytes(header("(1000000000, 4096)")), "is not a complete .npy file"),
+        (lambda place: place.write_bytes(header("(4294967296, 4294967296)")), "is not a complete .npy file"),
+        (lambda place: place.write_bytes(header("(-1, 4)")), "is not a complete .npy file"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # NumPy's, of a false header
-def test_features_that_are_no_vectors_are_refused(tmp_path: Path, spoil, message: str) -> None:
+def test_features_that_are_not_vectors_are_refused(tmp_path: Path, spoil, message: str) -> None:
     place = features(tmp_path)
     spoil(place)
     with pytest.raises(DataError, match=message):
@@ -212,7 +212,7 @@ def test_a_pen_that_is_nowhere_is_refused(number: str) -> None:
         read_line(LINE.replace(b"'1'", f"'{number}'".encode()), "x")
 
 
-def test_an_encoding_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_encoding_is_refused() -> None:
     with pytest.raises(DataError, match="x is no XML"):
         read_line(b"<?xml version='1.0' encoding='x-none'?>" + LINE, "x")
 

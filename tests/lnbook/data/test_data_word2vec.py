@@ -12,14 +12,14 @@ WORDS = ("</s>", "in", "caf\u00e9", "New_York", "cat", "a")
 
 
 def vectors(size: int = 3) -> np.ndarray:
-    """Numbers among whose bytes are blanks and ends of lines, as there are among any."""
+    """Numbers whose bytes include blanks and line ends, as any numbers' may."""
     made = np.random.default_rng(0).normal(size=(len(WORDS), size)).astype("<f4")
     made[1] = np.frombuffer(b" \n \n" * size, "<f4")
     return made
 
 
 def content(ends: bytes = b"\n", count: int = len(WORDS), size: int = 3) -> bytes:
-    """As word2vec's own program writes a file, or with no end of line behind the numbers."""
+    """A file as word2vec's own program writes it, or without a line end after the numbers."""
     rows = [w.encode() + b" " + v.tobytes() + ends for w, v in zip(WORDS, vectors(size), strict=True)]
     return f"{count} {size}\n".encode() + b"".join(rows)
 
@@ -39,16 +39,16 @@ def test_the_wanted_vectors_are_read_and_no_others(tmp_path: Path, ends: bytes) 
     ("spoiled", "message"),
     [
         (b"", "has 0 bytes"),
-        (b"\x1f\x8b compressed", r"some\.bin does not begin with the number of its words .* Unpack it"),
+        (b"\x1f\x8b compressed", r"some\.bin does not begin with its number of words .* Unpack it"),
         (b"in 0.1 0.2 0.3\n", "is not in word2vec's binary format"),
         (b"0 3\n", "is not in word2vec's binary format"),
         (content()[:-2], r"breaks off at word 6 of 6, at byte \d+ of \d+; get it again"),
         (content(count=7), "breaks off at word 7 of 7"),
         (b"2 3\n" + b"x" * 9000, "breaks off at word 1 of 2, at byte 4 of 9004"),
-        (content(count=5), "goes on behind the last of its 5 words"),
+        (content(count=5), "continues after the last of its 5 words"),
         (
             content().replace(vectors()[4].tobytes(), np.float32([1, np.nan, 1]).tobytes()),
-            "of 'cat' .* not finite",
+            r"of 'cat' is not finite \(1 such in all\)",
         ),
     ],
 )
@@ -63,7 +63,7 @@ def test_the_users_folder_must_hold_one_file(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
     assert not present()
     with pytest.raises(
-        DataError, match=r"must hold one \.bin file of vectors, .* and holds 0; take the folder"
+        DataError, match=r"must hold one \.bin file of vectors, .* but holds 0; remove the folder"
     ):
         load_word2vec(["cat"])
     (tmp_path / "word2vec").mkdir()
@@ -73,5 +73,5 @@ def test_the_users_folder_must_hold_one_file(tmp_path: Path, monkeypatch: pytest
     assert (list(found), size, provenance["file"]) == (["cat"], 3, "one.bin")
     assert provenance in loaded()
     (tmp_path / "word2vec" / "other.bin").write_bytes(content())
-    with pytest.raises(DataError, match="and holds 2"):
+    with pytest.raises(DataError, match="but holds 2"):
         load_word2vec(["cat"])
