@@ -4,13 +4,13 @@ from dataclasses import asdict, fields, replace
 
 import pytest
 import torch
+from questions_drawn import ENTITIES, WORDS, H, Texts, texts
 from torch import Tensor
 
 from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED, Extras, dropped
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS, AttentiveReader, attend
 from lnlib.rnn import LSTM
 
-WORDS, ENTITIES, H = 12, 4, 6
 ALONE = {name: replace(PRINTED, **{name: value}) for name, value in asdict(RELEASED).items()}
 ADDED = {
     "dropout": set(),
@@ -19,7 +19,6 @@ ADDED = {
     "mean": {"join_mean.weight"},
     "biases": {"attend_passage.bias", "join_query.bias", "answer.bias"},
 }
-Texts = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def made(norm: str, extras: Extras, start: str = "unit") -> AttentiveReader:
@@ -33,17 +32,6 @@ def made(norm: str, extras: Extras, start: str = "unit") -> AttentiveReader:
             if name in ADDED["states"] | ADDED["biases"]:
                 value.normal_(generator=draw)
     return model
-
-
-def texts(cases: int = 5) -> Texts:
-    draw = torch.Generator().manual_seed(1)
-    found = []
-    for steps in (7, 4):
-        lengths = torch.randint(1, steps + 1, (cases,), generator=draw)
-        lengths[0] = steps
-        ids = torch.randint(1, WORDS, (cases, steps), generator=draw)
-        found += [ids * (torch.arange(steps) < lengths[:, None]), lengths]
-    return found[0], found[1], found[2], found[3]
 
 
 def states(lstm: LSTM, words: Tensor, first: Tensor) -> list[Tensor]:

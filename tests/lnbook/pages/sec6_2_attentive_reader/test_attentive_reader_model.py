@@ -4,11 +4,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from questions_drawn import ENTITIES, WORDS, H, texts
 from torch import Tensor
 
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader, attend
-
-WORDS, ENTITIES, H = 12, 4, 6
 
 
 def made(norm: str, start: str = "unit", gain: float = 1.0) -> AttentiveReader:
@@ -17,17 +16,6 @@ def made(norm: str, start: str = "unit", gain: float = 1.0) -> AttentiveReader:
         WORDS, ENTITIES, units=H, norm=norm, gain=gain, start=start, longest=9, generator=generator
     )
     return model.double()
-
-
-def texts(seed: int = 1, cases: int = 5) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    draw = torch.Generator().manual_seed(seed)
-    found = []
-    for steps in (7, 4):
-        lengths = torch.randint(1, steps + 1, (cases,), generator=draw)
-        lengths[0] = steps
-        ids = torch.randint(1, WORDS, (cases, steps), generator=draw)
-        found += [ids * (torch.arange(steps) < lengths[:, None]), lengths]
-    return found[0], found[1], found[2], found[3]
 
 
 # ------------------------------------------------------------------------------- attention
