@@ -27,7 +27,7 @@ def provenance(**facts: Any) -> dict[str, Any]:
     GPU only if the process has used it, `threads` are torch's, 1 in a process without torch, and
     `peak_memory_mb` is the process's own peak.
     """
-    torch = sys.modules.get("torch")  # its import takes seconds, which who only runs a notebook need not wait
+    torch = sys.modules.get("torch")  # its import takes seconds, and a notebook may not need it
     return {
         "commit": _commit(),
         "lnlib": version("lnlib"),

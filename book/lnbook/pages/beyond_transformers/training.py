@@ -86,7 +86,7 @@ def read(scale: str) -> Text:
 
 
 def bits_of_counts(text: Text, order: int) -> float:
-    r"""Bits a character of the test part by the counts of the training part: who only counts gets so far.
+    r"""Bits per character of the test part by the counts of the training part: what counting alone reaches.
 
     $-\mathrm{mean}\,\log_2 \frac{n(c,\text{before})+1/K}{n(\text{before})+1}$ for K characters.
 

@@ -1,23 +1,23 @@
-r"""What the public code of the attentive reader adds to the printed equations, each a switch.
+r"""What the public code of the attentive reader adds to the printed equations, each as a switch.
 
 With the letters of `lnbook.pages.sec6_2_attentive_reader.model`:
 
 $$\tilde x = \frac{b \circ x}{1 - p}, \quad b_k \sim \mathrm{Bernoulli}(1 - p) \qquad \text{(dropout)},$$
 
-of each word's vector, in passage and question, and of g, in training only;
+applied to each word's vector, in passage and question, and to g, in training only;
 
 $$m(t) = \tanh(W_{ym}\, y(t) + W_{um}\, u + \mathbf 1\, (B\,y(t))^\top (B\,u)) \qquad \text{(similarity)},$$
 
-one number a word, the same for all units and never normalized;
+one number per word, the same for all units and never normalized;
 
 $$h(0) = h_0 \text{ trained, from } 0, \qquad c(0) = 0 \qquad \text{(states)},$$
 
-an $h_0$ of its own for the passage's and the question's LSTM (batch norm subtracts what all cases share, and
-so takes no notice of it);
+with a separate $h_0$ for the passage's and the question's LSTM (batch norm subtracts what all cases share,
+and so ignores it);
 
 $$g = \tanh\Bigl(W_{rg}\, r + W_{ug}\, u + W_{yg}\,\frac1T\sum_{t=1}^T y(t)\Bigr) \qquad \text{(mean)},$$
 
-a sum over the T words of the passage; and a bias in each tanh and in the scores (biases).
+where the sum is over the T words of the passage; and a bias in each tanh and in the scores (biases).
 
 *Source* The code that Cooijmans and others (2016) published, and the command that the paper's authors
 published for layer norm, `--use_dq_sims 1 --learn_h0 1 --use_desc_skip_c_g 1` (given twice; the last counts).
@@ -34,10 +34,10 @@ __all__ = ["PRINTED", "RELEASED", "Extras", "dropped"]
 
 @dataclass(frozen=True)
 class Extras:
-    """Which of them a reader has; by default none.
+    """Which of these a reader has; by default none.
 
     Args:
-        dropout: p, how often an entry is dropped, at least 0 and below 1.
+        dropout: p, the probability that an entry is dropped, at least 0 and below 1.
         similarity, states, mean, biases: as above.
 
     Raises `ValueError` for another rate.
@@ -51,7 +51,7 @@ class Extras:
 
     def __post_init__(self) -> None:
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}, how often an entry is dropped: give 0 <= p < 1.")
+            raise ValueError(f"dropout is {self.dropout}, but it is a probability: give 0 <= p < 1.")
 
 
 PRINTED = Extras()
@@ -62,11 +62,11 @@ def dropped(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:
     """Entries of x dropped at a rate, the others divided by 1 - rate.
 
     Args:
-        x: of any shape; the same tensor comes back at rate 0, which draws nothing.
+        x: of any shape; at rate 0, nothing is drawn and the same tensor comes back.
         rate: p.
         noise: on the CPU, so that all devices draw the same.
 
-    Raises `ValueError` if there is something to draw and no generator.
+    Raises `ValueError` if entries are to be drawn and there is no generator.
 
     >>> dropped(torch.ones(99), 0.75, torch.Generator().manual_seed(0)).unique()
     tensor([0., 4.])
@@ -75,7 +75,7 @@ def dropped(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:
         return x
     if noise is None:
         raise ValueError(
-            f"Dropout at {rate} draws from a generator in training: give the model `noise`, or evaluate it."
+            f"Dropout at {rate} draws from a generator in training: give the model `noise`, or call `eval()`."
         )
     kept = torch.empty(x.shape).bernoulli_(1 - rate, generator=noise)
     return x * kept.to(x) / (1 - rate)

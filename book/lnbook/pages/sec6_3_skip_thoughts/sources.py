@@ -1,4 +1,4 @@
-"""Which data each scale reads: at "paper" the paper's own where a user has them, else what stands in."""
+"""Which data each scale reads: "paper" the paper's own if a user has them, else their stand-ins."""
 
 from lnbook.data import bookcorpus, mpqa, word2vec
 from lnbook.pages.sec6_3_skip_thoughts import stored
@@ -24,7 +24,7 @@ def names_of(job: Job, scale: str) -> list[str]:
 
 
 def corpus_of(job: Job, scale: str) -> Corpus:
-    """The books that a job reads, and the word vectors that its judging takes."""
+    """The books that a job reads, and the word vectors that its judging uses."""
     books, words, vectors, longest = (int(job[key]) for key in ("books", "words", "vectors", "longest"))
     sizes = (words, 0 if _word2vec(scale) else vectors, longest)
     name = _books(scale)

@@ -1,4 +1,4 @@
-"""A corpus that is too large for memory, as skip-thoughts read it: triples gathered batch by batch."""
+"""A corpus too large for memory, as skip-thoughts read it: its triples are gathered batch by batch."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,12 +24,12 @@ CHUNK = 500_000  # of them at a time
 
 
 def triples(store: Store, starts: Int64[np.ndarray, " N"], known: int) -> Cases:
-    """Sentence before, sentence, sentence after, each with the sign of its end; and their lengths.
+    """Sentence before, sentence, sentence after, each with its end sign; and their lengths.
 
     Args:
         store: the sentences.
-        starts: numbers of the sentences before.
-        known: words with this number or a greater one are unknown.
+        starts: the number of each triple's first sentence.
+        known: words with this number or a higher one are unknown.
 
     >>> words = Vocabulary("abc")
     >>> store = Store(words, np.array([3, 4, 5, 3], np.int32), np.array([0, 1, 3, 4]), 0, {})
@@ -55,15 +55,15 @@ def _padded(
 
 
 class StoredTriples(LengthBatches):
-    """`LengthBatches` of triples that are read from the disk when their batch is due.
+    """`LengthBatches` of triples, read from disk when their batch is due.
 
-    In order and padding these are the batches of all triples in memory. A batch is cut to the longest
-    sentence of the batch, also where several processes share it.
+    Order and padding are those of batches made from all triples in memory. A batch is cut to its longest
+    sentence, even if several processes share it.
 
     Args:
         store: the sentences.
         starts: of the triples, as in `triples`.
-        known: as there.
+        known: as in `triples`.
         batch_size, generator: as in `LengthBatches`; so are rank and world.
     """
 
@@ -79,7 +79,7 @@ class StoredTriples(LengthBatches):
         self.store, self.known = store, known
         words = np.diff(store.offsets)
         lengths = torch.from_numpy(np.stack([words[starts + side] + 1 for side in range(3)], 1))
-        # stands for the tensors that are not there: of every step of a sentence the number of its triple
+        # in place of the sentences: at every step, the number of the triple
         steps = torch.from_numpy(starts)[:, None].expand(-1, int(lengths.max()))
         super().__init__((steps, steps, steps), lengths, batch_size, generator, cut=[0, 1, 2], **share)
 
@@ -96,7 +96,7 @@ class StoredTriples(LengthBatches):
 
 @dataclass(frozen=True)
 class StoredCorpus(Corpus):
-    """A corpus of which `train` holds the first triples alone, to look at; `batches` takes all.
+    """A corpus whose `train` holds only the first triples, to look at; `batches` takes all.
 
     Attributes:
         store: the sentences.
@@ -107,14 +107,14 @@ class StoredCorpus(Corpus):
     starts: Int64[np.ndarray, " N"]
 
     def batches(self, batch_size: int, generator: torch.Generator, **share: int) -> LengthBatches:
-        """Mini-batches of all triples, gathered from the disk."""
+        """Mini-batches of all triples, gathered from disk."""
         known = len(self.vocabulary)
         return StoredTriples(self.store, self.starts, known, batch_size, generator, **share)
 
 
 @lru_cache(maxsize=1)
 def corpus(words: int, vectors: int, longest: int) -> StoredCorpus:
-    """BookCorpus from a user's folder: the last sentences (`HELD_OUT`) for validation, all others to learn.
+    """BookCorpus from a user's folder: the last sentences (`HELD_OUT`) for validation, the others to learn.
 
     Word vectors come from the neighbors in the first ten million sentences.
 
@@ -139,14 +139,14 @@ def corpus(words: int, vectors: int, longest: int) -> StoredCorpus:
 
 
 def _starts(store: Store, first: int, last: int, longest: int) -> Int64[np.ndarray, " N"]:
-    """The first of each three sentences in a row, all between two numbers and neither empty nor too long."""
+    """The first of every three sentences in a row, in `first` to `last - 1`, none empty or too long."""
     words = np.diff(store.offsets[first : last + 1])
     short = (words > 0) & (words < longest)
     starts = first + np.flatnonzero(short[:-2] & short[1:-1] & short[2:])
     if not len(starts):
         raise DataError(
             f"{len(words)} sentences of {store.provenance['name']} hold no three in a row of fewer than "
-            f"{longest} words; is there a sentence a line?"
+            f"{longest} words; put one sentence on each line."
         )
     return starts
 

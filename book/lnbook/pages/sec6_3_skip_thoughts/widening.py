@@ -14,18 +14,18 @@ __all__ = ["widened"]
 
 
 def widened(text: Corpus, judged: Collection[str]) -> Corpus:
-    """The corpus with word2vec's vectors: of its network's words, and of all others that are to be judged.
+    """The corpus with word2vec's vectors of its network's words and of all other words to be judged.
 
-    *Source* Kiros and others (2015), their Section 2.3, where all of word2vec's words are added: those that
-    no sentence has make no difference. `sentence_vectors.expanded` fits the map to the words that both have,
-    for a word of the network without a vector has zeros here, and these move no least squares.
+    *Source* Kiros and others (2015), their Section 2.3, where all of word2vec's words are added; words that
+    no sentence has make no difference. `sentence_vectors.expanded` fits the map to the shared words: a word
+    of the network without a vector has zeros here, which do not change the least-squares fit.
 
     Args:
         text: its own vectors are not used.
-        judged: the words of the sentences that are to be judged; those without a vector stay unknown.
+        judged: the words of the sentences to be judged; those without a vector stay unknown.
 
-    Raises DataError as `load_word2vec` does, and where fewer words are shared than a vector has numbers: no
-    map is determined by them.
+    Raises DataError as `load_word2vec` does, and if fewer words are shared than a vector has numbers, since
+    they determine no map.
     """
     own = text.vocabulary.words[3:]
     new = sorted(set(judged) - set(text.vocabulary.words))
@@ -33,7 +33,7 @@ def widened(text: Corpus, judged: Collection[str]) -> Corpus:
     if (shared := sum(word in vectors for word in own)) < size:
         raise DataError(
             f"{provenance['file']} has {shared} of the network's {len(own)} words; a map from {size} numbers "
-            f"takes {size} at least. Take vectors of the books' language, in lower case."
+            f"needs at least {size} shared ones. Use vectors of the books' language, in lowercase."
         )
     wide = Vocabulary([*own, *(word for word in new if word in vectors)])
     space = np.zeros((len(wide), size))

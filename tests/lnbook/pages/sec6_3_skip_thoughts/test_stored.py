@@ -90,7 +90,7 @@ def test_word_vectors_are_those_of_all_sentences_at_once(
     known = [tokenize(line) for line in [*texts[0], *texts[1][:-50]]]
     expected = word_vectors([found.wide.encode(sentence) for sentence in known], len(found.wide), 4)
     expected[:3] = 0
-    np.testing.assert_allclose(found.vectors, expected, atol=1e-10)  # counts are whole, the iteration is not
+    np.testing.assert_allclose(found.vectors, expected, atol=1e-10)  # counts are exact, the iteration is not
     monkeypatch.setattr(stored, "COUNTED", 100)
     stored.corpus.cache_clear()
     assert np.abs(stored.corpus(8, 4, LONGEST).vectors - found.vectors).max() > 0.1
@@ -119,6 +119,6 @@ def test_a_run_learns_from_the_disk(root: Path) -> None:
 def test_lines_that_are_no_sentences_are_refused(root: Path) -> None:
     for path in (root / "bookcorpus").iterdir():
         path.write_text("one word after the other and no end\n" * 100)
-    with pytest.raises(DataError, match=r"sentences of bookcorpus hold no three in a row of fewer than 7"):
+    with pytest.raises(DataError, match=r"of bookcorpus hold no three in a row of fewer than 7 words; put"):
         stored.corpus(8, 4, LONGEST)
     assert bookcorpus.present()

@@ -83,7 +83,7 @@ def test_too_few_shared_words_determine_no_map(root: Path) -> None:
     text = corpus("python_topics", 0, 60, 0, 30)
     save(root, [*text.vocabulary.words[3:7], "zebra"])
     with pytest.raises(
-        DataError, match=r"small\.bin has 4 of the network's 60 words; a map from 5 .* at least"
+        DataError, match=r"small\.bin has 4 of the network's 60 words; a map from 5 .* at least 5"
     ):
         widened(text, {"zebra"})
 
