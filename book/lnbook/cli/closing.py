@@ -14,7 +14,7 @@ __all__ = ["failures", "gathered", "say"]
 
 
 def say(message: object, status: int = 0) -> int:
-    """A line on stderr, with the process that says it under `torchrun`; gives the status back."""
+    """Print a line on stderr, under `torchrun` with the number of the process; returns the status."""
     who = f"[process {os.environ['RANK']}] " if "WORLD_SIZE" in os.environ else ""
     print(f"{who}{message}", file=sys.stderr)
     return status
@@ -29,15 +29,15 @@ def gathered(
     *,
     partial: bool = False,
 ) -> tuple[list[Outcome], int]:
-    """Gather what is finished of all runs, also earlier ones, and say what is missing.
+    """Gather the finished runs, earlier ones included, and say what is missing.
 
     Args:
-        experiment, jobs, scale: which.
-        folder, results: where they keep checkpoints, and where their rows go.
-        partial: also the rows of unfinished runs.
+        experiment, jobs, scale: which runs.
+        folder, results: where the runs keep checkpoints, and where their rows go.
+        partial: gather the rows of unfinished runs, too.
 
     Returns:
-        Their outcomes, and the exit status: 1 if some cannot be read.
+        The runs' outcomes, and the exit status: 1 if some cannot be read.
     """
     outcomes, unreadable = collect(folder, jobs, partial=partial)
     for message in unreadable:
@@ -59,7 +59,7 @@ def gathered(
 
 
 def failures(made: Sequence[Outcome]) -> int:
-    """Say which runs failed, and why; the exit status: 1 if any did."""
+    """Say which runs failed, and why; returns the exit status, 1 if any did."""
     failed = [outcome for outcome in made if outcome.failed]
     for outcome in failed:
         say(f"{label(outcome.job)}: {outcome.failed}")

@@ -1,8 +1,8 @@
-"""How long open runs will take, and which of them fit into a time.
+"""How long open runs will take, and which of them fit into the time there is.
 
-A run takes as long as the median of those that differ from it by the seed alone: of those that finished or
-began here, itself among them, else of those recorded. Only runs in the same numbers and on the same kind of
-device count. A run of which nothing is known is timed: `lnbook.training.pace`.
+The estimate for a run is the median of the runs that differ from it only in the seed: those finished or begun
+here, itself included, or else those recorded. Only runs at the same precision and on the same kind of device
+count. A run about which nothing is known is timed: `lnbook.training.pace`.
 """
 
 import heapq
@@ -22,14 +22,14 @@ from lnbook.training.task import Job, Machine
 
 __all__ = ["Estimates", "fitting"]
 
-ENOUGH = 0.9  # of the time: for what is then left no further run is timed
+ENOUGH = 0.9  # of the time: for the rest no further run is timed
 Run = TypeVar("Run")
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 Seconds = dict[Key, list[float]]
 
 
 class Estimates:
-    """Seconds of runs on a machine.
+    """The seconds that runs take on a machine.
 
     Args:
         machine: where they are to run.
@@ -39,7 +39,7 @@ class Estimates:
     def __init__(self, machine: Machine, say: Callable[[str], object]) -> None:
         self.machine, self.say = machine, say
         self.known: dict[Key, float] = {}
-        self.shares: dict[Path, float] = {}  # of begun runs, by folder: how much of them is done
+        self.shares: dict[Path, float] = {}  # by a begun run's folder: how much of it is done
 
     def __call__(self, run: OpenRun) -> float:
         """Seconds until a run is done."""
@@ -51,7 +51,7 @@ class Estimates:
         return self.known[key] * (1 - self.shares.get(run.path, 0.0))
 
     def learn(self, scopes: Iterable[Scope]) -> None:
-        """Take in what records and folders tell by now."""
+        """Learn from what the records and folders now hold."""
         for scope in scopes:
             for key, seconds in (self._recorded(scope) | self._made(scope)).items():
                 self.known[key] = median(seconds)
@@ -64,7 +64,7 @@ class Estimates:
         return found
 
     def _made(self, scope: Scope) -> Seconds:
-        """Of runs here that are done, and of those under way at their pace until now."""
+        """The seconds of runs done here, and of those under way, at their pace so far."""
         found: Seconds = {}
         done, _ = collect(scope.folder, scope.jobs)
         for outcome in done:
@@ -81,7 +81,7 @@ class Estimates:
         return found
 
     def _alike(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a run computed on such a device, in such numbers."""
+        """Whether a run computed on the same kind of device and at the same precision."""
         kind = torch.device(facts["machine"]).type
         theirs = kind, facts["dtype"], facts["autocast"]
         return theirs == (self.machine.device.type, str(self.machine.dtype), str(self.machine.autocast))
@@ -95,21 +95,21 @@ def _like(scope: Scope, job: Job) -> Key:
 def fitting(
     runs: Sequence[Run], seconds: Callable[[Run], float], processes: int, budget: float
 ) -> tuple[list[Run], list[Run]]:
-    """The runs that fit into a time, and those that fill what is left of it without being done by its end.
+    """The runs that fit into a time, and those that fill the rest of it without finishing.
 
-    Each process takes the next run when it is free. A run that would not be done in time is passed over; in
-    the end, the first of those passed over fill up each process that is free before the time is over.
+    Each process takes the next run when it is free. A run that would not finish in time is passed over. In
+    the end, each process that becomes free before time is up takes one of these, the first of them first.
 
     Args:
         runs: in order.
-        seconds: of a run; asked only for those that may still fit.
-        processes: so many runs at a time.
-        budget: seconds.
+        seconds: how long a run takes; asked only for runs that may still fit.
+        processes: how many runs at a time.
+        budget: the time, in seconds.
 
     >>> fitting(["a", "b", "c", "d"], {"a": 50, "b": 20, "c": 15, "d": 90}.__getitem__, 1, 40)
     (['b', 'c'], ['a'])
     """
-    free = [0.0] * processes  # when each process is
+    free = [0.0] * processes  # when each process will be
     taken: list[Run] = []
     left: list[Run] = []
     for number, run in enumerate(runs):

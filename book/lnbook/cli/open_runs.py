@@ -15,7 +15,7 @@ from lnbook.training.task import Experiment, Job
 
 __all__ = ["SCALES", "OpenRun", "Scope", "open_runs", "scopes"]
 
-SCALES = ("paper", "study")  # that are recorded; the first comes first
+SCALES = ("paper", "study")  # the recorded ones, in the order of the plan
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Scope:
 
     Args:
         experiment, scale: which.
-        seed: the first.
+        seed: the first seed.
         jobs: all of them.
         recorded: the runs that `book/results` holds.
         folder, results: where its runs keep checkpoints, and where their rows are gathered.
@@ -40,7 +40,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """What messages call it."""
         return f"{self.experiment.section} {self.experiment.name}, scale {self.scale}"
 
 
@@ -49,8 +49,8 @@ class OpenRun:
     """A run that is still to be made.
 
     Args:
-        scope: which it is of.
-        number: among the scope's jobs, from 0, as `--job` counts.
+        scope: where it belongs.
+        number: its place among the scope's jobs, from 0, as `--job` counts.
         begun: whether it has begun.
     """
 
@@ -72,15 +72,15 @@ class OpenRun:
 def scopes(
     experiments: Iterable[Experiment], out: Path | None, record: Path | None, seed: int = 0
 ) -> tuple[list[Scope], list[str]]:
-    """Every experiment at every recorded scale, and a line for each that there is not.
+    """Every experiment at every recorded scale, and a line about each that does not exist.
 
     Args:
         experiments: which.
-        out: of checkpoints and rows, a folder each scale; None for the usual places.
-        record: the folder of recorded rows; None where there is no checkout.
-        seed: the first, of what is not recorded; what is goes on with the seeds of its record.
+        out: for checkpoints and rows, with a folder per scale; None for the usual places.
+        record: the folder of recorded rows; None if there is no checkout.
+        seed: the first seed where nothing is recorded; elsewhere the record's first seed counts.
 
-    Raises ValueError for rows that are not those recorded.
+    Raises ValueError if rows in the record were changed.
     """
     found, said = [], []
     for scale in SCALES:
@@ -98,10 +98,10 @@ def scopes(
 
 
 def open_runs(scopes: Iterable[Scope]) -> tuple[list[OpenRun], list[str]]:
-    """The open runs, and a line for those that are left out.
+    """The open runs, and lines about those that are left out.
 
-    The order: question by question; in each those that have begun come first, then as the jobs are listed,
-    which puts whole seeds first. Runs whose data cannot be read from where they lie are left out.
+    They are in the order of the questions; for each question, runs that have begun come first, then the order
+    of the jobs, which completes seed after seed. Runs whose data are missing here or damaged are left out.
     """
     found, said = [], []
     for scope in scopes:
@@ -129,7 +129,7 @@ def _order(run: OpenRun) -> tuple[int, bool]:
 def _finished(path: Path) -> bool:
     try:
         return RunFolder.outcome_in(path) is not None
-    except CheckpointError:  # a damaged one is made anew
+    except CheckpointError:  # a damaged one is made again
         return False
 
 

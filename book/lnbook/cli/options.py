@@ -24,22 +24,23 @@ TYPES = {
 ACCEPTED = ("changed-code", "stand-in", "partial", "dirty", "fewer")
 
 NOTES = """
---plan runs what the record lacks, of every experiment at scales paper and study, the biggest question first:
-what fits into --minutes, then what goes on at the next such command. It leaves out runs whose data are not
-here, and says so. --record keeps an experiment's rows, beside those that are recorded, when all are there.
+--plan makes the runs that the record lacks, of every experiment at scales paper and study, the biggest
+question first: those that fit into --minutes, then some that the next such command goes on with. It leaves
+out runs whose data are not here, and says so. With --record it keeps an experiment's rows, beside recorded
+ones, as soon as all its runs are there.
 
-Ctrl-C, SIGTERM or a terminal that closes writes a checkpoint of every run under way, then ends; killed, a
-run loses what came after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted run,
-bit for bit; a run whose settings, data or code have changed does not go on.
+On Ctrl-C, SIGTERM or a closed terminal, every run under way writes a checkpoint and stops; a run that is
+killed loses what came after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted
+run, bit for bit; a run whose settings, data or code have changed does not go on.
 Under torchrun the processes train one model together, run after run.
 
-exit status: 0 done, or a plan's time is over; 1 a run failed, and stderr says why; 2 there is no such thing;
-130 interrupted
+exit status: 0 done, or a plan's time is up; 1 a run failed, and stderr says why; 2 the command cannot be
+carried out, and stderr says why; 130 interrupted
 """
 
 
 class UsageError(ValueError):
-    """The command line asks for something that there is not."""
+    """The command line asks for something that does not exist."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -47,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     sections = "\n".join(f"  {section}  {name}" for section, name in EXPERIMENTS.items())
     found = argparse.ArgumentParser(
         prog="python -m lnbook run",
-        allow_abbrev=False,  # `--list` writes commands in which its own options are looked for by name
+        allow_abbrev=False,  # `--list` finds its own options by their full names
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Run one of the paper's experiments: several seeds of several methods, side by side.",
         epilog=f"experiments:\n{sections}\n{NOTES}",
@@ -56,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--settings",
         action="store_true",
-        help="say where its settings come from and what is recorded; run none",
+        help="say where its settings come from and what is recorded; run nothing",
     )
     add = found.add_argument_group("which runs").add_argument
     add(
@@ -67,63 +68,63 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
     add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
     add("--job", type=int, metavar="K", help="only the K-th of these runs, from 0: for a scheduler's array")
-    add("--list", action="store_true", help="print a command for each run, and run none")
-    add("--plan", action="store_true", help="in place of an experiment: what the record lacks")
-    add("--minutes", type=float, metavar="M", help="of a plan: stop then, with checkpoints (default: never)")
+    add("--list", action="store_true", help="print a command for each run, and run nothing")
+    add("--plan", action="store_true", help="instead of an experiment: run what the record lacks")
+    add("--minutes", type=float, metavar="M", help="stop a plan then, with checkpoints (default: never)")
     add = found.add_argument_group("where the results go").add_argument
     add("--out", type=Path, metavar="DIR", help="checkpoints, rows and provenance (default: in _build)")
     add("--resume", action="store_true", help="go on with runs that have begun")
-    add("--restart", action="store_true", help="begin anew runs that have begun")
+    add("--restart", action="store_true", help="start over with runs that have begun")
     add("--gather", action="store_true", help="run nothing; gather the rows of the finished runs")
-    add("--partial", action="store_true", help="gather also the rows of runs that have not finished")
+    add("--partial", action="store_true", help="also gather the rows of unfinished runs")
     add("--record", action="store_true", help="keep rows and provenance in book/results/, to be committed")
     add(
         "--accept",
         action="append",
         default=[],
         choices=ACCEPTED,
-        help="repeatable, and the provenance says so. changed-code: go on with runs that other code began; "
-        "stand-in: let one serve where scale study or paper lacks its data, and record it; partial, "
-        "dirty, fewer: record some of the runs, code that differs from its commit, fewer rows than before",
+        help="repeatable, and noted in the provenance. changed-code: go on with runs that other code began; "
+        "stand-in: allow one where scale study or paper lacks its data, and record it; partial, dirty, "
+        "fewer: record only some of the runs, code that differs from its commit, fewer rows than before",
     )
-    add("--every", type=float, default=60.0, metavar="SECONDS", help="from checkpoint to checkpoint (60)")
+    add("--every", type=float, default=60.0, metavar="SECONDS", help="between checkpoints (default 60)")
     add = found.add_argument_group("on which machine").add_argument
     add("--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto: CUDA if there is one")
     add("--dtype", choices=["float32", "float64"], default="float32")
-    add("--autocast", choices=["bfloat16", "float16"], help="compute in it what may be; float32 only")
+    add("--autocast", choices=["bfloat16", "float16"], help="compute in it where possible; with float32 only")
     add(
         "--processes",
         type=int,
         metavar="N",
         help="runs at a time (default: one per core; one on a GPU or at scale smoke)",
     )
-    add("--threads", type=int, default=1, metavar="N", help="threads of a run (default 1)")
+    add("--threads", type=int, default=1, metavar="N", help="threads per run (default 1)")
     return found
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raises `UsageError` for options that cannot be, or not together; sets the scale where none is given."""
+    """Raise `UsageError` for options that are impossible, alone or together; set the default scale."""
     if options.plan:
         _check_plan(options)
     elif options.experiment is None:
         raise UsageError(
-            f"Name an experiment, {', '.join(EXPERIMENTS)} or its name, or give --plan for what the record "
-            f"lacks of all of them."
+            f"Name an experiment ({', '.join(EXPERIMENTS)}, or its name), or give --plan to run what the "
+            f"record lacks of all of them."
         )
     elif options.minutes is not None:
         raise UsageError("--minutes is for --plan; Ctrl-C stops other runs, and --resume goes on with them.")
     options.scale = options.scale or "book"
     if options.resume and options.restart:
-        raise UsageError("--resume goes on with runs, --restart begins them anew; give one.")
+        raise UsageError("--resume goes on with runs, --restart starts them over; give one.")
     if options.list and (options.restart or options.gather):
         raise UsageError(
             "--list prints commands that go on with runs where they stand, and a last one that gathers; it "
-            "goes with neither --restart nor --gather. Give another --out to begin anew."
+            "goes with neither --restart nor --gather. To start over, give another --out."
         )
 
 
 def _check_plan(options: argparse.Namespace) -> None:
-    """Raises `UsageError` for what a plan, which chooses runs by itself, cannot heed."""
+    """Raise `UsageError` for options that a plan, which chooses its runs itself, cannot follow."""
     chosen = {
         options.experiment or "": options.experiment,
         "--scale": options.scale,
@@ -136,7 +137,7 @@ def _check_plan(options: argparse.Namespace) -> None:
     }
     if refused := [word for word, given in chosen.items() if given]:
         raise UsageError(
-            f"--plan goes on with runs of every experiment, each in one process, and chooses them by itself: "
+            f"--plan goes on with runs of every experiment, each in one process, and chooses them itself: "
             f"it does not go with {', '.join(refused)}. Leave that out, or leave out --plan and --minutes."
         )
     if not 0 <= options.seed < SEEDS:
@@ -149,7 +150,7 @@ def _check_plan(options: argparse.Namespace) -> None:
 
 
 def machine(options: argparse.Namespace) -> Machine:
-    """Where to compute and in which numbers; raises `UsageError` if that cannot be."""
+    """Where to compute and at which precision; raises `UsageError` if that is impossible here."""
     name = options.device
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -165,7 +166,7 @@ def machine(options: argparse.Namespace) -> Machine:
         raise UsageError("--autocast computes in fewer bits than float32; it goes with --dtype float32.")
     if options.threads < 1 or (options.processes is not None and options.processes < 1):
         raise UsageError(
-            f"--threads and --processes count from 1; got {options.threads} and {options.processes}."
+            f"--threads and --processes must be at least 1; got {options.threads} and {options.processes}."
         )
     if not options.every >= 0:
         raise UsageError(f"--every is a time in seconds, from 0; got {options.every}.")
@@ -173,7 +174,7 @@ def machine(options: argparse.Namespace) -> Machine:
 
 
 def chosen(jobs: Sequence[Job], only: Sequence[str], index: int | None = None) -> list[Job]:
-    """The jobs that have all these settings; of them, if an index is given, that one.
+    """The jobs that have all these settings or, if an index is given, that one of them.
 
     Raises `UsageError` if there is none.
 
@@ -186,7 +187,7 @@ def chosen(jobs: Sequence[Job], only: Sequence[str], index: int | None = None) -
         known = sorted({str(job[key]) for job in jobs if key in job})
         if not equals or value not in known:
             raise UsageError(
-                f"--only {condition!r} is met by no run; write KEY=VALUE with KEY one of {list(jobs[0])}"
+                f"--only {condition!r} fits no run; write KEY=VALUE with KEY one of {list(jobs[0])}"
                 + (f" and VALUE one of {known}." if known else ".")
             )
         left = [job for job in left if str(job[key]) == value]
@@ -195,5 +196,5 @@ def chosen(jobs: Sequence[Job], only: Sequence[str], index: int | None = None) -
     if index is None:
         return left
     if not 0 <= index < len(left):
-        raise UsageError(f"--job is {index}, and there are {len(left)} runs, from 0; see --list.")
+        raise UsageError(f"--job is {index}, but the {len(left)} runs are numbered from 0; see --list.")
     return [left[index]]

@@ -1,18 +1,18 @@
-"""`python -m lnbook run --plan`: what the record lacks, of all experiments, as far as the time goes.
+"""`python -m lnbook run --plan`: make the runs that the record lacks, of all experiments, until time is up.
 
-Open is a run of scale "paper" or "study" that is neither in `book/results/` nor finished here
-(`lnbook.cli.open_runs`). What is decided here, and why:
+A run of scale "paper" or "study" is open if it is neither in `book/results/` nor finished here
+(`lnbook.cli.open_runs`). The decisions made here, and why:
 
-- *How long a run takes* nobody knows on a new machine. It is guessed (`lnbook.cli.estimates`) from runs that
-  differ by the seed alone, made here or recorded; else a few updates are timed. A wrong guess costs nothing:
-  the deadline stops runs, whatever was guessed, and when all are done early, the rest is planned anew.
-- *The biggest question first* is a table that anybody may change: `lnbook.cli.questions`.
-- *A run that does not fit* waits for those that do. When none is left that fits, the first of those that do
-  not fill up the time: every run has checkpoints, and the next such command goes on with it.
+- *How long a run takes* is unknown on a new machine. It is estimated (`lnbook.cli.estimates`) from runs that
+  differ only in the seed, made here or recorded; if there are none, a few updates are timed. A wrong estimate
+  costs nothing: the deadline stops runs in any case, and if all finish early, the rest is planned again.
+- *The biggest question first*: the order is a table that anyone may change, `lnbook.cli.questions`.
+- *A run that does not fit* waits for those that do. When no more fit, the first of the others fill the time
+  that is left: every run has checkpoints, and the next such command goes on with it.
 - *At the deadline* each run under way finishes its update and writes a checkpoint. The command says what is
-  unfinished and how to go on, and ends with 0, for that is what was asked for.
-- *The record* of an experiment's scale is written when all its runs are there, new ones beside those that are
-  recorded, as long as these read the same data and computed in the same numbers.
+  unfinished and how to go on, and exits with 0, since it did what was asked.
+- *The record* of an experiment at one scale is written when all its runs are there, new ones beside recorded
+  ones, provided that they read the same data and computed at the same precision.
 """
 
 import argparse
@@ -40,7 +40,7 @@ from lnbook.training.task import Experiment, Machine
 __all__ = ["plan"]
 
 COMMAND = ("python", "-m", "lnbook", "run")
-MACHINE = ("every", "device", "dtype", "autocast", "threads")  # options that each command of a list gets
+MACHINE = ("every", "device", "dtype", "autocast", "threads")  # options that every listed command gets
 
 
 def plan(
@@ -50,17 +50,17 @@ def plan(
     book: Path | None,
     clock: Callable[[], float],
 ) -> int:
-    """Run what is open until the time is over; or, with `--list`, print it as commands. The exit status.
+    """Make the open runs until time is up, or print them as commands with `--list`; returns the exit status.
 
     Args:
         asked, argv: the options, and the words that they were read from.
-        experiments: all that there are.
-        book: holds `results/`, the record; None where there is no checkout.
-        clock: in seconds, as `Deadline` wants it.
+        experiments: all experiments.
+        book: the folder with `results/`, the record; None if there is no checkout.
+        clock: in seconds, as `Deadline` takes it.
 
     Raises:
-        UsageError: there is no such device, or no record that can be read.
-        CheckpointError: a run that is to go on, or to stand beside others, is another one by now.
+        UsageError: there is no such device, or the record cannot be read.
+        CheckpointError: a run to go on with, or to put beside others, has become a different run.
     """
     if asked.record and book is None:
         raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
@@ -84,7 +84,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Work:
-    """What a plan is made of, and what it may use."""
+    """What a plan works on, and what it may use."""
 
     scopes: Sequence[Scope]
     asked: argparse.Namespace
@@ -94,13 +94,13 @@ class _Work:
 
     @property
     def processes(self) -> int:
-        """How many runs at a time."""
+        """How many runs to make at a time."""
         if self.machine.device.type == "cuda":
             return self.asked.processes or 1
         return self.asked.processes or max(1, cores() // self.asked.threads)
 
     def chosen(self, tried: Collection[Path]) -> tuple[list[OpenRun], list[OpenRun]]:
-        """What to run now, but for what was tried: what fits, then what fills up the time."""
+        """What to run now, without the runs already tried: those that fit, then those that fill the time."""
         runs = [run for run in open_runs(self.scopes)[0] if run.path not in tried]
         if math.isinf(self.deadline.at):
             return runs, []
@@ -110,7 +110,7 @@ class _Work:
 
 
 def _train(work: _Work) -> list[Outcome]:
-    """Run what is chosen, and again, for there may be time left when all of that is done."""
+    """Make the chosen runs, and choose again if there is time left when they are done."""
     tried: set[Path] = set()
     made: list[Outcome] = []
     while not work.deadline.passed():
@@ -128,7 +128,7 @@ def _train(work: _Work) -> list[Outcome]:
 
 
 def _prepared(scope: Scope, runs: Sequence[OpenRun], work: _Work) -> Plan:
-    """What these runs have in common that are of this scope, after a look whether they can go on."""
+    """The plan that the runs of this scope share, after a check that they can go on."""
     asked, jobs, bar = work.asked, [run.job for run in runs if run.scope is scope], wanted(None)
     if jobs:
         going_on = argparse.Namespace(**vars(asked) | {"scale": scope.scale, "resume": True})
@@ -150,7 +150,7 @@ def _prepared(scope: Scope, runs: Sequence[OpenRun], work: _Work) -> Plan:
 
 
 def _close(scope: Scope, asked: argparse.Namespace, book: Path | None) -> int:
-    """Gather the rows of a scope that has some which the record lacks, and record them if so asked."""
+    """Gather a scope's rows if the record lacks any of them, and record them if asked to."""
     recorded = [run.job for run in scope.recorded]
     if all(run.job in recorded for run in collect(scope.folder, scope.jobs)[0]):
         return 0
@@ -161,12 +161,12 @@ def _close(scope: Scope, asked: argparse.Namespace, book: Path | None) -> int:
     try:
         runs = joined(scope.jobs, new, scope.recorded)
         if len(runs) < len(scope.jobs) and "partial" not in asked.accept:
-            print(f"Not recorded before all are there: with the record's, {len(runs)} of {len(scope.jobs)}")
+            print(f"Nothing is recorded until all runs are there: {len(runs)} of {len(scope.jobs)} by now")
             return status
         path = record(scope.experiment, runs, len(scope.jobs), scope.scale, book / "results", asked.accept)
     except UsageError as error:
         return say(error, 2)
-    print(f"They are recorded in {path}, beside {len(runs) - len(new)} that were")
+    print(f"They are recorded in {path}, beside {len(runs) - len(new)} recorded before")
     return status
 
 
@@ -184,7 +184,7 @@ def _say_unfinished(found: Sequence[Scope], argv: Sequence[str]) -> None:
 
 
 def _list(work: _Work) -> int:
-    """Commands that together do what the plan would do; the last gathers."""
+    """Print commands that together do what the plan would do; the last one gathers."""
     asked = work.asked
     usual = vars(options.parser().parse_args(["--plan"]))
     same = [word for name in MACHINE for word in _option(name, getattr(asked, name), usual[name])]

@@ -1,8 +1,8 @@
 """What the record leaves open, the biggest question first: the order in which `run --plan` takes the runs.
 
-Data, not code: put a line where its question belongs. The paper's own sizes come before studies, because the
-ledger decides a sentence about training by them alone; among them comes first what the paper shows as a
-figure of its own and nobody has recorded. Runs that no line names come last, in the order of the sections.
+This is data, not code: put a line where its question belongs. The paper's own sizes come before studies,
+because the ledger decides a sentence about training by them alone. Among them, what the paper shows in a
+figure and nobody has recorded yet comes first. Runs that no line names come last, in the order of sections.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ class Question:
     """Some runs of an experiment.
 
     Args:
-        section: of the paper.
+        section: the paper's.
         scale: "paper" or "study".
-        asks: what they would decide.
-        settings: that these runs have; none for all of the scale.
+        asks: what these runs would decide.
+        settings: those that these runs have; none for all runs of the scale.
     """
 
     section: str
@@ -46,7 +46,7 @@ QUESTIONS = (
 
 
 def place(section: str, scale: str, job: Job) -> int:
-    """The place of a run's question, from 0; behind them all for a run that no question names.
+    """The place of a run's question, from 0; after all of them for a run that no question names.
 
     >>> place("6.4", "paper", {"norm": "layer"}), place("6.4", "study", {"norm": "layer"}) == len(QUESTIONS)
     (0, True)

@@ -1,4 +1,4 @@
-"""Keeping an experiment's rows in `book/results/`, and what speaks against it."""
+"""Keeping an experiment's rows in `book/results/`, and the objections to that."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from lnbook.training.task import Experiment, Job
 
 __all__ = ["joined", "objections", "record", "recorded_runs"]
 
-OF_ALL = ("accepted", "runs", "scale", "seconds")  # facts that `gather` says of all runs together
+OF_ALL = ("accepted", "runs", "scale", "seconds")  # facts that `gather` states for all runs together
 
 
 def record(
@@ -23,22 +23,22 @@ def record(
     folder: Path,
     accepted: Collection[str],
 ) -> Path:
-    """Write the rows and how they came about to `<folder>/<scale>`; returns the path of the rows.
+    """Write the rows and their provenance to `<folder>/<scale>`; returns the path of the rows.
 
     Args:
         experiment, outcomes, scale: as for `gather`.
-        runs: how many the scale has.
-        folder: of all recorded results.
-        accepted: which of the `objections` do not count; those that were met stand in the provenance.
+        runs: how many runs the scale has.
+        folder: where all results are recorded.
+        accepted: which of the `objections` do not count; those that apply are named in the provenance.
 
-    Raises UsageError, and leaves what is there as it is, for an objection that is not accepted.
+    Raises UsageError for an objection that is not accepted, and leaves the record as it is.
     """
     found = objections(experiment, outcomes, runs, scale, folder)
     if refused := {what: why for what, why in found.items() if what not in accepted}:
         ways = " ".join(f"--accept {what}" for what in refused)
         raise UsageError(
-            f"Nothing is recorded: {'; '.join(refused.values())}. Mend that and give --gather --record; to "
-            f"record it all the same, which the provenance then says, add {ways}."
+            f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --gather --record; to "
+            f"record it anyway, with a note in the provenance, add {ways}."
         )
     return gather(experiment, outcomes, scale, folder / scale, accepted=sorted(found))
 
@@ -62,14 +62,14 @@ def objections(
     except FileNotFoundError:
         before = 0
     if rows < before:
-        found["fewer"] = f"the record has {before} rows, and these are {rows}"
+        found["fewer"] = f"the record has {before} rows, and these runs only {rows}"
     return found
 
 
 def recorded_runs(name: str, scale: str, folder: Path) -> list[Outcome]:
-    """The runs of an experiment that the record has, so that `gather` writes them again as they are.
+    """An experiment's recorded runs, such that `gather` writes them again unchanged.
 
-    Numbers of the rows are text there. Raises ValueError for rows that are not those recorded.
+    Numbers in their rows are text. Raises ValueError if rows in the record were changed.
     """
     try:
         rows = read_rows(name, scale=scale, folder=folder)
@@ -89,9 +89,10 @@ def recorded_runs(name: str, scale: str, folder: Path) -> list[Outcome]:
 
 
 def joined(jobs: Sequence[Job], new: Sequence[Outcome], recorded: Sequence[Outcome]) -> list[Outcome]:
-    """New runs and, where a job has none, that of the record, in the order of the jobs.
+    """The new run of each job, or else the recorded one, in the order of the jobs.
 
-    Raises UsageError if they cannot stand in one table: they read other data, or computed in other numbers.
+    Raises UsageError if they read different data or computed at different precisions, since such runs cannot
+    stand in one table.
     """
     every = [*new, *recorded]
     found = [one for job in jobs if (one := next((o for o in every if o.job == job), None))]
@@ -105,7 +106,8 @@ def joined(jobs: Sequence[Job], new: Sequence[Outcome], recorded: Sequence[Outco
     odd = [f"{name} ({' or '.join(sorted(values))})" for name, values in told.items() if len(values) > 1]
     if odd:
         raise UsageError(
-            f"Nothing is recorded: new runs differ from those that are recorded in {'; '.join(odd)}. Make "
-            f"them anew as the record's, or all of them: `run` without --plan, with --restart and --record."
+            f"Nothing is recorded: new runs differ from the recorded ones in {'; '.join(odd)}. Make "
+            f"the new runs again as the record's were, or make all of them again: `run` without --plan, with "
+            f"--restart and --record."
         )
     return found

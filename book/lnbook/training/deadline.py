@@ -1,4 +1,4 @@
-"""A time at which runs stop as at Ctrl-C: the update under way is finished, a checkpoint is written."""
+"""A time at which runs stop as on Ctrl-C: they finish the update under way and write a checkpoint."""
 
 import signal
 import time
@@ -16,8 +16,8 @@ class Deadline:
     """When runs stop.
 
     Args:
-        at: a time of the clock, in its unit; infinity for never.
-        clock: never goes back, and is the same in all local processes, as `time.monotonic` is (seconds).
+        at: when, by the clock and in its unit; infinity for never.
+        clock: never goes back and is the same in all local processes, as `time.monotonic` (in seconds) is.
 
     >>> Deadline(2.0, clock=lambda: 1.5).left, Deadline(2.0, clock=lambda: 2.0).passed()
     (0.5, True)
@@ -28,7 +28,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """The time until then; 0 or less when it has passed."""
+        """The time that is left; 0 or less when the deadline has passed."""
         return self.at - self.clock()
 
     def passed(self) -> bool:
@@ -37,10 +37,10 @@ class Deadline:
 
 
 class Ending(Iterator[Cases]):
-    """Batches that stop their run once a deadline has passed: the first that is asked for then is its last.
+    """Batches that stop their run at a deadline: the first batch asked for after it is the run's last.
 
-    The process gets the signal of Ctrl-C, for which the training loop finishes the update and writes a
-    checkpoint; the loop decides a run's numbers, and so knows no deadline.
+    The process gets the signal of Ctrl-C, on which the training loop finishes the update and writes a
+    checkpoint. The loop itself has no deadline, because its code decides a run's numbers.
     """
 
     def __init__(self, batches: Iterator[Cases], deadline: Deadline) -> None:
@@ -52,10 +52,10 @@ class Ending(Iterator[Cases]):
         return next(self.batches)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the batches stand."""
+        """The place in the batches."""
         found: dict[str, Any] = self.batches.state_dict()  # type: ignore[attr-defined]
         return found
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Go on from such a place."""
         self.batches.load_state_dict(state)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""How long a run would take here, by a few of its updates and one evaluation of a few cases: a guess."""
+"""A rough estimate of how long a run takes here, from a few of its updates and rows on a few cases."""
 
 from lnbook.training.errors import NonFiniteLoss
 from lnbook.training.loop import train
@@ -11,13 +11,13 @@ WARM, TIMED = 1, 3  # updates: the first ones, which allocate and compile, do no
 
 
 def timed(task: Task, machine: Machine) -> float:
-    """Seconds that all updates and rows of a task would take, computed alone on this machine.
+    """Seconds that all updates and rows of a task would take on this machine, with nothing beside it.
 
-    Rows are timed on one batch of cases of each part, and so not at all where `Task.evaluate` wants all cases
-    of a part at once. 0 for a task whose loss is not finite at once: its run ends as soon.
+    Rows are timed on one batch of cases per part, and so not at all if `Task.evaluate` needs all cases of a
+    part at once. Returns 0 for a task whose loss is not finite from the start: its run would end at once.
 
     Args:
-        task: made for this, and of no use afterwards: it is trained a little, and loses its parts.
+        task: made for this call and useless afterward: it is trained a little and loses its parts.
         machine: where it computes.
     """
     updates, rows = task.updates, 1 + -(-task.updates // task.every)

@@ -45,14 +45,14 @@ class Plan:
 
     Args:
         experiment, scale, machine: what to run, how large, where.
-        folder: of checkpoints, a folder for each run; None for none.
+        folder: for checkpoints, with a folder per run; None for no checkpoints.
         every_seconds: from one checkpoint to the next.
         bar, lines: show a bar, or a line for each row, on stderr.
         names: the settings that tell the runs apart.
-        prefix: of a run's name, before these.
-        changed_code: let runs go on that other code began; their facts then name both, as `codes`.
-        content: of their data, `lnbook.training.identity.contents`; needed with a folder.
-        deadline: when they stop with a checkpoint; for runs with a folder, each in one process.
+        prefix: what comes before these in a run's name.
+        changed_code: go on with runs that other code began; their facts then name both codes, as `codes`.
+        content: of the runs' data, from `lnbook.training.identity.contents`; needed with a folder.
+        deadline: when the runs stop, with a checkpoint; for runs with a folder, each in one process.
     """
 
     experiment: Experiment
@@ -79,9 +79,9 @@ def label(job: Job) -> str:
 
 
 def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
-    """The experiment's jobs, checked: equal settings in all, a sound seed among them, a folder for each.
+    """The experiment's jobs, checked: all have the same settings, a valid seed, and a folder of their own.
 
-    Raises ValueError if they are not so.
+    Raises ValueError if they do not.
     """
     jobs = experiment.jobs(scale, seed)
     if not jobs or any(job.keys() != jobs[0].keys() or "seed" not in job for job in jobs):
@@ -89,13 +89,13 @@ def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
     seeds = sorted({int(job["seed"]) for job in jobs})
     if not 0 <= seeds[0] <= seeds[-1] < SEEDS:
         raise ValueError(
-            f"The seeds of {experiment.name} go from {seeds[0]} to {seeds[-1]}, and must be from 0 to below "
-            f"2**32: of larger ones torch takes the lowest 32 bits. Give another first seed."
+            f"The seeds of {experiment.name} go from {seeds[0]} to {seeds[-1]}, but must be at least 0 and "
+            f"below 2**32: of larger ones torch uses only the lowest 32 bits. Give another first seed."
         )
     labels = [label(job) for job in jobs]
     if twice := sorted({name for name in labels if labels.count(name) > 1}):
         raise ValueError(
-            f"Several jobs of {experiment.name} would share the folder {twice[0]}; tell them apart."
+            f"Several jobs of {experiment.name} would share the folder {twice[0]}; give them other settings."
         )
     return jobs
 
@@ -121,13 +121,13 @@ def run(
         experiment: see `lnbook.cli.experiments`.
         scale: "smoke", "book", "study" or "paper".
         seed: the first seed; the others count up from it.
-        jobs: default: all of the scale.
+        jobs: which to run; default: all of the scale.
         machine: default: float32 on the CPU.
-        folder: where checkpoints go, a folder for each run; a run that has begun there goes on.
-        processes, threads, progress: as in `lnbook.training.sweep`; but at scale "smoke", whose runs are
+        folder: for checkpoints, with a folder per run; a run that has begun there goes on.
+        processes, threads, progress: as in `lnbook.training.sweep`; but at scale "smoke", where a run is
             shorter than the start of a process, `processes` is 1 by default.
         every_seconds: from one checkpoint to the next.
-        verbose: where no bar is shown, a line on stderr for each row.
+        verbose: if no bar is shown, print a line for each row on stderr.
         changed_code: as in `Plan`.
 
     Returns:
@@ -156,9 +156,9 @@ def run(
 
 
 def attempt(plan: Plan, *, job: Job) -> Outcome:
-    """One run of many: what keeps its folder from being used is an outcome, and stops no other.
+    """One of many runs: if its folder cannot be used, that is its outcome, and the others go on.
 
-    After the plan's deadline it begins no more, and `facts["unfinished"]` says where it stands.
+    After the plan's deadline the run does not begin, and `facts["unfinished"]` says where it stands.
     """
     try:
         if plan.folder and plan.deadline and plan.deadline.passed():
@@ -171,9 +171,9 @@ def attempt(plan: Plan, *, job: Job) -> Outcome:
 
 
 def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
-    """One run in this process; or, with a group, in all processes of it, of which the first has the folder.
+    """One run in this process or, with a group, in all its processes, the first of which has the folder.
 
-    Raises what `train` and `RunFolder` do, but for `NonFiniteLoss`: that is an outcome.
+    Raises what `train` and `RunFolder` raise, except `NonFiniteLoss`, which becomes an outcome.
     """
     if plan.folder is None or not group.first:
         return _run_in(nullcontext(), plan, job, group)
@@ -229,9 +229,9 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
 
 
 def unfinished(path: Path, job: Job) -> Outcome | None:
-    """What a run has recorded until its newest checkpoint; None if there is none.
+    """What a run had recorded by its newest checkpoint; None if there is none.
 
-    `facts["unfinished"]` says how far it is. The selected model is the best so far, as it was measured then.
+    `facts["unfinished"]` says how far it is. The selected model is the best so far, as measured at the time.
     """
     state = RunFolder.peek(path)
     if state is None:
@@ -251,7 +251,7 @@ def _several(sessions: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _rows(job: Job, rows: Sequence[Row], selected: Row | None) -> list[Row]:
-    """Each with its job's settings, and which is of the selected model."""
+    """Each row with its job's settings, and a mark for that of the selected model."""
     marked = [(0, row) for row in rows] + ([(1, selected)] if selected else [])
     return [{**job, "selected": mark, **row} for mark, row in marked]
 
@@ -264,7 +264,7 @@ def _facts(plan: Plan, job: Job, group: Group, seconds: float) -> dict[str, Any]
     facts = provenance(scale=plan.scale, job=dict(job), seconds=round(seconds, 2), **_numbers(plan.machine))
     facts |= {"processes": group.world, "machine": str(plan.machine.device)}
     facts["rules"] = _rules(f"{plan.scale}/{plan.experiment.name}")
-    if own := plan.experiment.data(job, plan.scale):  # other runs of this process may have read others
+    if own := plan.experiment.data(job, plan.scale):  # other runs in this process may have read other data
         facts["data"] = [data for data in facts["data"] if data["requested"] in own]
     if plan.machine.device.type == "cuda":
         facts["peak_gpu_memory_mb"] = round(torch.cuda.max_memory_allocated(plan.machine.device) / 1e6)
@@ -278,7 +278,7 @@ def _rules(study: str) -> Mapping[str, str]:
 
 
 def _forget_peak_memory() -> None:
-    """So that a run's peak is its own, and not that of one before it in the same process."""
+    """Make a run's peak its own, and not that of an earlier run in the same process."""
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     if torch.cuda.is_initialized():

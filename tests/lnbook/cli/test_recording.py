@@ -1,4 +1,4 @@
-"""What is recorded is whole, of the data that it names and of committed code; or it says that it is not."""
+"""Records are whole, from the data that they name and from committed code, or say that they are not."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ UNFIT = {
         "digits stood in for it",
     ),
     "dirty": ([outcome(0), outcome(1, commits=["0123456789ab", "0123456789ab+"])], "(0123456789ab+)"),
-    "fewer": ([outcome(0), outcome(1, 1)], "the record has 6 rows, and these are 4"),
+    "fewer": ([outcome(0), outcome(1, 1)], "the record has 6 rows, and these runs only 4"),
 }
 
 
@@ -69,6 +69,6 @@ def test_recorded_runs_keep_their_own_seconds_even_where_all_took_as_long(
     assert [one.facts["seconds"] for one in recorded_runs("toy", "study", tmp_path)] == list(seconds)
 
 
-def test_an_unfinished_run_is_no_whole_one(tmp_path: Path) -> None:
+def test_an_unfinished_run_does_not_count_as_whole(tmp_path: Path) -> None:
     outcomes = [outcome(0), outcome(1, unfinished="update 1 of 2")]
     assert list(objections(EXPERIMENT, outcomes, 2, "study", tmp_path)) == ["partial"]

@@ -1,4 +1,4 @@
-"""Maps of numbers to colors: one drawing, the ground of either theme where there is nothing."""
+"""Color maps: one drawing, which shows the background of either theme where there is nothing."""
 
 import base64
 import io
@@ -16,7 +16,7 @@ PAPER, NIGHT = (1.0, 1.0, 1.0), to_rgb("#121212")  # the theme's two page colors
 
 
 def on(ground: tuple[float, float, float], rgba: np.ndarray) -> np.ndarray:
-    """What is seen of a color that lies on a ground."""
+    """What is seen of a color on a background."""
     rgba = np.asarray(rgba)
     return rgba[..., 3:] * rgba[..., :3] + (1 - rgba[..., 3:]) * np.array(ground)
 
@@ -63,6 +63,6 @@ def test_a_drawn_map_shows_the_page_where_it_is_zero() -> None:
     pixels = np.asarray(image) / 255
     seen = [on(ground, pixels) for ground in (PAPER, NIGHT)]
     alike = (seen[0] == seen[1]).all(-1).mean()
-    assert 0.4 < alike < 0.6  # of four fields the two that are not zero, to the width of their edges
+    assert 0.4 < alike < 0.6  # two of the four fields are not zero, give or take the width of their edges
     shown = {tuple(np.round(255 * c).astype(int)) for c in pixels[pixels[..., 3] == 1][:, :3]}
     assert shown == {tuple(np.round(255 * np.array(to_rgb(c))).astype(int)) for c in SIGN_COLORS}

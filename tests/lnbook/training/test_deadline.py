@@ -1,4 +1,4 @@
-"""At a deadline a run stops with a checkpoint, and goes on later as if nothing had been; no test waits."""
+"""At a deadline a run stops with a checkpoint, and goes on later unaffected; no test waits."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_a_run_that_ends_with_its_deadline_is_done(tmp_path: Path, whole: Outcom
     assert without_clock(done.rows) == without_clock(whole.rows)
 
 
-def test_after_the_deadline_no_run_begins_and_what_there_is_is_told(tmp_path: Path, whole: Outcome) -> None:
+def test_after_the_deadline_no_run_begins_and_each_says_where_it_is(tmp_path: Path, whole: Outcome) -> None:
     late = plan(tmp_path, Deadline(0.0, Ticks()))
     first, second, _ = jobs("smoke", 0)[:3]
     assert attempt(late, job=first).facts == {"unfinished": "not begun"}
@@ -60,7 +60,9 @@ def test_after_the_deadline_no_run_begins_and_what_there_is_is_told(tmp_path: Pa
     assert without_clock(attempt(late, job=JOB).rows) == without_clock(whole.rows)
 
 
-def test_an_interruption_before_the_deadline_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_before_the_deadline_goes_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FAULT", "stop 3")
     with pytest.raises(KeyboardInterrupt, match="stopped after update 3 of 40"):
         attempt(plan(tmp_path, Deadline(1e9, Ticks())), job=JOB)

@@ -1,4 +1,4 @@
-"""How long open runs take by what is known of runs like them, and which fit into a time."""
+"""How long open runs take, judging by runs like them, and which fit into a time."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -112,7 +112,7 @@ LENGTH = {"a": 50.0, "b": 20.0, "c": 15.0, "d": 90.0, "e": 5.0}
     ("processes", "budget", "fit", "fill"),
     [
         (1, 200.0, "abcde", ""),
-        (1, 75.0, "ab", "c"),  # 70 of 75: for the rest nothing more is looked at
+        (1, 75.0, "ab", "c"),  # 70 of 75: no run is tried for the rest
         (1, 60.0, "ae", "b"),
         (2, 50.0, "abce", "d"),  # after b, c and e the second process has 10 left
         (1, 4.0, "", "a"),

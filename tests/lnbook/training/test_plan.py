@@ -1,7 +1,8 @@
 """`python -m lnbook run --plan`: what it takes and leaves out, where it stops, and what becomes the record.
 
-Its experiments are three of `small`: "first" has the section of the biggest question, "second" two scales,
-"third" none at the paper's sizes. The clock goes on by a second whenever it is read, at each update for one.
+Its experiments are three copies of `small`: "first" has the section of the biggest question, "second" has two
+scales, "third" none at the paper's sizes. The clock advances by a second whenever it is read, for example at
+each update.
 """
 
 import csv
@@ -20,7 +21,7 @@ from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
 from lnbook.training import Experiment, Job
 
-Planned = Callable[..., int]  # `python -m lnbook run --plan`, of its options
+Planned = Callable[..., int]  # `python -m lnbook run --plan` with these options
 
 
 def jobs(scale: str, seed: int) -> list[Job]:
@@ -140,7 +141,7 @@ def test_a_list_says_what_fits_into_the_minutes_and_what_goes_on_later(
     assert all(line.endswith(", about 0 minutes") for line in lines[:-1])
     assert all("--resume --seed 7 --out" in line and "--dtype float64 " in line for line in lines[:-1])
     assert said.err.count("timing a few updates") == 8  # four tables of two norms; seeds are alike
-    second = 1 / 60 + 1e-9  # by the time that it is asked for, hardly anything is left of it
+    second = 1 / 60 + 1e-9  # hardly anything is left of it when it is first asked for
     assert planned("--list", "--minutes", second) == 0
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.endswith("norm=layer, does not fit")
@@ -236,7 +237,7 @@ def test_rows_become_the_record_only_when_asked_and_when_all_are_there(
     assert planned("--minutes", 190 / 60) == 0
     assert not recorded(tmp_path).exists()
     assert planned("--gather", "--record") == 0
-    assert "Not recorded before all are there: with the record's, 2 of 4" in capsys.readouterr().out
+    assert "Nothing is recorded until all runs are there: 2 of 4 by now" in capsys.readouterr().out
     assert list(tables(recorded(tmp_path))) == ["paper/first.csv"]
     assert planned("--record") == 0
     assert tables(recorded(tmp_path)) == whole
@@ -246,7 +247,7 @@ def test_rows_become_the_record_only_when_asked_and_when_all_are_there(
 
 
 def part(tmp_path: Path) -> None:
-    """Put the runs of one seed, which is not 0, into the record of the second experiment."""
+    """Put the runs of one seed, which is not 0, into the second experiment's record."""
     out = ["--scale", "paper", "--seed", "5", "--out", str(tmp_path / "part"), "--processes", "1"]
     ways = ["--record", "--accept", "partial"]
     assert lnbook(["run", "second", *out, "--only", "seed=5", *ways]) == 0
@@ -260,7 +261,7 @@ def test_what_is_recorded_is_not_run_again_and_stays_beside_what_is_new(
     order = [of(words) for words in listed(planned, capsys)[:-1]]
     assert order == [run for run in ALL if run not in ALL[2:4]]
     assert planned("--record") == 0
-    assert "beside 2 that were" in capsys.readouterr().out
+    assert "beside 2 recorded before" in capsys.readouterr().out
     out = ["--scale", "paper", "--seed", "5", "--out", str(tmp_path / "at once"), "--processes", "1"]
     assert lnbook(["run", "second", *out]) == 0
     (one,) = (rows for name, rows in tables(tmp_path).items() if name == "at once/second.csv")
@@ -276,7 +277,7 @@ def test_runs_in_other_numbers_are_not_recorded_beside_those_that_are(
     part(tmp_path)
     before = tables(recorded(tmp_path))
     assert planned("--record", "--dtype", "float64") == 2
-    assert "differ from those that are recorded in dtype (torch.float32 or torch.float64)" in (
+    assert "differ from the recorded ones in dtype (torch.float32 or torch.float64)" in (
         capsys.readouterr().err
     )
     after = tables(recorded(tmp_path))
@@ -325,7 +326,7 @@ def test_a_record_that_was_changed_by_hand_is_refused_before_anything_runs(
 def test_runs_beside_each_other_stop_at_the_deadline_and_give_the_same_rows(
     planned: Planned, whole: dict[str, Any], tmp_path: Path
 ) -> None:
-    # each run is sent the clock as it was when they began, so that each stops
+    # each process gets the clock as it was at the beginning, so that each run stops
     assert planned("--processes", 2, "--minutes", 30 / 60) == 0
     assert 0 < sum(map(kept, (tmp_path / "out").rglob("job.json"))) < 10 * UPDATES
     assert planned("--processes", 2) == 0
@@ -357,10 +358,10 @@ def test_a_run_that_fails_is_said_and_the_others_are_made(
         (["--plan", "--gather", "--minutes", "4"], "got 4.0 with --gather, which runs nothing"),
         (["--plan", "--list", "--gather"], "goes with neither --restart nor --gather"),
         (["6.6", "--minutes", "4"], "--minutes is for --plan"),
-        ([], "Name an experiment, 6.1, 6.2"),
+        ([], "Name an experiment (6.1, 6.2"),
     ],
 )
-def test_what_a_plan_cannot_heed_is_refused_with_what_to_do(
+def test_options_that_a_plan_cannot_follow_are_refused_with_what_to_do(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, options: list[str], said: str
 ) -> None:
     assert lnbook(["run", "--out", str(tmp_path / "out"), *options]) == 2

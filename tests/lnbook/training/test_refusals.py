@@ -16,27 +16,27 @@ from lnbook.training.runs import jobs_of, run
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--only", "norm=group"], "--only 'norm=group' is met by no run"),
+        (["--only", "norm=group"], "--only 'norm=group' fits no run"),
         (["--only", "size=3"], "KEY one of ['norm', 'dropout', 'seed']"),
         (["--only", "norm"], "write KEY=VALUE"),
         (["--only", "norm=layer", "--only", "dropout=0.3"], "No run has all of"),
-        (["--job", "6"], "--job is 6, and there are 6 runs, from 0"),
+        (["--job", "6"], "--job is 6, but the 6 runs are numbered from 0"),
         (["--resume", "--restart"], "give one"),
         (["--device", "abacus"], "--device abacus"),
         (["--dtype", "float64", "--autocast", "bfloat16"], "--autocast computes in fewer bits"),
-        (["--threads", "0"], "count from 1"),
-        (["--processes", "0"], "count from 1; got 1 and 0"),
+        (["--threads", "0"], "must be at least 1"),
+        (["--processes", "0"], "must be at least 1; got 1 and 0"),
         (["--every", "-1"], "--every is a time in seconds, from 0; got -1.0"),
         (["--every", "nan"], "got nan"),
         (["--device", "meta"], "--device meta: runs compute on cpu or cuda"),
-        (["--seed", "-1"], "go from -1 to 0, and must be from 0 to below 2**32"),
+        (["--seed", "-1"], "go from -1 to 0, but must be at least 0 and below 2**32"),
         (["--seed", str(2**32 - 1)], "go from 4294967295 to 4294967296"),
-        (["--seed", "9" * 40], "must be from 0 to below"),
+        (["--seed", "9" * 40], "must be at least 0 and below"),
         (["--list", "--restart"], "goes with neither --restart nor --gather"),
         (["--list", "--gather"], "goes with neither --restart nor --gather"),
     ],
 )
-def test_what_there_is_not_is_refused_with_what_there_is(
+def test_what_does_not_exist_is_refused_with_what_does(
     small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
 ) -> None:
     assert small("--out", tmp_path, *options) == 2
@@ -44,7 +44,7 @@ def test_what_there_is_not_is_refused_with_what_there_is(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_experiment_or_scale_is_refused_with_what_there_is(
+def test_an_unknown_experiment_or_scale_is_refused_with_those_that_exist(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert lnbook(["run", "9.9"]) == 2
