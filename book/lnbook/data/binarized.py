@@ -1,6 +1,6 @@
 """Binarized pictures: Larochelle and Murray's fixed binarization of MNIST, and its small stand-in.
 
-The published files are text: a line a picture, its 784 pixels as 0 or 1 with a blank between two. They
+The published files are text: one line per picture, its 784 pixels as 0 or 1 with a blank between two. They
 have no labels, and their order is not MNIST's. A folder may hold them as published, `<name>.amat`, or
 compressed, `<name>.amat.gz`; the SHA-256 is that of the text in either case.
 """

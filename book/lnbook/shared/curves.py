@@ -108,7 +108,7 @@ def runs_of(
 def seeds_of(
     rows: Rows, norm: str, batch_size: int, key: str, **also: Any
 ) -> Float[np.ndarray, "seeds times"]:
-    """One column of the rows of a method: a line a seed, a column a measurement, the first before training.
+    """One column of the rows of a method: one line per seed, one column per measurement.
 
     `also` as in `runs_of`. A run that ended before the longest is left out. Raises ValueError if there is
     none.

@@ -1,4 +1,4 @@
-"""Section 1's pictures: learning curves of several methods, a panel a batch size."""
+"""Section 1's pictures: learning curves of several methods, one panel per batch size."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,7 +15,7 @@ Curve = Mapping[str, Sequence[float] | np.ndarray]  # update, mean, low, high
 
 
 def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
-    """Test error in percent against updates, log scale: a panel a batch size, a band a method."""
+    """Test error in percent against updates, log scale: one panel per batch size, one band per method."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.3), sharey=True)
     for ax, (batch_size, curves) in zip(axes, panels.items(), strict=True):
         lines(ax, curves.items(), least=1e-9)

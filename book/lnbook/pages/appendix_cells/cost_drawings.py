@@ -19,7 +19,7 @@ STYLES = {  # marker and color of each method
 
 
 def ratios(rows: Sequence[Mapping[str, str]]) -> Figure:
-    """Times over torch.nn's without a norm, a row a network, inference above training."""
+    """Times over torch.nn's without a norm, one row per network, inference above training."""
     fig, axes = plots.subplots(2, 1, figsize=(5.6, 6.0), sharex=True)
     for ax, mode in zip(axes, ("inference", "training"), strict=True):
         networks = costs.sizes(rows, mode)

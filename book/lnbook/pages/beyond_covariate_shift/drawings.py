@@ -38,7 +38,7 @@ def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
 
 
 def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"]]]]) -> Figure:
-    """Sharpness and reach while the loss falls, a column a network; geometric means over the starts."""
+    """Sharpness and reach while the loss falls, one column per network; geometric means over the starts."""
     fig, axes = plots.subplots(2, len(panels), figsize=(7.4, 5), sharex=True, sharey="row")
     for column, (title, runs) in zip(axes.T, panels.items(), strict=True):
         for norm, run in runs.items():
@@ -60,7 +60,7 @@ def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"
 
 
 def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float, float]]]]) -> Figure:
-    """The final loss at each step size, with its interval: a panel a network, a line a method."""
+    """The final loss at each step size, with its interval: one panel per network, one line per method."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.9), sharey=True)
     for ax, (title, methods) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         for norm, points in methods.items():

@@ -99,7 +99,7 @@ def along_training(
 ) -> Run:
     """Train by gradient descent and measure at the start and after every so many updates, on 128 cases.
 
-    Returns `loss`, `sharpness` and `reach`, a line a start.
+    Returns `loss`, `sharpness` and `reach`, one line per start.
     """
     x, y = (torch.from_numpy(part) for part in arrays[:2])
     model = Twins((x.shape[1], *hidden, 10), norm, seeds)

@@ -25,7 +25,7 @@ LOOKS = {
     "DeepNorm": (OTHERS["magenta"], "-", "D"),
     "both sides": (OTHERS["olive"], ":", "v"),
 }
-Runs = Float[np.ndarray, "_ _"]  # a row a seed, a column a depth or a block
+Runs = Float[np.ndarray, "_ _"]  # one row per seed, one column per depth or block
 
 
 def growth(

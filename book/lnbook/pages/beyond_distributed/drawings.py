@@ -63,7 +63,7 @@ def _frame(ax: Axes, corner: tuple[float, float], size: tuple[float, float], col
 def parted(
     sizes: Sequence[int], angles: Mapping[str, Mapping[str, Float[np.ndarray, "sizes draws"]]], total: int
 ) -> Figure:
-    """Degrees between the updates of a whole batch and a parted one, or other cases; a panel a split."""
+    """Degrees between the updates of a whole batch and a parted one, or other cases; one panel per split."""
     fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.3), sharey=True)
     looks = {"other cases": (NONE, ":", ""), "batch": (BATCH, "--", "o"), "layer": (LAYER, "-", "s")}
     titles = {"two": "2 processes", "many": f"{total} cases, more processes"}

@@ -90,7 +90,7 @@ def by_share(
 def by_size(
     sizes: Sequence[int], measured: Mapping[float, Sequence[Interval]], theory: Mapping[float, float]
 ) -> Figure:
-    """Exponents against the number of units, a line a gain; dotted: infinitely many."""
+    """Exponents against the number of units, one line per gain; dotted: infinitely many."""
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     ax.axhline(0, color=INK, lw=0.8)
     for (gain, values), marker in reversed(list(zip(measured.items(), "v^os", strict=True))):
@@ -131,7 +131,7 @@ def lstms(
     inputs: Sequence[str],
     measured: Mapping[str, Sequence[Sequence[Interval]]],
 ) -> Figure:
-    """Exponents of LSTMs against the forget bias, a panel a strength of the inputs; bars: 95 % intervals."""
+    """Exponents of LSTMs against the forget bias, one panel per input strength; bars: 95 % intervals."""
     fig, axes = plots.subplots(1, len(inputs), figsize=(7.2, 3.5), sharey=True)
     looks = {"paper": (LAYER, "-", "o"), "joint": (plots.OTHERS["teal"], "--", "^"), "none": (NONE, ":", "s")}
     labels = {"paper": "layer norm, the paper's", "joint": "layer norm, joint", "none": "no norm"}

@@ -21,7 +21,7 @@ LOW, HIGH = 0.05, 4.0
 
 
 def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Relative errors of the print, a row an entry, first entry on top; kinds in the order of `MARKS`.
+    """Relative errors of the print, one row per entry, first entry on top; kinds in the order of `MARKS`.
 
     An error that is not a number is drawn at the right edge and says so.
     """

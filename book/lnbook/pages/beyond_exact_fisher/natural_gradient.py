@@ -193,7 +193,7 @@ def tune(
 
 
 def runs_of(rows: Sequence[Row], method: Method, key: str) -> Float[np.ndarray, "seeds times"]:
-    """One column of a method's rows, a line a seed. Raises ValueError if there is no run of it."""
+    """One column of a method's rows, one line per seed. Raises ValueError if there is no run of it."""
     seeds = sorted({r["seed"] for r in rows if r["method"] == method})
     if not seeds:
         raise ValueError(f"no run of {method!r}; there are {sorted({r['method'] for r in rows})}")

@@ -29,7 +29,7 @@ def _centered(W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
 
 
 def _pairs(Wc: Float[Tensor, "H D"]) -> Float[Tensor, "Q H"]:
-    """The upper triangle of each $w_i w_i^T$, a column a unit."""
+    """The upper triangle of each $w_i w_i^T$, one column per unit."""
     d, e = torch.triu_indices(Wc.shape[1], Wc.shape[1], device=Wc.device)
     return (Wc[:, d] * Wc[:, e]).mT
 

@@ -23,7 +23,7 @@ LOOKS = {
     "summed": (plots.OTHERS["teal"], "-.", "^"),
     "none": (plots.COLORS["none"], ":", "v"),
 }
-Runs = Float[np.ndarray, "_ _"]  # a row a seed, a column a place on the axis
+Runs = Float[np.ndarray, "_ _"]  # one row per seed, one column per place on the axis
 
 
 def rows(**panels: Mapping[str, Runs]) -> list[dict[str, object]]:
@@ -114,7 +114,7 @@ def in_text(depths: Sequence[int], gradients: Mapping[str, Runs], found: Stacks)
 def curves(
     trained: Mapping[tuple[str, str, bool], Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]
 ) -> Figure:
-    """Bits a character against updates, a panel a placement; mean and interval over seeds; yardsticks."""
+    """Bits per character against updates, one panel per placement; means and intervals; yardsticks."""
     fig, axes = plots.subplots(1, len(JOBS), figsize=(7.2, 3.8), sharey=True)
     looks = {
         "no warm-up": (LAYER, "--", "s"),

@@ -15,7 +15,7 @@ from lnbook.training import Row
 
 __all__ = ["JOBS", "Stacks", "ends", "reading", "stacks"]
 
-Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: a row a seed, a column a depth or block
+Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
 Jobs = Mapping[tuple[str, str, bool], Sequence[Sequence[Row]]]
 
 # Panels and lines of the learning curves, and the placement, norm and warm-up of each.
@@ -34,7 +34,7 @@ JOBS = {
 
 @dataclass(frozen=True)
 class Stacks:
-    """Networks of residual blocks before training, a row a seed.
+    """Networks of residual blocks before training, one row per seed.
 
     Attributes:
         depths, width: of the networks.
@@ -97,7 +97,7 @@ def reading(text: Text, depths: Sequence[int], seeds: Sequence[int]) -> Curves:
 
 
 def ends(trained: Jobs, key: str) -> dict[tuple[str, str, bool], Float[np.ndarray, " seeds"]]:
-    """A column of the last rows of all runs, a number a seed.
+    """A column of the last rows of all runs, one number per seed.
 
     >>> ends({("pre", "layer", True): [[{"bits": 7.0}, {"bits": 2.0}]]}, "bits")
     {('pre', 'layer', True): array([2.])}

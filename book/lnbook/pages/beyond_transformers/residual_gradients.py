@@ -70,7 +70,7 @@ def gradient_by_block(
         cases: N.
 
     Returns:
-        Norms, a row a seed.
+        Norms, one row per seed.
 
     Raises:
         ValueError: an unknown placement, no blocks, fewer than 4 units, no cases, or a negative branch.

@@ -26,7 +26,7 @@ Seeds = Float[np.ndarray, " seeds"]
 
 
 def dots(panels: Mapping[str, Mapping[str, Seeds]], quantity: str) -> Figure:
-    """What the networks of each way reach: a panel a setting, a row a way, a small mark a seed."""
+    """What networks of each way reach: one panel per setting, one row per way, one small mark per seed."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 2.8), sharey=True, squeeze=False)
     for ax, (title, found) in zip(axes[0], panels.items(), strict=True):
         for row, (name, values) in enumerate(found.items()):

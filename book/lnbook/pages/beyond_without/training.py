@@ -22,7 +22,7 @@ BATCH = 32  # cases of a mini-batch
 
 @dataclass(frozen=True)
 class Scores:
-    """Mean loss (nats) and share of right answers: a row a learning rate, a column a seed."""
+    """Mean loss (nats) and share of right answers: one row per learning rate, one column per seed."""
 
     loss: Float[np.ndarray, "rates seeds"]
     right: Float[np.ndarray, "rates seeds"]

@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class SamplingErrors:
-    r"""Mini-batch statistics against those of all cases, averaged over the units, a row a draw.
+    r"""Mini-batch statistics against those of all cases, averaged over the units, one row per draw.
 
     `mean` is $E_i[(\hat\mu_i-\mu_i)^2/\sigma_i^2]$, `std` is $E_i[(\hat\sigma_i/\sigma_i-1)^2]$, `variance`
     is $E_i[\hat\sigma_i^2/\sigma_i^2]$; variances are biased, as in Eq. (2).
@@ -90,7 +90,7 @@ def in_company(
     for B in sizes:
         members = torch.randint(len(a), (B, draws), generator=generator)
         members[0] = case
-        values[B] = lnlib.batch_norm(a[members], eps=0.0)[0].numpy()  # a column a batch
+        values[B] = lnlib.batch_norm(a[members], eps=0.0)[0].numpy()  # one column per batch
     return values
 
 
@@ -129,7 +129,7 @@ def sentences(shortest: int = 3, longest: int = 99) -> tuple[Int[Tensor, "T N"],
     """Sentences of the documentation that comes with Python, as numbers of words.
 
     Returns:
-        The numbers, a column a sentence, padded with 0 at the end; the lengths; the size of the vocabulary.
+        The numbers, one column per sentence, padded with 0 at the end; the lengths; the vocabulary's size.
     """
     found = []
     for topic in topics.values():
@@ -149,7 +149,7 @@ class StepErrors:
     """Errors of a unit's standard deviation at each step, in per cent, averaged over the units.
 
     `shared`: one number for all steps, from all sequences. `separate`: one for each step, from the
-    sequences of a batch that still run; a row a batch, NaN where fewer than two do. `running`: the share of
+    sequences of a batch that still run; one row per batch, NaN where fewer than two do. `running`: share of
     all sequences that still run, in per cent.
     """
 

@@ -69,7 +69,7 @@ def sampling(errors: SamplingErrors, kurtosis: float) -> Figure:
 def company(
     values: Mapping[int, Float[np.ndarray, " draws"]], exact: float, spread: Sequence[float]
 ) -> Figure:
-    """One case in random batches, a column a batch size; its exact value; two standard deviations."""
+    """One case in random batches, one column per batch size; its exact value; two standard deviations."""
     fig, ax = plots.subplots(figsize=(7.2, 3.2))
     places = np.arange(len(values))
     for place, v in zip(places, values.values(), strict=True):

@@ -90,7 +90,7 @@ def rays(t: np.ndarray, through: Mapping[str, np.ndarray], beside: Mapping[str, 
 
 
 def side_by_side(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Errors by method, a panel a batch size: seeds, their mean and its interval; NaN stands for diverged.
+    """Errors by method, one panel per batch size: seeds, mean and interval; NaN stands for diverged.
 
     The first panel has all methods; the others may lack some.
     """

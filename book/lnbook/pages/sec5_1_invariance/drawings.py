@@ -103,7 +103,7 @@ def eps_error(
     programs: Mapping[float, str],
     ours: tuple[float, float],
 ) -> Figure:
-    """Relative change under a scale against the variance, a line an epsilon; dots are measured."""
+    """Relative change under a scale against the variance, one line per epsilon; dots are measured."""
     fig, ax = plots.subplots(figsize=(5.6, 4.4))
     for (eps, line), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=True):
         ax.loglog(

@@ -103,7 +103,7 @@ def print_error(
 
 
 def balls(panels: Mapping[str, tuple[str, Sequence[tuple[float, Float[Tensor, "2 2"]]]]]) -> Figure:
-    r"""Balls of equal divergence around weights of several lengths, a panel a model.
+    r"""Balls of equal divergence around weights of several lengths, one panel per model.
 
     Args:
         panels: title to (method, balls); a ball is the length of the weights and the 2 by 2 Fisher matrix A

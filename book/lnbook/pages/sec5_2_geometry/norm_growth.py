@@ -195,7 +195,7 @@ def last_losses(
 ) -> Float[np.ndarray, "seeds rates"]:
     """Mean loss of each run's last 50 updates; a run that diverged counts as one that guesses.
 
-    `walks` has a list a learning rate, with a run a seed in it.
+    `walks` has one list per learning rate, with one run per seed in it.
     """
     losses = np.array([[walk.loss[-50:].mean() for walk in runs] for runs in walks]).T
     return np.fmin(losses, guess)

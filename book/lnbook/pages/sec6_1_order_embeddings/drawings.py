@@ -37,7 +37,7 @@ def pictures(
 def found(
     queries: Sequence[str], answers: Sequence[Sequence[Boxes]], right: Sequence[int], names: Sequence[str]
 ) -> Figure:
-    """A row a query: its text, and the pictures that answer it, best first.
+    """One row per query: its text, and the pictures that answer it, best first.
 
     Args:
         queries: captions.
@@ -58,7 +58,7 @@ def found(
 
 
 def recalls(curves: Mapping[int, Mapping[str, Curve]]) -> Figure:
-    """Figure 1: recall at K in percent against updates; a panel a K, a line and a band a norm."""
+    """Figure 1: recall at K in percent against updates; one panel per K, one line and band per norm."""
     fig, axes = plots.subplots(1, len(TOP), figsize=(7.4, 2.9))
     for ax, (k, by_norm) in zip(axes, curves.items(), strict=True):
         lines(ax, by_norm.items())

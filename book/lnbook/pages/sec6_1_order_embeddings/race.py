@@ -129,7 +129,7 @@ def table(rows: Sequence[Row]) -> dict[str, list[float]]:
 
 
 def summary(rows: Sequence[Row]) -> dict[str, list[float]]:
-    """What the page measures of Figure 1 and of the best model, by rule: a number a seed."""
+    """What the page measures of Figure 1 and of the best model, by rule: one number per seed."""
     found = {"speedup": speed_ups(rows, slowest(rows)[0]), "fits": fits(rows)}
     found |= {"converges": to_the_best(rows), "seconds": to_the_best(rows, "seconds")}
     return {f"s61-{name}": list(of_seed.values()) for name, of_seed in found.items()}

@@ -15,7 +15,7 @@ WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
 
 
 def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
-    """Nats a word against updates: a panel for each title, in it a band a norm."""
+    """Nats per word against updates: one panel per title, one band per norm."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4 if len(panels) > 1 else 6.0, 3.1), squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         lines(ax, curves.items())
@@ -26,7 +26,7 @@ def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
 
 
 def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
-    """A panel a task: its score against updates for each norm, and flat lines for what needs no training.
+    """One panel per task: its score against updates for each norm, and flat lines for what needs no training.
 
     Args:
         curves: by task, at most five, then by norm; accuracies as shares.

@@ -58,7 +58,7 @@ def bounds(curves: Sequence[tuple[str, Curve]], goal: float) -> Figure:
 def strip(
     pictures: Float[np.ndarray, "T N A A"], places: Float[np.ndarray, "T N 3"], steps: Sequence[int]
 ) -> Figure:
-    """Pictures as they form, a row a picture, a column a glimpse, each with its window."""
+    """Pictures as they form, one row per picture, one column per glimpse, each with its window."""
     rows = pictures.shape[1]
     width = min(7.4, 1.1 * len(steps))
     fig, axes = plots.subplots(

@@ -32,7 +32,7 @@ def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
 
 
 def losses(panels: Mapping[str, Sequence[tuple[str, Curve]]]) -> Figure:
-    """The loss of a line against updates: a panel a title, a line a run or a mean with its interval."""
+    """The loss of a line against updates: one panel per title, one line per run or mean."""
     fig, axes = plots.subplots(
         1, len(panels), figsize=(max(4.6, 3.7 * len(panels)), 3.2), sharey=True, squeeze=False
     )

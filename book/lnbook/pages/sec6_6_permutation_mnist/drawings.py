@@ -45,7 +45,7 @@ def by_setting(means: Mapping[float, Mean], form: str = ".2f") -> str:
 
 
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
-    """Training loss above, test error below, against passes through the data: a column a batch size.
+    """Training loss above, test error below, against passes through the data: one column per batch size.
 
     Args:
         panels: by batch size, column ("train_loss", "test_error" in per cent) and norm.
@@ -85,7 +85,7 @@ def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Seque
 
 
 def speed(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
-    """Updates to each goal for one of layer norm's, a line a norm; at 1 they tie. A panel a kind of goal."""
+    """Updates to each goal for one of layer norm's: one panel per kind of goal, one line per norm."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), squeeze=False, sharey=True)
     for ax, (title, norms) in zip(axes[0], panels.items(), strict=True):
         ax.axhline(1, color=plots.INK, linewidth=0.8)
@@ -110,7 +110,7 @@ def speed(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
 
 
 def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
-    """Test errors in per cent by a setting of the runs, each norm a line: a panel a setting.
+    """Test errors in per cent by a setting of the runs, each norm a line: one panel per setting.
 
     Args:
         panels: by the setting's name, the norm, and the setting's value.

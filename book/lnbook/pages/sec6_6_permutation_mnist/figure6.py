@@ -86,7 +86,7 @@ class Runs:
         return f"{len(made)} runs, {self.facts['seconds'] / 3600:.1f} hours; {listed}"
 
     def studies(self) -> Table:
-        """How many seeds of which norm there are, a line a setting."""
+        """How many seeds of which norm there are, one line per setting."""
         lines = []
         for setting, runs in self.rows.groupby(["batch_size", "rate", "epochs"], sort=False):
             seeds = runs.groupby("norm", sort=False)["seed"].nunique()
@@ -140,7 +140,7 @@ class Runs:
     def table(
         self, names: Mapping[str, str], measures: Mapping[str, Measure], batch_size: int = 128, **also: Any
     ) -> Table:
-        """Means with intervals: a line a norm that was run, a column a measure."""
+        """Means with intervals: one line per norm that was run, one column per measure."""
         lines = []
         for norm, name in names.items():
             means = [curves.mean_of(self.each(m, norm, batch_size, **also)) for m in measures.values()]

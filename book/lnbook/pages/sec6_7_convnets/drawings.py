@@ -41,7 +41,7 @@ def _color(norm: str) -> str:
 def curves(
     panels: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], banded: Sequence[str]
 ) -> Figure:
-    """A panel a measure, a line a norm over updates; 95 % bands for the norms in `banded`."""
+    """One panel per measure, one line per norm over updates; 95 % bands for the norms in `banded`."""
     fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.8))
     for ax, (title, lines) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         for norm, c in lines.items():
@@ -77,7 +77,7 @@ def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "_ _"]]], label: str) -
 
 
 def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:
-    """Border over center in each layer: a panel a setting, dots with 95 % intervals, a line at equality."""
+    """Border over center in each layer: one panel per setting, dots with 95 % intervals, a line at 1."""
     fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.3), sharey=True)
     styles = [
         ("o", ":", plots.COLORS["none"]),
@@ -102,7 +102,7 @@ def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> 
 
 
 def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
-    """A panel a measure, a line a method: mean and 95 % interval over seeds, and a line at 0."""
+    """One panel per measure, one line per method: mean and 95 % interval over seeds, and a line at 0."""
     names = list(next(iter(panels.values())))
     fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 0.45 * len(names) + 1.2), sharey=True)
     for ax, (title, means) in zip(np.atleast_1d(axes), panels.items(), strict=True):

@@ -75,7 +75,7 @@ class Runs:
         return best_elsewhere(lowest)
 
     def table(self, key: str, norm: str, **kind: Any) -> Float[np.ndarray, "seeds times"]:
-        """A column: a line a seed, in order; the first time is before training."""
+        """A column: one line per seed, in order; the first time is before training."""
         return np.array([run[key] for run in self.each(norm, **kind).values()], dtype=float)
 
     def curve(self, key: str, norm: str, **kind: Any) -> dict[str, Sequence[float]]:
