@@ -110,8 +110,8 @@ def seeds_of(
 ) -> Float[np.ndarray, "seeds times"]:
     """One column of the rows of a method: one line per seed, one column per measurement.
 
-    The first is before training; `also` as in `runs_of`. A run that ended before the longest is left out. Raises ValueError if there is
-    none.
+    The first is before training; `also` as in `runs_of`. A run that ended before the longest is left out.
+    Raises ValueError if there is none.
     """
     runs = runs_of(rows, norm, batch_size, **also)
     if not runs:
