@@ -57,7 +57,8 @@ def test_compiled_recurrences_are_seen(norm: str) -> None:
     gru = lnlib.GRU(64, 64, norm=norm)
     task = Made({"gru": gru}, lambda m, x: m["gru"](x)[0], torch.ones(50, 8, 64))
     assert recurrent(task, torch.Generator()) == [gru]
-    assert shares(task)["recurrence"] > 0.5
+    found = shares(task)  # on a busy machine more of the time is the profiler's own, "rest"
+    assert found["recurrence"] > found["operations"] + found["products"]  # where what is not seen would be
 
 
 def test_a_loop_over_the_weights_of_a_module_that_is_never_called_belongs_to_its_holder() -> None:
