@@ -34,7 +34,7 @@ KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors 
 )
 OTHER_GAINS: tuple[Kind, ...] = (("batch", 1.0, "small"), ("layer", 0.1, "small"))
 UNIT: tuple[Kind, ...] = (("none", 1.0, "unit"), ("layer", 1.0, "unit"))
-OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3)  # of the study, for `TUNED`
+OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)  # of the study, for `TUNED`
 TUNED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind[0] != "batch everywhere")
 RELEASED_CODE = {"cut": "top4", **asdict(RELEASED)}
 
@@ -249,7 +249,7 @@ EXPERIMENT = Experiment(
         "after each update; whether the paper's runs did cannot be known, as its authors say that settings "
         "have changed since.",
         study="Cloze questions from 43 novels, 64 units, 1,000 words, 10 markers, step size 0.002 and, "
-        "for three of the variants, four others, 300 updates; also weights that start at size 1.",
+        "for three of the variants, five others, 300 updates; also weights that start at size 1.",
     ),
     data=_data,
 )
