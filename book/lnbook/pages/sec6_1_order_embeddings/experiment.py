@@ -60,7 +60,7 @@ class Study:
 
 EPOCH = 5 * 113_287 // 128
 _STUDY = Study("coco_captions", 256, 300, 3000, batch_size=128, updates=1000, every=50, seeds=8)
-_OTHER_RATES = (2e-3, 4e-3, 8e-3)  # of the study
+_OTHER_RATES = (2e-3, 4e-3, 8e-3, 16e-3)  # of the study
 _PAPER = Study("coco_vgg", 1024, 300, 100_000, batch_size=128, updates=100 * EPOCH, every=300)
 _SYMMETRIC: Mapping[str, Any] = {"score": "cosine", "norms": ("none",)}  # Table 2's other baseline
 STUDIES = {
@@ -204,7 +204,7 @@ EXPERIMENT = Experiment(
         "list in place of their captions and features, the features are the user's, and the captions the "
         "first five of each picture.",
         study="Vectors of object boxes in place of VGG features, 3,452 pictures, 256 units, 1,000 updates; "
-        "also three larger step sizes.",
+        "also four larger step sizes.",
     ),
     data=_data,
 )
