@@ -61,7 +61,7 @@ EPOCH = 12_179 * 9 // 10 // 8
 _KNOWN = Study("generated_strokes", 32, 5, 1000, 100, 8, 80, 0, 0.01, 240, 6)
 _LIVE = Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 120, 6)
 _LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 500, 10, seeds=8)
-RATES = (0.003, 0.001, 0.01)  # the first is that of the smaller studies
+RATES = (0.003, 0.001, 0.01, 0.03)  # the first is that of the smaller studies
 STUDIES = {
     "smoke": [Study("generated_strokes", 16, 4, 300, 60, 6, 50, 25, 0.01, 60, 3, seeds=2)],
     "book": [_LIVE, replace(_LIVE, rate=0.01), _KNOWN],
