@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from lnbook.ledger.tables import Table
-from lnbook.shared.curves import mean_of, with_settings
+from lnbook.shared.curves import Rows, mean_of, with_settings
 from lnbook.shared.wording import interval, missed
 from lnbook.training import Row
 
-__all__ = ["OwnSteps", "at_own_steps", "at_the_edge", "best_elsewhere", "by_step", "in_words"]
+__all__ = ["OwnSteps", "at_own_steps", "at_the_edge", "best_elsewhere", "by_step", "chosen_steps", "in_words"]
 
 
 def best_elsewhere(lowest: Mapping[float, Mapping[int, float]]) -> dict[int, float]:
@@ -69,12 +69,18 @@ def at_own_steps(rows: Sequence[Row], lowest: Callable[[pd.DataFrame], float]) -
     >>> at_own_steps(rows, lambda run: run["loss"].min()).chosen
     {'layer': {0: 0.1, 1: 0.2}}
     """
+    chosen = chosen_steps(rows, lowest)
+    kept = [row for row in rows if chosen[row["norm"]].get(row["seed"]) == row["rate"]]
+    return OwnSteps(kept, chosen)
+
+
+def chosen_steps(rows: Rows, lowest: Callable[[pd.DataFrame], float]) -> dict[str, dict[int, float]]:
+    """By norm, by seed, the step size that `at_own_steps` takes; its arguments, or a table of the rows."""
     chosen = {}
     for norm, by_rate in _lowest(rows, lowest).items():
         seeds = set.intersection(*(set(runs) for runs in by_rate.values()))
         chosen[norm] = best_elsewhere({r: {s: runs[s] for s in seeds} for r, runs in by_rate.items()})
-    kept = [row for row in rows if chosen[row["norm"]].get(row["seed"]) == row["rate"]]
-    return OwnSteps(kept, chosen)
+    return chosen
 
 
 def by_step(
@@ -82,7 +88,9 @@ def by_step(
     lowest: Callable[[pd.DataFrame], float],
     factor: Callable[[Sequence[Row]], Mapping[int, float]],
     norms: Mapping[str, str],
-    form: str = ".2f",
+    *,
+    what: str,
+    form: str,
 ) -> Table:
     """A line for each step size: the number that step sizes are compared by, and who is faster.
 
@@ -90,7 +98,8 @@ def by_step(
         rows, lowest: as in `at_own_steps`.
         factor: makes the quotients of updates, by seed, of the rows of one step size.
         norms: the methods and their names, a column each.
-        form: of the numbers but the factor.
+        what: the number is, with its unit, as the columns' heading.
+        form: of that number.
     """
     found, lines = _lowest(rows, lowest), []
     for rate in sorted({row["rate"] for row in rows}):
@@ -99,7 +108,8 @@ def by_step(
         quotients = factor(some)
         never = missed(quotients, max(row["update"] for row in some))
         lines.append([f"{rate:g}", *cells, interval(mean_of(quotients, geometric=True), missing=never)])
-    return Table(["Step size", *(f"Lowest, {name}" for name in norms.values()), "Factor in updates"], lines)
+    heads = [f"{what}, {name}" for name in norms.values()]
+    return Table(["Step size", *heads, "Factor in updates"], lines)
 
 
 def in_words(steps: Mapping[int, float]) -> str:
@@ -129,9 +139,7 @@ def at_the_edge(
     )
 
 
-def _lowest(
-    rows: Sequence[Row], lowest: Callable[[pd.DataFrame], float]
-) -> dict[str, dict[float, dict[int, float]]]:
+def _lowest(rows: Rows, lowest: Callable[[pd.DataFrame], float]) -> dict[str, dict[float, dict[int, float]]]:
     """By norm, by step size, by seed."""
     table = pd.DataFrame(rows)
     measured = table[table["selected"] == 0] if "selected" in table else table

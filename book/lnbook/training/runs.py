@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from lnbook.data.lookup import noted
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import RunFolder
@@ -152,7 +153,10 @@ def run(
     work = [{"job": job} for job in chosen]
     if processes is None and scale == "smoke":
         processes = 1
-    return sweep(attempt, work, common=(plan,), processes=processes, threads=threads, progress=bar)
+    outcomes = sweep(attempt, work, common=(plan,), processes=processes, threads=threads, progress=bar)
+    for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
+        noted(data)  # a process of its own may have read it; the provenance of this one names it, too
+    return outcomes
 
 
 def attempt(plan: Plan, *, job: Job) -> Outcome:

@@ -72,3 +72,13 @@ def test_recorded_runs_keep_their_own_seconds_even_where_all_took_as_long(
 def test_an_unfinished_run_does_not_count_as_whole(tmp_path: Path) -> None:
     outcomes = [outcome(0), outcome(1, unfinished="update 1 of 2")]
     assert list(objections(EXPERIMENT, outcomes, 2, "study", tmp_path)) == ["partial"]
+
+
+def test_a_recorded_run_that_lacks_a_setting_has_only_its_own_rows(tmp_path: Path) -> None:
+    job = {"seed": 0, "rate": 0.1}
+    short, long = outcome(0, failed=""), outcome(0, failed="", job=job)
+    long = Outcome(job, [{**row, "rate": 0.1} for row in long.rows], long.facts)
+    record(EXPERIMENT, [short, long], 2, "study", tmp_path, [])
+    one, other = recorded_runs("toy", "study", tmp_path)
+    assert [row["rate"] for row in one.rows] == [None] * 3
+    assert [row["rate"] for row in other.rows] == ["0.1"] * 3

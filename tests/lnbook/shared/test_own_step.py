@@ -50,9 +50,16 @@ def test_each_seed_keeps_one_run_of_each_norm_with_its_selected_model():
 def test_a_table_has_a_line_for_each_step_size_and_says_who_does_not_arrive():
     factors = {0.1: {0: 2.0, 1: 8.0}, 0.2: {0: 0.0, 1: 1.0}}
     names = {"none": "no norm", "layer": "layer norm"}
-    table = by_step(BOTH, lowest, lambda rows: factors[rows[0]["rate"]], names, ".1f")
-    assert table.header == ["Step size", "Lowest, no norm", "Lowest, layer norm", "Factor in updates"]
-    first, second = table.rows
+    found = by_step(
+        BOTH, lowest, lambda rows: factors[rows[0]["rate"]], names, what="Lowest (nats)", form=".1f"
+    )
+    assert found.header == [
+        "Step size",
+        "Lowest (nats), no norm",
+        "Lowest (nats), layer norm",
+        "Factor in updates",
+    ]
+    first, second = found.rows
     assert first == [
         "0.1",
         "2.0 (3 seeds, no interval)",

@@ -16,10 +16,11 @@ from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
 from lnbook.data import load
+from lnbook.data.lookup import loaded
 from lnbook.training import DamagedCheckpoint, Job, Machine, RunFolder, Task
 from lnbook.training.identity import identity
 from lnbook.training.report import stand_ins, summary
-from lnbook.training.runs import label, run
+from lnbook.training.runs import Outcome, label, run
 
 DIGITS = "digits", "binarized_digits"
 
@@ -285,3 +286,13 @@ def test_a_run_says_what_it_read_and_not_what_runs_before_it_in_the_process_did(
     both = [{**JOB, "seed": seed} for seed in (0, 1)]
     found = run(experiment, "smoke", jobs=both, processes=1, progress=False)
     assert [[data["name"] for data in one.facts["data"]] for one in found] == [[name] for name in DIGITS]
+
+
+def test_what_runs_read_in_processes_of_their_own_is_named_by_the_process_that_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = {"name": "digits", "requested": "mnist", "source": "embedded"}
+    ended = [Outcome({**JOB, "seed": seed}, [], {"data": [dict(read)]}) for seed in (0, 1)]
+    monkeypatch.setattr("lnbook.training.runs.sweep", lambda *work, **options: ended)
+    run(EXPERIMENT, "smoke", jobs=[one.job for one in ended], progress=False)
+    assert [data for data in loaded() if data["requested"] == "mnist"] == [read]

@@ -146,11 +146,11 @@ def sentences(shortest: int = 3, longest: int = 99) -> tuple[Int[Tensor, "T N"],
 
 @dataclass(frozen=True)
 class StepErrors:
-    """Errors of a unit's standard deviation at each step, in per cent, averaged over the units.
+    """Errors of a unit's standard deviation at each step, in percent, averaged over the units.
 
     `shared`: one number for all steps, from all sequences. `separate`: one for each step, from the
     sequences of a batch that still run; one row per batch, NaN where fewer than two do. `running`: share of
-    all sequences that still run, in per cent.
+    all sequences that still run, in percent.
     """
 
     shared: Float[np.ndarray, " T"]
@@ -164,11 +164,11 @@ class StepErrors:
 
     @property
     def missing(self) -> Float[np.ndarray, " T"]:
-        """Per cent of the batches that have no statistics at a step."""
+        """Percent of the batches that have no statistics at a step."""
         return 100 * np.isnan(self.separate).mean(0)
 
     def reached_by(self, percent: float) -> int:
-        """The last step, counted from 1, that so many per cent of the sequences reach."""
+        """The last step, counted from 1, that so many percent of the sequences reach."""
         return int((self.running >= percent).sum())
 
     def growth(self, step: int, groups: int = 10) -> list[float]:

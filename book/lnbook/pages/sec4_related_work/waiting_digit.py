@@ -53,7 +53,7 @@ def waiting(
 
 @dataclass(frozen=True)
 class Run:
-    """One network after training. Errors are in per cent of the test cases.
+    """One network after training. Errors are in percent of the test cases.
 
     `loss`: by update, NaN from where it diverged. `by_length`: at each length of the sequences. `pooled`: at
     the trained length, batch norm's stored statistics of all steps pooled; NaN for methods that have none.

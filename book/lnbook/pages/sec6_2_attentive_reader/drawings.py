@@ -23,7 +23,7 @@ Curve = Mapping[str, np.ndarray]  # update, mean, low, high
 
 
 def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
-    """Validation error in per cent against updates: one band per norm, other errors as lines."""
+    """Validation error in percent against updates: one band per norm, other errors as lines."""
     fig, ax = plots.subplots(figsize=(6.4, 3.6))
     for norm, curve in curves.items():
         _band(ax, curve, norm.split()[0], LABELS[norm], LINES[norm])
@@ -39,7 +39,7 @@ def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
 
 
 def gains(panels: Mapping[str, Mapping[float, Curve]]) -> Figure:
-    """One panel per norm: validation error in per cent against updates, one band per gain at the start."""
+    """One panel per norm: validation error in percent against updates, one band per gain at the start."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.2), sharey=True)
     for ax, (norm, curves) in zip(axes, panels.items(), strict=True):
         for gain, curve in curves.items():

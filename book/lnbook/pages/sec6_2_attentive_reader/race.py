@@ -34,7 +34,7 @@ def late(rows: Sequence[Row], kind: Kind, share: float = 0.25) -> dict[int, floa
 
 
 def level(rows: Sequence[Row], kind: Kind) -> float:
-    """The late error of a kind in per cent, mean over seeds."""
+    """The late error of a kind in percent, mean over seeds."""
     return 100 * float(np.mean(list(late(rows, kind).values())))
 
 
@@ -71,6 +71,6 @@ def speed_ups(rows: Sequence[Row], slow: Kind, fast: Kind, column: str = "update
 
 
 def curve(rows: Sequence[Row], kind: Kind) -> dict[str, np.ndarray]:
-    """The validation error against updates in per cent: mean and 95 % interval over seeds."""
+    """The validation error against updates in percent: mean and 95 % interval over seeds."""
     norm, gain, start = kind
     return band(rows, norm, rows[0]["batch_size"], "valid_error", 100, gain=gain, start=start)

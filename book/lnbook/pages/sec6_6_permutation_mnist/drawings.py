@@ -48,7 +48,7 @@ def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
     """Training loss above, test error below, against passes through the data: one column per batch size.
 
     Args:
-        panels: by batch size, column ("train_loss", "test_error" in per cent) and norm.
+        panels: by batch size, column ("train_loss", "test_error" in percent) and norm.
     """
     fig, axes = plots.subplots(2, len(panels), figsize=(7.4, 5.6), squeeze=False, sharey="row")
     for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
@@ -110,7 +110,7 @@ def speed(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
 
 
 def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
-    """Test errors in per cent by a setting of the runs, each norm a line: one panel per setting.
+    """Test errors in percent by a setting of the runs, each norm a line: one panel per setting.
 
     Args:
         panels: by the setting's name, the norm, and the setting's value.

@@ -34,7 +34,7 @@ def calibration_gap(run: pd.DataFrame) -> float:
 
 
 def fewest_mistakes(run: pd.DataFrame) -> float:
-    """For `curves.each`: test error in per cent when the validation cases have the fewest, first time."""
+    """For `curves.each`: test error in percent when the validation cases have the fewest, first time."""
     return 100 * float(run["test_error"][run["valid_error"][1:].idxmin()])
 
 

@@ -12,7 +12,7 @@ from lnbook.ledger.intervals import interval
 from lnbook.pages.sec6_7_convnets.experiment import RATE
 from lnbook.pages.sec6_7_convnets.model import Padding
 from lnbook.shared.curves import quotient, reached, stored
-from lnbook.shared.own_step import best_elsewhere
+from lnbook.shared.own_step import chosen_steps
 from lnbook.training import Row
 
 __all__ = ["Runs"]
@@ -68,11 +68,8 @@ class Runs:
         self, norm: str, *, padding: Padding = "zeros", pictures: str = "centered"
     ) -> dict[int, float]:
         """For each seed the step size whose lowest test loss is least on the other seeds."""
-        lowest: dict[float, dict[int, float]] = {}
         found = self._of(norm=norm, padding=padding, pictures=pictures)
-        for (rate, seed), run in found.groupby(["rate", "seed"]):
-            lowest.setdefault(rate, {})[seed] = float(run["test_nll"].min(skipna=False))
-        return best_elsewhere(lowest)
+        return chosen_steps(found, lambda run: run["test_nll"].min(skipna=False))[norm]
 
     def table(self, key: str, norm: str, **kind: Any) -> Float[np.ndarray, "seeds times"]:
         """A column: one line per seed, in order; the first time is before training."""

@@ -85,7 +85,7 @@ def step_costs(
 
 
 def table(rows: Sequence[Row], names: dict[str, str]) -> Table:
-    """The rows of `step_costs` for a page: one line per norm, by its name; shares in per cent."""
+    """The rows of `step_costs` for a page: one line per norm, by its name; shares in percent."""
     memory = ["Step's memory (MB)"] if "step_mb" in rows[0] else []
     lines = []
     for row in rows:

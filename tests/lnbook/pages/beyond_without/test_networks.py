@@ -59,7 +59,7 @@ def test_a_plain_block_doubles_the_mean_square_on_average():
     nets = begin(PLAIN, 4, 64, range(8), dtype=torch.float64)
     x = torch.randn(64, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     squares = torch.stack([s.square().mean() for s in nets.streams(PLAIN, x)])
-    # 8 networks of 64 units: the mean square of a block scatters by a few per cent
+    # 8 networks of 64 units: the mean square of a block scatters by a few percent
     torch.testing.assert_close(squares[1:] / squares[:-1], torch.full((4,), 2.0).double(), rtol=0.15, atol=0)
 
 
