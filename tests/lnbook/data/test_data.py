@@ -325,10 +325,7 @@ def test_a_stand_in_can_be_silent_or_refused_but_nothing_else(tiny: dict[str, by
         data.load("tiny", on_stand_in="ignore")  # type: ignore[arg-type]
 
 
-def test_what_a_process_has_loaded_is_listed_once_and_in_order(
-    tiny: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lnbook.data.lookup._loaded", [])
+def test_what_a_process_has_loaded_is_listed_once_and_in_order(tiny: dict[str, bytes]) -> None:
     assert data.loaded() == []
     for name in ("digits", "tiny", "digits"):
         data.load(name, on_stand_in="silent")

@@ -43,7 +43,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.delenv("LNLIB_DATA", raising=False)
     monkeypatch.delenv("LNLIB_OFFLINE", raising=False)
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("lnbook.data.lookup._loaded", [])
     yield
     shutil.rmtree(tmp_path / "cache", ignore_errors=True)  # of real data sets it is large
 

@@ -96,7 +96,6 @@ def test_without_books_the_stories_serve_and_are_all_that_was_read(
     monkeypatch.delenv("LNLIB_DATA", raising=False)
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
     monkeypatch.setenv("LNLIB_OFFLINE", "1")
-    monkeypatch.setattr(lookup, "_loaded", [])
     load_readings.cache_clear()
     with pytest.warns(StandInWarning, match="in their place: questions about generated stories"):
         found = load_readings("gutenberg", limit=20)

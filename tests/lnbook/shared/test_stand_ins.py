@@ -27,7 +27,6 @@ def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     monkeypatch.delenv("LNLIB_DATA", raising=False)
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
     monkeypatch.setenv("LNLIB_OFFLINE", "1")
-    monkeypatch.setattr("lnbook.data.lookup._loaded", [])  # what other tests of this process have read
     forget()
     yield
     forget()

@@ -15,7 +15,6 @@ from lnbook.cli import run as command
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """`python -m lnbook run small --scale smoke --processes 1` with options, in this process."""
     monkeypatch.setattr(command, "find", lambda name: EXPERIMENT)
-    monkeypatch.setattr("lnbook.data.lookup._loaded", [])  # what other tests of this process have read
     monkeypatch.setenv("FAULT", "none 0")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

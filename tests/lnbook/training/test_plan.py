@@ -62,7 +62,6 @@ def experiments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Ex
     monkeypatch.setattr(command, "find", lambda name: found[by_section.get(name, name)])
     monkeypatch.setattr(command, "book_dir", lambda: tmp_path / "book")
     monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "0123456789ab")
-    monkeypatch.setattr("lnbook.data.lookup._loaded", [])
     monkeypatch.setenv("FAULT", "none 0")
     torch.set_num_threads(1)
     return found
