@@ -12,11 +12,12 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from digest import BOOK
 from lnbook.cli.experiments import find
 from lnbook.cli.settings import settings_of
-from lnbook.ledger.report import Report, report
+from lnbook.ledger.report import Report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.tables import Table, measured_cell, quantity
 from lnbook.ledger.verdicts import Measurement, Verdict, judge
+from record import files, record
 from top import title
 
 Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
@@ -100,10 +101,10 @@ def rule_row(rule: Rule, known: Report) -> list[Cell]:
 class _LedgerDirective(SphinxDirective):
     """A directive whose page is read again when the rules or the recorded rows change."""
 
-    def _report(self) -> Report:
-        for file in (BOOK / "claims.toml", BOOK / "rules.json", *(BOOK / "results").glob("*/*.*")):
+    def _record(self) -> Report:
+        for file in files():
             self.env.note_dependency(str(file))
-        return report(BOOK)
+        return record()
 
 
 class SentencesDirective(_LedgerDirective):
@@ -112,7 +113,7 @@ class SentencesDirective(_LedgerDirective):
     option_spec: ClassVar = {"section": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        known = self._report()
+        known = self._record()
         wanted = self.options["section"].split()
         chosen = [j for j in known.sentences if in_section(j.sentence.section, wanted)]
         if not chosen:
@@ -134,7 +135,7 @@ class RulesDirective(_LedgerDirective):
     option_spec: ClassVar = {"of": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        known = self._report()
+        known = self._record()
         rows = [
             (marks(judge(rule, known.found.get(rule.id)), rule.section, [rule]), rule_row(rule, known))
             for rule in known.of(self.options["of"])
@@ -148,7 +149,7 @@ class VerdictsDirective(_LedgerDirective):
     option_spec: ClassVar = {"show": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        known = self._report()
+        known = self._record()
         tables: dict[str | None, Table] = {
             None: known.tally(),
             "against": known.decided_against(),
@@ -170,9 +171,9 @@ class RecordRole(SphinxRole):
         self.words = words
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        for file in (BOOK / "claims.toml", *(BOOK / "results").glob("*/*.csv")):
+        for file in files():
             self.env.note_dependency(str(file))
-        known = report(BOOK)
+        known = record()
         rule = next((rule for rule in known.rules if rule.id == self.text), None)
         if rule is None:
             message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)

@@ -36,13 +36,14 @@ from ledger import (
 )
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
-from lnbook.ledger.report import page_table, report
+from lnbook.ledger.report import page_table
 from lnbook.ledger.rules import load_rules
 from lnbook.ledger.stored import load_measured
 from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
 from preflight import made_ready
+from record import record
 from reference import (
     describe_data,
     flat_signatures,
@@ -118,7 +119,7 @@ def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale:
     if not rules or not cells:
         return
     here = load_measured(rules, folder=run.results, scale=scale)
-    with_cards(notebook, {rule.id: rule for rule in rules}, here, report(BOOK).found)
+    with_cards(notebook, {rule.id: rule for rule in rules}, here, record().found)
     table = page_table(rules, here, BOOK)
     for output in cells[-1].outputs:
         if "text/html" in output.get("data", {}):

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,7 @@ def _ledger_file() -> Path:
 
 
 def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
-    entries = tomllib.loads(path.read_text(encoding="utf-8")).get(name, [])
+    entries = _parsed(path.read_text(encoding="utf-8")).get(name, [])
     if not isinstance(entries, list):
         raise ValueError(f"{path.name} has a table [{name}]; write [[{name}]], one for each {name}")
     found: dict[str, Any] = {}
@@ -188,6 +189,12 @@ def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
             raise ValueError(f"{label} appears twice; ids must be unique")
         found[entry["id"]] = kind(**entry)
     return list(found.values())
+
+
+@lru_cache(maxsize=2)
+def _parsed(text: str) -> dict[str, Any]:
+    """The tables of a ledger file, which takes longer to parse than all else that a page asks of it."""
+    return tomllib.loads(text)
 
 
 def _check_fields(entry: Mapping[str, Any], kind: type[Any], label: str) -> None:

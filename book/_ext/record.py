@@ -1,0 +1,24 @@
+"""The record that the pages show: the report of the ledger, made once for all pages of a build."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from digest import BOOK
+from lnbook.ledger.report import Report, report
+
+
+def files() -> Iterator[Path]:
+    """What the report is made of; a page that shows some of it is read again when one of these changes."""
+    yield from (BOOK / "claims.toml", BOOK / "rules.json")
+    yield from sorted((BOOK / "results").glob("*/*.*"))
+
+
+def record() -> Report:
+    """The checkout's report: anew only where one of its files has changed."""
+    return _report(tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files()))
+
+
+@lru_cache(maxsize=1)
+def _report(_: tuple[tuple[Path, int, int], ...]) -> Report:
+    return report(BOOK)
