@@ -18,11 +18,11 @@ FILES = [f.relative_to(p.parent).with_suffix("").parts for p in PACKAGES for f i
 MODULES = [".".join(parts) for parts in FILES if "kernels" not in parts and parts[-1] != "__init__"]
 
 # The extra `peers`, which `make` installs and an environment of conda has not.
-PEERS = ("curvlinops", "nngeometry", "backpack", "jax")
+PEERS = ("curvlinops", "nngeometry", "backpack", "laplace", "jax")
 collect_ignore = (
     []
     if all(map(find_spec, PEERS))
-    else ["benchmarks/test_fisher_peers.py", "benchmarks/test_recurrent_peers.py"]
+    else [f"benchmarks/test_{what}_peers.py" for what in ("evidence", "fisher", "recurrent")]
 )
 
 # What a change needs to know, and, with --slow, all of it.

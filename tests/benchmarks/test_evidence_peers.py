@@ -1,0 +1,54 @@
+"""Laplace's evidence against laplace-torch's, and what scales of weights do to both."""
+
+from collections.abc import Iterator
+
+import evidence_peers
+import pytest
+import torch
+from torch import Tensor, nn
+
+from lnlib import LayerNorm
+from lnlib.fisher import canonical, log_evidence
+
+
+@pytest.fixture(autouse=True)
+def float64() -> Iterator[None]:
+    """laplace-torch makes some constants in the default type."""
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def network_and_cases(norm: type[nn.Module]) -> tuple[nn.Sequential, Tensor, Tensor]:
+    torch.manual_seed(5)
+    model = nn.Sequential(nn.Linear(4, 6), norm(6, eps=0.0), nn.Tanh(), nn.Linear(6, 3))
+    return model, torch.randn(40, 4), torch.arange(40) % 3
+
+
+def five_times(model: nn.Sequential) -> nn.Sequential:
+    """The same function: the weights in front of the norm times five."""
+    with torch.no_grad():
+        for p in model[0].parameters():
+            p.mul_(5)
+    return model
+
+
+# Sums of some hundred rounded terms: 1e-12 leaves three digits, and no term left out would be as small.
+EQUAL = {"rel": 1e-12, "abs": 0}
+
+
+@pytest.mark.parametrize("precision", [0.03, 1.0, 30.0])
+@pytest.mark.parametrize("norm", [LayerNorm, nn.LayerNorm, nn.RMSNorm])
+def test_the_evidence_is_that_of_laplace_torch(norm, precision):
+    model, X, y = network_and_cases(norm)
+    theirs = evidence_peers.log_evidence(model, X, y, precision)
+    assert log_evidence(model, X, y, prior_precision=precision) == pytest.approx(theirs, **EQUAL)
+
+
+def test_laplace_torch_depends_on_the_scale_of_weights_and_not_on_that_of_canonical_ones():
+    model, X, y = network_and_cases(LayerNorm)
+    short, plain = canonical(model, X), evidence_peers.log_evidence(model, X, y)
+    before = evidence_peers.log_evidence(short, X, y)
+    further = five_times(model)
+    assert abs(evidence_peers.log_evidence(further, X, y) - plain) > 1  # nats
+    assert evidence_peers.log_evidence(canonical(further, X), X, y) == pytest.approx(before, rel=1e-10)
