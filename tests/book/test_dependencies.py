@@ -130,6 +130,7 @@ PLUMBING = {
 }  # show, fetch and check, and compute nothing that a page prints
 
 
+@pytest.mark.slow
 def test_another_version_of_what_computes_or_draws_runs_the_pages_anew():
     names = metadata.packages_distributions()
     for page in BOOK.glob("*.ipynb"):

@@ -75,6 +75,7 @@ def test_a_page_whose_sources_change_while_it_runs_is_not_kept(places: Path) -> 
     assert failed_copy(page, "smoke").is_file(), "what ran is not lost"
 
 
+@pytest.mark.slow
 def test_a_build_runs_no_page_in_its_own_process(places: Path) -> None:  # noqa: F811
     """Two threads that each set LNLIB_RESULTS would swap their pages' rows."""
     page = write(places / "page.ipynb", "import os\nos.getppid()", EDITS.format(page=places / "page.ipynb"))

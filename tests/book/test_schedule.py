@@ -144,6 +144,7 @@ def test_the_usual_time_of_a_page_is_that_of_its_last_run_here_else_the_recorded
     assert expected_seconds(page, "book") == nbformat.read(run.notebook, 4).metadata.lnlib.run.seconds
 
 
+@pytest.mark.slow
 @pytest.mark.pages
 def test_a_book_with_a_broken_page_can_be_opened_and_its_build_fails(tmp_path: Path) -> None:
     for name in ("_config.yml", "book/_ext", "book/_static", "book/claims.toml", "book/references.bib"):

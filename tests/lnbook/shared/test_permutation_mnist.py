@@ -308,6 +308,7 @@ def test_plain_descent_moves_along_the_gradient_and_width_is_a_setting() -> None
     torch.testing.assert_close(first.weight.detach(), before - 0.5 * first.weight.grad)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_rows_of_one(preview: list[Outcome]) -> None:
     some = [o for o in preview if o.job["batch_size"] == 4]
     parallel = run(EXPERIMENT, "smoke", jobs=[o.job for o in some], processes=2)

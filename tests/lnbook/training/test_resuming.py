@@ -211,6 +211,7 @@ class Changing:
         return found
 
 
+@pytest.mark.slow
 def test_a_run_whose_code_changed_goes_on_only_if_asked_and_says_so(tmp_path: Path) -> None:
     small = Changing(tmp_path)
     assert small(fault="raise 10").returncode == 1
@@ -233,6 +234,7 @@ def test_a_run_whose_code_changed_goes_on_only_if_asked_and_says_so(tmp_path: Pa
     assert small.facts()["codes"][-1] == small.facts()["code"]
 
 
+@pytest.mark.slow
 def test_a_run_of_one_code_says_which(tmp_path: Path) -> None:
     small = Changing(tmp_path)
     assert small(fault="raise 10").returncode == 1
@@ -241,6 +243,7 @@ def test_a_run_of_one_code_says_which(tmp_path: Path) -> None:
     assert "codes" not in small.facts()
 
 
+@pytest.mark.slow
 def test_where_the_file_that_names_a_run_is_damaged_its_checkpoint_tells(tmp_path: Path) -> None:
     small = Changing(tmp_path)
     assert small(fault="raise 10").returncode == 1

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from small import UPDATES, mind_hangups
 
+pytestmark = pytest.mark.slow  # each starts an interpreter under a shell
+
 HERE = Path(__file__).resolve().parent
 PATIENCE = 1500  # seconds, for what hangs
 ONE = ["--scale", "smoke", "--only", "norm=layer", "--processes", "1"]

@@ -103,6 +103,7 @@ def runs_on(process: int) -> bool:
     return shown.stdout.strip()[:1] not in ("", "Z")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 def test_the_processes_of_a_sweep_end_with_it_and_keep_where_they_were_if_they_can(
     tmp_path: Path, number: signal.Signals

@@ -112,6 +112,7 @@ def test_sequences_of_different_lengths_are_those_run_alone(kind: str) -> None:
             torch.testing.assert_close(rows[: len(sequence), k], module(sequence)[0], atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cases", [1, 7])
 def test_many_threads_and_small_chunks_change_nothing(
