@@ -91,6 +91,7 @@ def by_step(
     *,
     what: str,
     form: str,
+    above: str = "no norm",
 ) -> Table:
     """A line for each step size: the number that step sizes are compared by, and who is faster.
 
@@ -100,13 +101,14 @@ def by_step(
         norms: the methods and their names, a column each.
         what: the number is, with its unit, as the columns' heading.
         form: of that number.
+        above: the name of the method whose updates are divided by layer norm's.
     """
     found, lines = _lowest(rows, lowest), []
     for rate in sorted({row["rate"] for row in rows}):
         cells = [interval(mean_of(found[norm].get(rate, {})), form) for norm in norms]
         some = with_settings(rows, rate=rate)
         quotients = factor(some)
-        never = missed(quotients, max(row["update"] for row in some))
+        never = missed(quotients, max(row["update"] for row in some), above)
         lines.append([f"{rate:g}", *cells, interval(mean_of(quotients, geometric=True), missing=never)])
     heads = [f"{what}, {name}" for name in norms.values()]
     return Table(["Step size", *heads, "Factor in updates"], lines)

@@ -48,18 +48,18 @@ def interval(mean: Mean, form: str = ".2f", missing: str = "no number") -> str:
     return f"{told(mean, form)} ({'' if mean.n < FEWEST else '95 %: '}{between(mean, form)})"
 
 
-def missed(factors: Mapping[int, float], updates: float) -> str:
-    """Who does not reach the goal of a race, by the quotients of no norm's updates and layer norm's.
+def missed(factors: Mapping[int, float], updates: float, above: str = "no norm") -> str:
+    """Who does not reach the goal of a race, by the quotients of another network's updates and layer norm's.
 
-    A quotient is 0 where layer norm never arrives, infinite where no norm does not, and NaN where neither
-    does or a run begins at the goal.
+    A quotient is 0 where layer norm never arrives, infinite where the other, `above`, does not, and NaN
+    where neither does or a run begins at the goal.
 
     >>> missed({0: 1.5, 1: 0.0}, 60)
     'within 60 updates layer norm misses the goal in 1 of 2 runs'
     """
     cases = {
         "layer norm misses the goal": sum(factor == 0 for factor in factors.values()),
-        "no norm misses the goal": sum(factor == inf for factor in factors.values()),
+        f"{above} misses the goal": sum(factor == inf for factor in factors.values()),
         "there is nothing to time": sum(isnan(factor) for factor in factors.values()),
     }
     words = [f"{what} in {count} of {len(factors)} runs" for what, count in cases.items() if count]

@@ -15,6 +15,7 @@ from lnbook.ledger.tables import Table
 from lnbook.ledger.verdicts import FEWEST
 from lnbook.shared import curves
 from lnbook.shared.curves import Mean
+from lnbook.training import Row
 
 __all__ = ["CASES", "RATE", "SELECTED", "Runs", "calibration_gap", "cell", "fewest_mistakes"]
 
@@ -123,6 +124,11 @@ class Runs:
         """A mean for each norm and each step size that was run."""
         rates = sorted(self.rows["rate"].unique().tolist())
         return {n: {r: curves.mean_of(self.each(measure, n, rate=r)) for r in rates} for n in norms}
+
+    def early(self, norms: Sequence[str], batch_size: int, passes: float) -> list[Row]:
+        """The rows of the first passes, at every step size that was tried."""
+        table = self.rows[self.rows["norm"].isin(norms) & (self.rows["batch_size"] == batch_size)]
+        return table[table["cases_seen"] <= passes * CASES].to_dict("records")
 
     def curves(
         self, norms: Iterable[str], batch_size: int, column: str, factor: float = 1.0, **also: Any
