@@ -1,7 +1,7 @@
 """Matrix products in float32 on the CPU by oneDNN: on AMD's processors twice as fast as torch's MKL.
 
-`torch.mm` calls MKL there, which takes a slow path on processors that are not Intel's. oneDNN can be had from
-Python by one operator outside torch's documented interface; where it is missing, `@` serves.
+`torch.mm` calls MKL there, which takes a slow path on processors that are not Intel's. Python reaches oneDNN
+by one operator outside torch's documented interface; where it is missing, `@` serves.
 """
 
 import torch

@@ -30,7 +30,7 @@ def places(experiment: Experiment, scale: str, out: Path | None) -> tuple[Path, 
 def refuse_stand_ins(experiment: Experiment, jobs: Sequence[Job], scale: str) -> None:
     """See that a study or the paper's own size will read the data that it names, downloaded if need be.
 
-    Raises DataError for the first that cannot be had, or is corrupt.
+    Raises DataError for the first that is not available, or is corrupt.
     """
     names = dict.fromkeys(name for job in jobs for name in experiment.data(job, scale))
     for name in names if scale in REAL else ():

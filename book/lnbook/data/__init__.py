@@ -57,7 +57,7 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
 
     Args:
         name: a name of `DATA_SETS`.
-        on_stand_in: what to do when only the embedded stand-in can be had: give it with a
+        on_stand_in: what to do when only the embedded stand-in is available: give it with a
             `StandInWarning`, raise `DataError`, or give it silently. Its name is in `provenance` always.
 
     Returns:

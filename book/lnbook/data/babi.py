@@ -24,7 +24,7 @@ _LINE = re.compile(r"(\d+) ([^\t]+?)(?:\t([^\t]+)\t([\d ]+))?")
 def load_babi(task: int, part: str, on_stand_in: OnStandIn = "error") -> list[Question]:
     """The questions of one task, 1 to 20; `part` is "train" or "test".
 
-    Raises `DataError` where bAbI cannot be had; `lnbook.data.stories` are other questions of this kind.
+    Raises `DataError` where bAbI is not available; `lnbook.data.stories` are other questions of this kind.
     """
     files, _ = published("babi", on_stand_in=on_stand_in)
     wanted = re.compile(rf"(?:^|/)en/qa{task}_[\w-]+_{part}\.txt$")

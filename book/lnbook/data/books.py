@@ -1,7 +1,7 @@
 """Novels as running text, and running text as sentences.
 
 The books are Project Gutenberg's, whose files begin and end with words of its own; between them stand title
-pages, contents and headings, which `sentences` leaves out. Where the books cannot be had, the help that
+pages, contents and headings, which `sentences` leaves out. Where the books are not available, the help that
 Python brings on its own language serves: prose, but of one author and much repetition.
 """
 
@@ -44,7 +44,7 @@ class Books:
 
 
 def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> Books:
-    """The 43 novels, or, where they cannot be had, the prose of Python's own help.
+    """The 43 novels, or, where they are not available, the prose of Python's own help.
 
     Args:
         on_stand_in: as in `lnbook.data.published`.

@@ -6,7 +6,7 @@ __all__ = ["DataError", "DataSet", "PublishedFile"]
 
 
 class DataError(ValueError):
-    """A data set that is not what it must be: unknown, incomplete, corrupt or not to be had."""
+    """A data set that is not what it must be: unknown, incomplete, corrupt or not available."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class DataSet:
 
     A file is fetched from its `url`, or from `mirror + file.name`, mirrors tried in order. No files means
     that the data ship with lnbook or a dependency, or are generated. `stand_in` names the embedded data set
-    that serves when this one cannot be had. `alternative` are other files with the same content, say one
+    that serves when this one is not available. `alternative` are other files with the same content, say one
     archive of them all, which only a user's folder may hold. `consent` says that the licence is for a user to
     accept: nothing downloads the files but a user who names them.
     """

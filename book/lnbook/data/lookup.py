@@ -43,7 +43,7 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> 
 
     Args:
         name: a name of `DATA_SETS`.
-        on_stand_in: what to do when only the embedded stand-in can be had: name it with a
+        on_stand_in: what to do when only the embedded stand-in is available: name it with a
             `StandInWarning`, raise `DataError`, or be silent.
         depth: how many callers up the warning points.
 
@@ -94,8 +94,8 @@ def content_of(name: str, *, download: bool = True) -> str:
     """What stands for the content of a data set as it would be read now.
 
     Of published files the SHA-256 of the lines that `sha256sum` prints for them, whatever form they lie in;
-    "embedded" for data that ship with lnbook, "stand-in" for those that cannot be had. Data of a user's own
-    folder, whose hashes nobody publishes, are hashed whole.
+    "embedded" for data that ship with lnbook, "stand-in" for those that are not available. Data of a user's
+    own folder, whose hashes nobody publishes, are hashed whole.
 
     Without `download`, only what is there already is looked at. Raises `DataError` for a corrupt file, as
     `published` does.

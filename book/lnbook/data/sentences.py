@@ -1,6 +1,6 @@
 """The sentence sets on which skip-thought vectors are judged: four with two classes, one of scored pairs.
 
-MPQA, the fifth of the paper's sets, may not be passed on by its licence; where a user does not have it
+MPQA, the fifth of the paper's sets, may not be redistributed under its license; where a user does not have it
 (`lnbook.data.mpqa`), the phrases of "pros and cons" stand in its place. SICK is not for commercial use: it is
 read where a user has it and never downloaded unasked.
 """

@@ -1,4 +1,4 @@
-"""Sentences made from templates: what serves where no published ones can be had.
+"""Sentences made from templates: what serves where no published ones are available.
 
 The label of each follows from its words alone, so that a bag of words can reach a perfect score. They show
 that a protocol runs; they say nothing about an encoder.

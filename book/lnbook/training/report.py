@@ -28,12 +28,12 @@ def stand_ins(facts: Iterable[Mapping[str, Any]]) -> list[str]:
     """A line for each data set that runs wanted and did not get, by the facts recorded with them.
 
     >>> stand_ins([{"data": [{"name": "digits", "requested": "mnist"}]}, {"data": [{"name": "digits"}]}])
-    ['mnist was not to be had; digits stood in for it.']
+    ['mnist was not available; digits stood in for it.']
     """
     read = [data for run in facts for data in run.get("data", [])]
     pairs = dict.fromkeys((data.get("requested", data["name"]), data["name"]) for data in read)
     missed = [(wanted, name) for wanted, name in pairs if wanted != name]
-    return [f"{wanted} was not to be had; {name} stood in for it." for wanted, name in missed]
+    return [f"{wanted} was not available; {name} stood in for it." for wanted, name in missed]
 
 
 def title(job: Job, names: Sequence[str]) -> str:

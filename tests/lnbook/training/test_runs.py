@@ -256,7 +256,7 @@ def test_a_full_disk_leaves_gathered_rows_as_they_were(
 def test_a_table_of_runs_says_once_which_data_stood_in_for_what() -> None:
     digits = {"name": "digits", "requested": "mnist"}
     facts = [{"data": [digits, {"name": "sick", "requested": "sick"}]}, {"data": [digits]}, {}]
-    assert stand_ins(facts) == ["mnist was not to be had; digits stood in for it."]
+    assert stand_ins(facts) == ["mnist was not available; digits stood in for it."]
     assert stand_ins([{"data": [{"name": "mnist"}]}]) == []
 
 

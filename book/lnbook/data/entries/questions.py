@@ -1,4 +1,4 @@
-"""Questions about passages: bAbI's stories, and generated ones. CNN's may not be passed on."""
+"""Questions about passages: bAbI's stories, and generated ones. CNN's may not be redistributed."""
 
 from lnbook.data.dataset import DataSet, PublishedFile
 

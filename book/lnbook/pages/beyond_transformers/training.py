@@ -68,7 +68,7 @@ class Text:
 
 
 def read(scale: str) -> Text:
-    """The novel, or, at smoke scale and where it cannot be had, the help that Python brings along.
+    """The novel, or, at smoke scale and where it is not available, the help that Python brings along.
 
     >>> text = read("smoke")
     >>> text.real, "".join(text.known[k] for k in text.train[:12])

@@ -108,7 +108,7 @@ def judges(
     """Labelled sentences, scored pairs, and the names of the two sets that were read.
 
     Args:
-        real: the published sets, each where it can be had, the generated one elsewhere; else these always.
+        real: the published sets, each where it is available, the generated one elsewhere; else these always.
         mpqa: a user's MPQA in place of pros and cons.
 
     >>> judges(real=False)[2]
