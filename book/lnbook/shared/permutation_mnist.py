@@ -79,7 +79,8 @@ STUDIES: dict[str, list[Study]] = {
         Study(NORMS, 4, epochs=2, seeds=8, rows=8),
         Study(NORMS, 1, epochs=0.25, seeds=8, rows=5),
         Study(NORMS, 128, epochs=5, seeds=5, rows=5, rates=(3e-5, 1e-4, 3e-4, 3e-3, 1e-2)),
-        Study(("batch", "layer"), 4, epochs=2, seeds=5, rows=8, rates=(1e-4, 3e-4)),
+        Study(("batch",), 4, epochs=2, seeds=5, rows=8, rates=(1e-4, 3e-4, 3e-3)),
+        Study(("layer",), 4, epochs=2, seeds=5, rows=8, rates=(3e-5, 1e-4, 3e-4)),
         Study(OTHERS, 128, epochs=15, seeds=5, rows=15),
     ],
     "paper": [  # the paper does not say how many epochs; its figure shows 60
