@@ -1,6 +1,6 @@
 """Laplace's evidence of one function under several weights, by laplace-torch and by lnlib.
 
-    python benchmarks/evidence.py             print the table (two minutes on one thread)
+    python benchmarks/evidence.py             print the table (a minute on one thread)
     python benchmarks/evidence.py --record    and keep it in book/results/benchmarks/
 
 The network and the digits are those of the page "Using it" at book scale; the prior's precision is 1. Two
@@ -8,13 +8,12 @@ lines for each factor on the weights in front of the norms: as they are, and aft
 Times are milliseconds, medians over rounds in each of which both take a turn. Needs the extra `laplace`.
 """
 
-import argparse
 from functools import partial
 from statistics import median
 
 import evidence_peers
 import torch
-from rounds import Row, in_turn, record
+from rounds import Row, in_turn, parser, record
 
 from lnbook.ledger.provenance import provenance
 from lnbook.pages.beyond_using_fisher import network as digits
@@ -25,12 +24,7 @@ FACTORS = (0.2, 1.0, 5.0)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of each comparison (default 3)")
-    args = parser.parse_args()
+    args = parser(__doc__, 3).parse_args()
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     x, y = digits.pooled_digits(CASES)

@@ -1,4 +1,4 @@
-"""Laplace's evidence as laplace-torch computes it, of a network whose prior has one precision.
+"""Laplace's evidence by laplace-torch, for a network whose prior has one precision.
 
 Needs the extra `laplace`: pip install -c constraints.txt -e '.[laplace]'
 """
@@ -11,7 +11,7 @@ from torch.func import jvp
 from torch.utils.data import DataLoader, TensorDataset
 
 # A dependency of laplace-torch imports torchvision. Where torch is built for the CPU and torchvision is not,
-# that import stops at the first of these operators. Declared they may be; nothing here calls them.
+# that import stops at the first of these operators unless they are declared. Nothing here calls them.
 OPERATORS = ("nms", "qnms")
 SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 DECLARED = torch.library.Library("torchvision", "FRAGMENT")
@@ -30,9 +30,9 @@ with warnings.catch_warnings():
 
 
 def log_evidence(model: nn.Module, X: Tensor, y: Tensor, prior_precision: float = 1.0) -> float:
-    """The log marginal likelihood of classes, the curvature the whole Gauss-Newton matrix; in nats.
+    """The log marginal likelihood of the class labels, in nats, with the full Gauss-Newton matrix.
 
-    Some of its constants have torch's default type: make that the model's for full precision.
+    laplace-torch makes some constants in torch's default dtype; set it to the model's for full precision.
     """
     posterior = Laplace(
         model,

@@ -15,7 +15,6 @@ above 2.5 is their overhead per call. Memory is the peak of a fresh process besi
 and one product. Needs the extra `peers`.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from statistics import median
 
 import torch
 from fisher_peers import PRODUCTS, dense, order
-from rounds import Row, in_turn, ratio, record
+from rounds import Row, in_turn, parser, ratio, record
 from torch import Tensor
 
 from lnbook.ledger.provenance import provenance
@@ -41,13 +40,9 @@ Call = Callable[[], Tensor]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of the matrices (default 3)")
-    parser.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
-    args = parser.parse_args()
+    options = parser(__doc__, 3, "the matrices")
+    options.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
+    args = options.parse_args()
     if args.memory:
         return print(peak_beside_data(args.memory))
     rows: list[Row] = []

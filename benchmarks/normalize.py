@@ -9,14 +9,13 @@ rounds of the quotient within a round: load on the machine hits both sides. On a
 over all outputs, against float64 on the same inputs, which is itself right to 1e-9 at a mean of 1e6.
 """
 
-import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 
 import torch
 import torch.nn.functional as F
-from rounds import Row, in_turn, ratio, record
+from rounds import Row, in_turn, parser, ratio, record
 from torch import Tensor
 
 import lnlib
@@ -56,12 +55,7 @@ CASES = [  # norm, cases, units, dtype, mean: a mean of 1e4 is taken off first, 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
-    parser.add_argument("--rounds", type=int, default=100, help="rounds of each comparison (default 100)")
-    args = parser.parse_args()
+    args = parser(__doc__, 100).parse_args()
     rows = [*speed(args.rounds), *accuracy(), *gradient_accuracy()]
     for line in [list(rows[0]), *(row.values() for row in rows)]:
         cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line]

@@ -12,7 +12,6 @@ one training step adds to the peak of a fresh process. JAX needs the extra `peer
 threads that wait for each other measure a busy machine's load.
 """
 
-import argparse
 import os
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from statistics import median
 
 import torch
 from recurrent_peers import PEERS, Call, loop, names
-from rounds import Row, in_turn, ratio, record
+from rounds import Row, in_turn, parser, ratio, record
 from torch import Tensor, nn
 
 import lnlib
@@ -44,14 +43,10 @@ REFERENCE = "torch.nn, no norm"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds of each comparison (default 7)")
-    parser.add_argument("--threads", type=int, default=1, help="threads (default 1)")
-    parser.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
-    args = parser.parse_args()
+    options = parser(__doc__, 7)
+    options.add_argument("--threads", type=int, default=1, help="threads (default 1)")
+    options.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
+    args = options.parse_args()
     torch.set_num_threads(args.threads)
     if hasattr(os, "sched_setaffinity"):  # JAX takes every core that it may, whatever its flags say
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-args.threads :])

@@ -1,5 +1,6 @@
-"""What the benchmarks share: timing in turn, and keeping the rows with how they came about."""
+"""What the benchmarks share: their options, timing in turn, and keeping the rows with how they came about."""
 
+import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -7,6 +8,14 @@ from statistics import median
 from lnbook.ledger.rows import book_dir, write_rows
 
 Row = dict[str, str | float]
+
+
+def parser(doc: str | None, rounds: int, of: str = "each comparison") -> argparse.ArgumentParser:
+    """What every recorded benchmark takes: `--record`, and `--rounds` with its default."""
+    found = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
+    found.add_argument("--rounds", type=int, default=rounds, help=f"rounds of {of} (default {rounds})")
+    return found
 
 
 def in_turn(

@@ -9,7 +9,6 @@ DataLoader loop over torch's own layers, `over` the time over that of the floor,
 and the optimizer's step, `cost` the time over that without a norm. Processor time, on one core.
 """
 
-import argparse
 import os
 import time
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from functools import partial
 from statistics import median
 
 import torch
-from rounds import Row, in_turn, ratio, record
+from rounds import Row, in_turn, parser, ratio, record
 from training_peers import PEERS, Norm
 
 from lnbook import data
@@ -29,12 +28,7 @@ UPDATES = {128: 20, 4: 60}  # batch size -> updates that are timed together
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
-    parser.add_argument("--rounds", type=int, default=9, help="rounds of each comparison (default 9)")
-    args = parser.parse_args()
+    args = parser(__doc__, 9).parse_args()
     torch.set_num_threads(1)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])

@@ -1,14 +1,21 @@
 """Laplace's evidence against laplace-torch's, and what scales of weights do to both."""
 
+import runpy
 from collections.abc import Iterator
+from pathlib import Path
 
 import evidence_peers
+import nbformat
 import pytest
 import torch
+from laplace import Laplace
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
 
 from lnlib import LayerNorm
 from lnlib.fisher import canonical, log_evidence
+
+PAGE = Path(__file__).resolve().parents[2] / "book" / "beyond_using_fisher.ipynb"
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +59,27 @@ def test_laplace_torch_depends_on_the_scale_of_weights_and_not_on_that_of_canoni
     further = five_times(model)
     assert abs(evidence_peers.log_evidence(further, X, y) - plain) > 1  # nats
     assert evidence_peers.log_evidence(canonical(further, X), X, y) == pytest.approx(before, rel=1e-10)
+
+
+def test_the_code_that_the_page_shows_gives_the_evidence_of_the_canonical_weights(tmp_path):
+    model, X, y = network_and_cases(LayerNorm)
+    (cell,) = [c for c in nbformat.read(PAGE, 4).cells if "from laplace import" in c.source]
+    shown = tmp_path / "shown.py"
+    shown.write_text(cell.source.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    names = {"torch": torch, "canonical": canonical, "model": model, "x": X, "y": y}
+    posterior = runpy.run_path(str(shown), names)["posterior"]
+    expected = log_evidence(canonical(model, X), X, y, prior_precision=1.0)
+    assert float(posterior.log_marginal_likelihood()) == pytest.approx(expected, **EQUAL)
+
+
+def test_its_kfac_refuses_a_norm_and_its_diagonal_does_not_as_the_page_says():
+    model, X, y = network_and_cases(LayerNorm)
+
+    def fitted(structure: str) -> Laplace:
+        posterior = Laplace(model, "classification", subset_of_weights="all", hessian_structure=structure)
+        posterior.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
+        return posterior
+
+    with pytest.raises(NotImplementedError, match="un-supported layers"):
+        fitted("kron")
+    assert len(fitted("diag").H) == sum(p.numel() for p in model.parameters())
