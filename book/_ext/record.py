@@ -1,4 +1,4 @@
-"""The record that the pages show: the report of the ledger, made once for all pages of a build."""
+"""The record that the pages show: the ledger's report, computed once for all pages of a build."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -9,13 +9,13 @@ from lnbook.ledger.report import Report, report
 
 
 def files() -> Iterator[Path]:
-    """What the report is made of; a page that shows some of it is read again when one of these changes."""
+    """What the report is computed from; a page that shows it is read again when one of these changes."""
     yield from (BOOK / "claims.toml", BOOK / "rules.json")
     yield from sorted((BOOK / "results").glob("*/*.*"))
 
 
 def record() -> Report:
-    """The checkout's report: anew only where one of its files has changed."""
+    """The checkout's report, computed again only if one of its files has changed."""
     return _report(tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files()))
 
 

@@ -99,7 +99,7 @@ def by_step(
         rows, lowest: as in `at_own_steps`.
         factor: makes the quotients of updates, by seed, of the rows of one step size.
         norms: the methods and their names, a column each.
-        what: the number is, with its unit, as the columns' heading.
+        what: the heading of these columns: the number and its unit.
         form: of that number.
         above: the name of the method whose updates are divided by layer norm's.
     """

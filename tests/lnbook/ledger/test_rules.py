@@ -24,6 +24,12 @@ def test_an_entry_is_read_as_written(tmp_path: Path) -> None:
     assert read == rule("<= 1e-12", kind="identity", paper=7, unit="%", condition="for H > 2")
 
 
+def test_a_file_that_was_read_before_is_read_again_after_a_change(tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    first, second = (load_rules(write(path, FIELDS | {"paper": paper})) for paper in ("7", "8"))
+    assert [rules[0].paper for rules in (first, second)] == [7, 8]
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
