@@ -14,7 +14,8 @@ from the prior $\mathcal N(0, I)$. The bound, in nats, is the Bernoulli log-loss
 $\sigma(c_T)$ plus the divergences of all $z_t$ from the prior. The original learns the states before the
 first glimpse; here they are 0.
 
-With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell alone is normalized.
+With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell alone is normalized. With
+"propagation" they are those of `propagation`, which need no statistics.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,12 +27,16 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnbook.pages.sec6_4_draw.propagation import PropagationCell, unit_rows, variances
 from lnbook.shared.studies import begin
 from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell
 from lnlib.rnn.variants import variant_of
 
 __all__ = ["Draw", "Glimpse", "filterbanks"]
+
+GAIN = 0.5  # of norm propagation in DRAW: Laurent and others (2017), their Section 5.2
+VARIANCES = variances(GAIN, GAIN, GAIN)
 
 
 def filterbanks(
@@ -104,9 +109,10 @@ class Draw(nn.Module):
         units: of each LSTM.
         codes: numbers in z at each glimpse.
         read, write: points on a side of the windows.
-        norm: of the LSTMs: "none", or "layer" as in Eqs. (29)-(31).
-        generator: draws the weights, the same for both norms: uniform within 1 / sqrt(units), as torch does.
-            Gains are 1, biases 0, but those of the windows, which begin as tilings of the picture.
+        norm: of the LSTMs: "none", "layer" as in Eqs. (29)-(31), or "propagation".
+        generator: draws the weights, the same for all norms: uniform within 1 / sqrt(units), as torch does.
+            Gains are 1, biases 0, but those of the windows, which begin as tilings of the picture. With
+            "propagation" gains are 1/2 and rows then have length 1.
 
     Raises `ValueError` for another norm.
 
@@ -127,8 +133,8 @@ class Draw(nn.Module):
         read: int = 2,
         write: int = 5,
     ) -> None:
-        if norm not in ("none", "layer"):
-            raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
+        if norm not in ("none", "layer", "propagation"):
+            raise ValueError(f'The norm is {norm!r}; it is "none", "layer" or "propagation".')
         super().__init__()
         self.side, self.units, self.points = side, units, (read, write)
         self.encoder = _Recurrent(2 * read**2 + units, units, norm)
@@ -136,6 +142,8 @@ class Draw(nn.Module):
         self.posterior = nn.utils.skip_init(Linear, units, 2 * codes)
         self.strokes = nn.utils.skip_init(Linear, units, 2 * 5 + write**2)
         begin(self, units, generator)
+        for lstm in (self.encoder, self.decoder):
+            lstm.begin()
         with torch.no_grad():
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)
@@ -195,6 +203,11 @@ class Draw(nn.Module):
             canvas = canvas + self.painted(patch, banks[1], windows[:, 1])
             yield Glimpse(canvas, looked, windows[:, 1], z, mean, log_std)
 
+    def project(self) -> None:
+        """After an update: see `_Recurrent.project`; other norms have nothing to do."""
+        self.encoder.project()
+        self.decoder.project()
+
     def _strokes(self, h: Tensor) -> tuple[Float[Tensor, "N 2 5"], Float[Tensor, "N P P"]]:
         """Where to read next and where to write now, and what to write: one product for all."""
         windows, patch = self.strokes(h).split([10, self.points[1] ** 2], 1)
@@ -242,16 +255,38 @@ class _Recurrent(nn.Module):
     def __init__(self, inputs: int, units: int, norm: str) -> None:
         super().__init__()
         self.norm = norm
-        self.variant = variant_of("LSTM", "draw", norm)
         self.weight_ih = nn.Parameter(torch.empty(4 * units, inputs))
         self.weight_hh = nn.Parameter(torch.empty(4 * units, units))
         self.bias_ih = nn.Parameter(torch.empty(4 * units))
-        if self.variant.cell != "raw":
+        if norm == "propagation":
+            self.gain_ih, self.gain_hh = (nn.Parameter(torch.empty(4 * units)) for _ in range(2))
+        else:
+            self.variant = variant_of("LSTM", "draw", norm)
+        if norm != "none":
             self.gain_cell = nn.Parameter(torch.empty(units))
+        if norm == "layer":
             self.bias_cell = nn.Parameter(torch.empty(units))
 
-    def cell(self) -> LSTMCell:
-        return _Cell(dict(self.named_parameters()), self.variant, self.norm, eps=1e-5)
+    def begin(self) -> None:
+        """Norm propagation's first gains, and rows of length 1."""
+        if self.norm == "propagation":
+            for gain in (self.gain_ih, self.gain_hh, self.gain_cell):
+                nn.init.constant_(gain, GAIN)
+            self.project()
+
+    @torch.no_grad()
+    def project(self) -> None:
+        """Bring the rows of norm propagation's weights back to length 1, as its authors do at each update."""
+        if self.norm == "propagation":
+            for weight in (self.weight_ih, self.weight_hh):
+                weight.copy_(unit_rows(weight))
+
+    def cell(self) -> LSTMCell | PropagationCell:
+        p = dict(self.named_parameters())
+        if self.norm == "propagation":
+            bias, (var_c, var_h) = p.pop("bias_ih"), VARIANCES
+            return PropagationCell(**p, bias=bias, var_c=var_c, var_h=var_h)
+        return _Cell(p, self.variant, self.norm, eps=1e-5)
 
 
 class _Cell(LSTMCell):

@@ -45,15 +45,17 @@ def test_the_paper_scale_is_the_papers() -> None:
 @pytest.mark.parametrize("scale", STUDIES)
 def test_runs_differ_in_norm_and_seed_and_share_their_keys(scale: str) -> None:
     jobs = EXPERIMENT.jobs(scale, 5)
-    assert len({tuple(job.items()) for job in jobs}) == len(jobs) == 2 * sum(s.seeds for s in STUDIES[scale])
+    asked = sum(len(s.norms) * s.seeds for s in STUDIES[scale])
+    assert len({tuple(job.items()) for job in jobs}) == len(jobs) == asked
     assert len({tuple(job) for job in jobs}) == 1
     assert jobs[0]["seed"] == 5
+    pairs = [job for job in jobs if job["norm"] in draw.NORMS]
     if scale != "paper":
-        assert {job["norm"] for job in jobs[:2]} == set(draw.NORMS)  # a pair is done before the next
+        assert {job["norm"] for job in pairs[:2]} == set(draw.NORMS)  # a pair is done before the next
 
 
 def test_the_smoke_run_learns_digits() -> None:
-    job = EXPERIMENT.jobs("smoke", 0)[1]
+    job = next(job for job in EXPERIMENT.jobs("smoke", 0) if job["norm"] == "none")
     found = train(EXPERIMENT.task(job, "smoke", Machine()), job=job).rows
     assert [row["update"] for row in found] == sorted({row["update"] for row in found})
     first, last = found[0], found[-1]

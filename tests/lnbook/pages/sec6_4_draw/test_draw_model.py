@@ -251,7 +251,7 @@ def test_the_weights_of_a_model_whose_codes_do_nothing_are_exact() -> None:
 # ------------------------------------------------------------------------------- gradients, beginnings
 
 
-@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("norm", ["none", "layer", "propagation"])
 def test_the_gradient_is_that_of_finite_differences(norm: str) -> None:
     model, x, epsilon = tiny(norm), pictures(), noise()
     names, values = zip(*model.named_parameters(), strict=True)
@@ -263,7 +263,7 @@ def test_the_gradient_is_that_of_finite_differences(norm: str) -> None:
     assert torch.autograd.gradcheck(bound, values, fast_mode=True)
 
 
-@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("norm", ["none", "layer", "propagation"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_all_parameters_get_finite_gradients_of_their_type(norm: str, dtype: torch.dtype) -> None:
     model = Draw(A, units=H, codes=Z, norm=norm, generator=seeded()).to(dtype)
@@ -286,7 +286,7 @@ def test_both_norms_begin_with_the_same_weights_and_layer_norm_at_gain_one() -> 
 
 
 def test_another_norm_is_refused() -> None:
-    with pytest.raises(ValueError, match='"none" or "layer"'):
+    with pytest.raises(ValueError, match='"none", "layer" or "propagation"'):
         Draw(A, units=H, codes=Z, norm="batch", generator=seeded())
 
 
