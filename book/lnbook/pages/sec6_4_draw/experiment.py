@@ -21,6 +21,9 @@ from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settin
 __all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Drawing", "Study"]
 
 
+RATE = 1e-3  # Adam's step size, where no other is named: its default
+
+
 @dataclass(frozen=True)
 class Study:
     """Runs that differ in norm and seed; the fields are columns of the rows.
@@ -33,6 +36,7 @@ class Study:
         quick: measure all but the last row on so many cases of a part; 0: on all.
         seeds: runs of each norm.
         norms: of the LSTMs.
+        rate: Adam's step size.
     """
 
     glimpses: int
@@ -46,16 +50,22 @@ class Study:
     quick: int
     seeds: int = 3
     norms: tuple[str, ...] = NORMS
+    rate: float = RATE
 
 
 EPOCH = 50_000 // 128
 DATA = dict.fromkeys(("book", "study", "paper"), "binarized_mnist") | {"smoke": "binarized_digits"}
 SMOKE = Study(4, 32, 8, read=3, write=3, batch_size=64, updates=120, rows=6, quick=100, seeds=2)
 LARGER = Study(16, 256, 100, read=4, write=5, batch_size=128, updates=2 * EPOCH, rows=13, quick=500, seeds=8)
+OTHER_RATES = (3e-4, 3e-3, 1e-2)  # of the study
 STUDIES = {
     "smoke": [replace(SMOKE, seeds=1, norms=("propagation",)), SMOKE],
     "book": [Study(8, 64, 16, read=5, write=5, batch_size=64, updates=400, rows=10, quick=250)],
-    "study": [replace(LARGER, norms=("propagation",)), LARGER],
+    "study": [
+        *(replace(LARGER, rate=rate, seeds=5) for rate in OTHER_RATES),
+        *(replace(LARGER, rate=rate, seeds=5, norms=("propagation",)) for rate in (RATE, *OTHER_RATES)),
+        LARGER,
+    ],
     "paper": [
         Study(64, 256, 100, read=2, write=5, batch_size=128, updates=200 * EPOCH, rows=200, quick=0, seeds=5)
     ],
@@ -104,6 +114,7 @@ class Drawing(Task):
         updates: int,
         rows: int,
         quick: int,
+        rate: float = RATE,
     ) -> None:
         if images.peak != 1:
             raise ValueError(f"The pixels must be 0 or 1, and go up to {images.peak}; load a binarized set.")
@@ -111,7 +122,7 @@ class Drawing(Task):
         side = images.train_x.shape[1]
         model = Draw(side, units=units, codes=codes, norm=norm, read=read, write=write, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
         self.optimizer.register_step_post_hook(lambda *_: model.project())
         self.glimpses, self.codes, self.machine = glimpses, codes, machine
         parts: dict[str, Cases] = {
@@ -156,7 +167,8 @@ EXPERIMENT = Experiment(
         ours="Initial weights; the gradient's 2-norm clipped at 10, as in the best known open "
         "implementation (Bornschein, 2015).",
         differs="Nothing that is known.",
-        study="16 glimpses through windows of 4 x 4 points, two passes; norm propagation beside both.",
+        study="16 glimpses through windows of 4 x 4 points, two passes; four step sizes; norm propagation "
+        "beside both.",
     ),
     data=_data,
 )

@@ -112,7 +112,8 @@ class Draw(nn.Module):
         norm: of the LSTMs: "none", "layer" as in Eqs. (29)-(31), or "propagation".
         generator: draws the weights, the same for all norms: uniform within 1 / sqrt(units), as torch does.
             Gains are 1, biases 0, but those of the windows, which begin as tilings of the picture. With
-            "propagation" gains are 1/2 and rows then have length 1.
+            "propagation" gains are 1/2, rows then have length 1, and what reads the larger state begins at
+            0.3 of the weights, so that the first strokes and codes are about as large as with "layer".
 
     Raises `ValueError` for another norm.
 
@@ -142,9 +143,11 @@ class Draw(nn.Module):
         self.posterior = nn.utils.skip_init(Linear, units, 2 * codes)
         self.strokes = nn.utils.skip_init(Linear, units, 2 * 5 + write**2)
         begin(self, units, generator)
-        for lstm in (self.encoder, self.decoder):
-            lstm.begin()
         with torch.no_grad():
+            for lstm, reader in ((self.encoder, self.posterior), (self.decoder, self.strokes)):
+                lstm.begin()
+                if norm == "propagation":
+                    reader.weight.mul_(0.3)
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)
 
