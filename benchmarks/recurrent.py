@@ -7,25 +7,30 @@ float32. Times are milliseconds a call, from the inputs to the outputs (inferenc
 parameters (training), and microseconds a time step and layer. The ratio is to torch.nn's network of the same
 sizes without any norm: the median over rounds in each of which every method runs in turn. Errors are the
 largest, over outputs or gradients, relative to the largest value, against the plain loop in float64; new
-LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. Memory is what
-one training step adds to the peak of a fresh process. JAX needs the extra `peers`. On one core, as two
-threads that wait for each other measure a busy machine's load.
+LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. `products alone`
+are the matrix products of lnlib's inference, of all inputs by oneDNN and of one state at a time by its own
+kernel: what remains of its ratio is norms, gates and calls. Memory is what one training step adds to the peak
+of a fresh process. JAX needs the extra `peers`. On one core, as two threads that wait for each other measure
+a busy machine's load.
 """
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 
+import numpy as np
 import torch
-from recurrent_peers import PEERS, Call, loop, names
+from recurrent_peers import PEERS, Call, layers, loop, names
 from rounds import Row, in_turn, parser, ratio, record
 from torch import Tensor, nn
 
 import lnlib
 from lnbook.ledger.provenance import provenance
+from lnlib.matmul import product
+from lnlib.rnn.kernels.matmul import WIDTH, multiply, pack, padded
 
 # what, kind, inputs, units, layers, steps, cases: the paper's experiments and a small one of each kind
 SHAPES = [
@@ -40,6 +45,7 @@ SHAPES = [
 LONG = ("long", "LSTM", 240, 240, 1, 700, 64)  # memory
 Shape = tuple[str, str, int, int, int, int, int]
 REFERENCE = "torch.nn, no norm"
+PRODUCTS = "products alone"
 
 
 def main() -> None:
@@ -82,7 +88,9 @@ def speed(shape: Shape, rounds: int) -> Iterator[Row]:
     torch.set_default_dtype(torch.float32)
     for mode, d in (("inference", None), ("training", upstream)):
         errors = {name: error(call(x, d), truth, mode) for name, call in calls.items() if name != REFERENCE}
-        timed = {name: partial(call, x, d) for name, call in calls.items()}
+        timed: dict[str, Callable[[], object]] = {name: partial(call, x, d) for name, call in calls.items()}
+        if mode == "inference":
+            timed[PRODUCTS] = products(module, x)
         taken = in_turn(timed, rounds, repeat=1 if steps * cases * module.hidden_size > 10**6 else 5)
         for name, each in taken.items():
             ms = median(each)
@@ -94,6 +102,31 @@ def network(shape: Shape) -> nn.Module:
     _, kind, inputs, units, depth, _, _ = shape
     torch.manual_seed(0)
     return getattr(lnlib, kind)(inputs, units, depth)
+
+
+def products(module: nn.Module, x: Tensor) -> Callable[[], list[tuple[Tensor, Tensor]]]:
+    """The products of a forward pass: of all inputs with a layer's weights, and of one state at each step.
+
+    What is multiplied is all ones. Returns, for each layer, both sides' products of the last step.
+    """
+    steps, cases, _ = x.shape
+    operands = []
+    for w_ih, w_hh, *_ in layers(module):
+        packed = pack(w_hh.detach().mT.numpy())
+        c = np.empty((cases, padded(len(w_hh))), np.float32)
+        h = np.ones((cases, w_hh.shape[1]), np.float32)
+        operands.append((torch.ones(steps * cases, w_ih.shape[1]), w_ih.detach().mT, h, packed, c))
+
+    def call() -> list[tuple[Tensor, Tensor]]:
+        found = []
+        for inputs, weight, h, packed, c in operands:
+            projected = product(inputs, weight)
+            for _ in range(steps):
+                multiply(h, 0, 1, cases, packed, (0, c.shape[1] // WIDTH), c)
+            found.append((projected[-cases:], torch.from_numpy(c[:, : weight.shape[1]])))
+        return found
+
+    return call
 
 
 def error(found: Sequence[Tensor], truth: Sequence[Tensor], mode: str) -> float:

@@ -118,7 +118,9 @@ def parameters_for(
     name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
-    check_entries(name, [units], gain=gain, bias=bias)
+    if gain is None and bias is None:
+        return None, None
+    check_entries(name, (units,), gain=gain, bias=bias)
     dtype = torch.promote_types(a.dtype, torch.float32)
     return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))
 
@@ -133,7 +135,7 @@ def check_entries(name: str, units: Sequence[int], **parameters: Tensor | None) 
             raise TypeError(
                 f"{name}: {label} must be real, and it is {p.dtype}; give its real part, for example"
             )
-        if p.shape != torch.Size(units):
+        if p.shape != tuple(units):
             raise ValueError(
                 f"{name}: {label} has one entry per unit, shape {tuple(units)}, and its shape is "
                 f"{tuple(p.shape)}; reshape it or leave it out"

@@ -77,6 +77,8 @@ def layer_norm(
         return _over_axes(a, gain, bias, eps, tuple(dim))
     check_units("layer_norm", a, eps, dim)
     gain, bias = parameters_for("layer_norm", a, gain, bias, a.shape[dim])
+    if dim in (-1, a.ndim - 1):
+        return standardize_rows(a, gain, bias, eps).to(a.dtype)
     return standardize_rows(a.movedim(dim, -1), gain, bias, eps).to(a.dtype).movedim(-1, dim)
 
 

@@ -142,7 +142,7 @@ def is_accurate(rstd: Tensor, eps: float, mean: Tensor | None = None) -> bool:
     if rstd.numel() == 0:
         return True
     rstd = rstd.detach()
-    low, high = (float(v) for v in torch.aminmax(rstd))
+    low, high = map(float, torch.aminmax(rstd))
     reach = 2.0 ** _reach(rstd.dtype)
     # Beyond it squares, or the cube of 1/std in a gradient, need not be normal numbers.
     if not (1 / reach <= low and high <= reach):
@@ -152,8 +152,8 @@ def is_accurate(rstd: Tensor, eps: float, mean: Tensor | None = None) -> bool:
     # The kernels' x/std - mean/std loses |mean|/std roundings: up to 3 bits may go. This std is the data's
     # own, sqrt(1/rstd**2 - eps), taken a few roundings too small: equal values pass only where they are 0,
     # the only ones whose results the kernels make exactly 0. NaN compares as False.
-    own, tilt = 1 - 8 * torch.finfo(rstd.dtype).eps, (mean.detach() * rstd).abs()
-    if float(tilt.max()) <= 8 * math.sqrt(max(own - eps * high * high, 0.0)):
+    own, tilt = 1 - 8 * torch.finfo(rstd.dtype).eps, torch.linalg.vector_norm(mean.detach() * rstd, math.inf)
+    if float(tilt) <= 8 * math.sqrt(max(own - eps * high * high, 0.0)):
         return True
     return bool(accurate_sets(rstd, eps, mean).all())
 
