@@ -20,7 +20,19 @@ from lnbook.data.books import load_books
 from lnbook.pages.beyond_transformers.model import NORMS, Transformer
 from lnbook.training import Row, fit, generators, sweep, torch_threads
 
-__all__ = ["SCALES", "Scale", "Text", "bits_of_counts", "block_gradients", "loss", "read", "run", "runs"]
+__all__ = [
+    "SCALES",
+    "Scale",
+    "Text",
+    "bits_of_counts",
+    "block_gradients",
+    "loss",
+    "measured_on",
+    "passages",
+    "read",
+    "run",
+    "runs",
+]
 
 BOOK = "The Time Machine"
 
@@ -137,9 +149,7 @@ def run(
     if warm:
         ramp = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / size.warm_up))
         optimizer.register_step_post_hook(lambda *_: ramp.step())
-    x, y = next(
-        _passages(torch.from_numpy(test), size.length, 64, torch.Generator().manual_seed(0))
-    )  # the same for all
+    x, y = measured_on(test, size.length)
 
     def evaluate(_: nn.Module) -> dict[str, float]:
         streams = model.streams(x)
@@ -149,7 +159,7 @@ def run(
 
     rows = fit(
         model,
-        _passages(torch.from_numpy(train), size.length, size.batch, order),
+        passages(torch.from_numpy(train), size.length, size.batch, order),
         loss,
         optimizer,
         updates=size.updates,
@@ -188,7 +198,7 @@ def block_gradients(
         for seed in seeds:
             weights, order = generators(seed)
             model = _model(len(text.known), size, placement, "layer", weights)
-            x, y = next(_passages(torch.from_numpy(text.train), length, size.batch, order))
+            x, y = next(passages(torch.from_numpy(text.train), length, size.batch, order))
             matrices = [block.get_parameter("feed.2.weight") for block in model.blocks]
             gradients = torch.autograd.grad(loss(model(x), y), matrices)
             found.append([float(g.norm()) for g in gradients])
@@ -202,7 +212,7 @@ def _model(
     return Transformer(*shape, placement, NORMS[norm], generator=generator)
 
 
-def _passages(
+def passages(
     codes: Int64[Tensor, " characters"], length: int, count: int, generator: torch.Generator
 ) -> Iterator[tuple[Int64[Tensor, "N T"], Int64[Tensor, "N T"]]]:
     """Batches without end of passages from random places, and the same passages a character later."""
@@ -211,6 +221,13 @@ def _passages(
         starts = torch.randint(len(codes) - length, (count, 1), generator=generator)
         passages = codes[starts + offsets]
         yield passages[:, :-1], passages[:, 1:]
+
+
+def measured_on(
+    test: Int64[np.ndarray, " test"], length: int
+) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, "N T"]]:
+    """64 passages of the test part, the same for all runs, and the same passages a character later."""
+    return next(passages(torch.from_numpy(test), length, 64, torch.Generator().manual_seed(0)))
 
 
 def _told_apart(logits: Float[Tensor, "N T K"]) -> float:
