@@ -1,4 +1,4 @@
-"""nGPT's Transformer: everything has length 1, attention and blocks are those of the equations, and it learns."""
+"""nGPT's Transformer: everything has length 1, its parts are those of the equations, and it learns."""
 
 import math
 
