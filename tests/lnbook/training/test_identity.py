@@ -51,7 +51,7 @@ CHANGES = {  # of DRAW's experiment: what is replaced, by what, and whether it i
     "a docstring": ("The two terms for each case.", "Both terms.", False),
     "a comment": ("select = ", "# of the bound\n    select = ", False),
     "where a setting comes from": ("Nothing that is known.", "Not known.", False),
-    "how many runs a study has": ("quick=500, seeds=8", "quick=500, seeds=9", False),
+    "how many runs a study has": ("(LARGER, seeds=8)", "(LARGER, seeds=9)", False),
 }
 
 

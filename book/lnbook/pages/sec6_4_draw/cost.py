@@ -16,10 +16,11 @@ __all__ = ["seconds"]
 def seconds(study: Study, side: int, repeats: int, generator: torch.Generator) -> dict[str, float]:
     """Processor seconds of an update, the least of so many repeats, one part at a time.
 
-    Returns the seconds of a whole update with each norm of `NORMS`; of its matrix "products" alone, three
-    for each of the five weights at each glimpse; and of "attention": filters, reading, painting, both ways.
+    Returns the seconds of a whole update with each norm of `NORMS` and with norm "propagation"; of its matrix
+    "products" alone, three for each of the five weights at each glimpse; and of "attention": filters,
+    reading, painting, both ways.
     """
-    updates = {norm: _update(study, side, norm, generator) for norm in NORMS}
+    updates = {norm: _update(study, side, norm, generator) for norm in (*NORMS, "propagation")}
     parts = updates | {"products": _products(study), "attention": _attention(study, side, generator)}
     return {name: min(_timed(part) for _ in range(repeats)) for name, part in parts.items()}
 

@@ -28,6 +28,7 @@ OWN_STEP = {  # the rules that measure it with each network at its own step size
     "6.1": "s61-own-step",
     "6.2": "s62-own-step",
     "6.3": "s63-own-step",
+    "6.4": "s64-own-step",
     "6.5": "s65-own-step",
     "6.6": "s66-own-none",
     "6.7": "s67-own-step",
