@@ -41,14 +41,22 @@ def with_cards(notebook: NotebookNode, rules: Mapping[str, Rule], here: Record, 
 
 
 def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
-    """HTML of one result; `rest` is what the page printed after it."""
-    verdict = badge(judge(rule, record.get(rule.id) if rule.sampled else found))
-    whose = '<span class="whose">in the record:</span> ' if rule.sampled else ""
+    """HTML of one result: the number of this run and, where it differs, that of the record, which is judged.
+
+    `rest` is what the page printed after it.
+    """
+    verdict, here = badge(judge(rule, record.get(rule.id) if rule.sampled else found)), ""
+    if rule.sampled:
+        known = record.get(rule.id)
+        if known and number(rule, known) != number(rule, found):
+            here = '<span class="whose">on this page</span> '
+            verdict = f"<strong>{escape(number(rule, known))}</strong> {verdict}"
+        verdict = f'<a class="whose" href="ledger.html">in the record</a>: {verdict}'
     more = f'<span class="rest">{escape(rest)}</span>' if rest else ""
     return (
         f'<div class="result" data-rule="{escape(rule.id)}"><p class="says">{escape(rule.says)}</p>'
-        f"<p>{escape(rule.quantity)}: <strong>{escape(number(rule, found))}</strong> {more}</p>"
-        f"<p>{whose}{verdict}</p></div>"
+        f"<p>{escape(rule.quantity)}: {here}<strong>{escape(number(rule, found))}</strong> {more}</p>"
+        f"<p>{verdict}</p></div>"
     )
 
 

@@ -42,12 +42,21 @@ def test_a_printed_result_is_a_card_in_its_place_and_the_lines_around_it_stay():
     assert "verdict-verified" in card.data["text/html"]
 
 
-def test_an_estimate_has_its_unit_interval_and_seeds_and_the_verdict_of_the_record():
+def test_an_estimate_stands_beside_that_of_the_record_whose_verdict_it_is():
     (card,) = shown(
         v4.new_output("execute_result", {"text/plain": repr(Shown(RUNS, HERE["runs"]))}, execution_count=1)
     )
     assert words(card) == (
-        "It is faster. speed-up: 1.6 times [0.9, 2.8], 5 seeds in the record: supported in a stand-in"
+        "It is faster. speed-up: on this page 1.6 times [0.9, 2.8], 5 seeds "
+        "in the record : 1.6 times [1.2, 2.1], 8 seeds supported in a stand-in"
+    )
+
+
+def test_an_estimate_that_is_the_recorded_one_is_not_said_twice(monkeypatch):
+    monkeypatch.setitem(HERE, "runs", RECORD["runs"])
+    (card,) = shown(v4.new_output("stream", text=f"{Shown(RUNS, HERE['runs'])}\n"))
+    assert words(card) == (
+        "It is faster. speed-up: 1.6 times [1.2, 2.1], 8 seeds in the record : supported in a stand-in"
     )
 
 

@@ -138,7 +138,8 @@ def _listed(place: Path, network: str) -> dict[str, Captioned]:
     if not path.is_file():
         raise DataError(
             f"{path} is not there; it must hold the features of the {pictures} pictures of {LISTING}, "
-            f"one row each, in their order."
+            f"one row each, in their order. `python -m lnbook features {place} --pictures ... --weights ...` "
+            f"computes them."
         )
     if (rows := len(_vectors(path))) != pictures:
         raise DataError(
@@ -161,7 +162,8 @@ def _archived(place: Path, network: str) -> dict[str, Captioned]:
                 f"{missing[0]} is not there, and lnbook cannot fetch the features of Karpathy's splits "
                 f"(1 GB) by a known hash. Get the coco.zip that the README of "
                 f"github.com/ivendrov/order-embedding links to, and unpack it into {place}; or put "
-                f"Karpathy's {LISTING} there, and features of its pictures as images/{network}.npy."
+                f"Karpathy's {LISTING} there, and features of its pictures as images/{network}.npy, which "
+                f"`python -m lnbook features` computes."
             )
         texts = read_text(captions, CAPTIONS_BYTES).splitlines()
         vectors = _directions(features)

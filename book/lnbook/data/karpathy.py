@@ -6,6 +6,7 @@ each with its "cocoid", "filename", "split" and "sentences", and each sentence w
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from jaxtyping import Int64
 from .dataset import DataError
 from .users import read_text
 
-__all__ = ["CAPTIONS", "Split", "read_split"]
+__all__ = ["CAPTIONS", "Split", "read_files", "read_split"]
 
 # of each picture; some have six or seven, and we take the first five, as the publishers of features do
 CAPTIONS = 5
@@ -43,15 +44,7 @@ def read_split(path: Path) -> tuple[dict[str, Split], int]:
     Raises DataError for a file that is not JSON in UTF-8, for a picture that is listed twice, in an unknown
     part, or with fewer than five captions that have words, and for a part without pictures.
     """
-    try:
-        listing = json.loads(read_text(path, JSON_BYTES))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{path} is not complete JSON ({error}); get it again.") from error
-    images = listing.get("images") if isinstance(listing, dict) else None
-    if not isinstance(images, list):
-        raise DataError(f'{path} is not Karpathy\'s list: it has no "images". Get dataset_coco.json.')
+    images = _listed(path)
     rows: dict[str, list[int]] = {part: [] for part in PARTS.values()}
     texts: dict[str, list[str]] = {part: [] for part in rows}
     seen: set[int] = set()
@@ -68,6 +61,40 @@ def read_split(path: Path) -> tuple[dict[str, Split], int]:
             f"{path} lists {len(images)} pictures, but none for {', '.join(empty)}; get it again."
         )
     return {part: Split(np.array(rows[part]), texts[part]) for part in rows}, len(images)
+
+
+def read_files(path: Path) -> list[str]:
+    """Where each listed picture's file is, from the folder that holds COCO's: such as "val2014/COCO_....jpg".
+
+    Raises DataError as `read_split` does, and for a name that leads out of that folder.
+    """
+    found = []
+    for row, image in enumerate(_listed(path)):
+        where = f'{path}, picture {row} of "images"'
+        names = [image.get(key, "") for key in ("filepath", "filename")] if isinstance(image, dict) else [""]
+        if not names[-1] or not all(
+            isinstance(name, str) and re.fullmatch(r"[\w-][\w.-]*|", name) for name in names
+        ):
+            raise DataError(
+                f'{where} names its file {names}; "filepath" and "filename" are plain names, such as '
+                f"val2014 and COCO_val2014_000000000042.jpg. Get the file again."
+            )
+        found.append("/".join(name for name in names if name))
+    return found
+
+
+def _listed(path: Path) -> list[Any]:
+    """The entries of "images", whatever they are."""
+    try:
+        listing = json.loads(read_text(path, JSON_BYTES))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path} is not complete JSON ({error}); get it again.") from error
+    images = listing.get("images") if isinstance(listing, dict) else None
+    if not isinstance(images, list):
+        raise DataError(f'{path} is not Karpathy\'s list: it has no "images". Get dataset_coco.json.')
+    return images
 
 
 def _picture(image: Any, where: str) -> tuple[int, str, list[str]]:

@@ -201,7 +201,8 @@ EXPERIMENT = Experiment(
         ours="100 passes at most; the 100,000 most frequent words.",
         differs="Their code clips the gradient of each parameter at 2, ours that of all together; two "
         "captions of one picture in a batch are no contrast to each other. Where a user has Karpathy's own "
-        "list in place of their captions and features, the features are the user's, and the captions the "
+        "list in place of their captions and features, the features are the user's (`python -m lnbook "
+        "features` computes them from COCO's pictures and torchvision's VGG-19), and the captions the "
         "first five of each picture.",
         study="Vectors of object boxes in place of VGG features, 3,452 pictures, 256 units, 1,000 updates; "
         "also four larger step sizes.",
