@@ -54,7 +54,7 @@ RACES = {  # by section of the paper
         32,
         {"decoder": "code", "rate": 0.002},
     ),
-    "6.4": Race("draw", "bound", lambda r: r["test_bound"], 128),
+    "6.4": Race("draw", "bound", lambda r: r["test_bound"], 128, {"rate": 0.001}),
     "6.5": Race(
         "handwriting",
         "nats, new people",
