@@ -24,6 +24,7 @@ from lnbook.training.task import Experiment, Job, Machine
 __all__ = ["check_contents", "code_digest", "code_of", "contents", "identity"]
 
 WITHOUT = (
+    "lnbook.cli",
     "lnbook.figures",
     "lnbook.ledger",
     *(f"lnbook.data.{name}" for name in ("dataset", "entries", "environment", "fetching", "files")),
