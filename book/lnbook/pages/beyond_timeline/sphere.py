@@ -9,7 +9,7 @@ head; a factor $s_u$ for each hidden unit; logits are cosines times a factor $s_
 of these, and $\alpha$, are learned. Weights are brought back to length 1 after every update.
 
 *Source* Loshchilov and others (2025), their Section 2. Theirs has rotary positions and a gated network; here
-positions are learned and the hidden units are rectifiers, as in `beyond_transformers.model`.
+positions are learned and the hidden units are rectifiers, as in `lnbook.shared.transformer`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from jaxtyping import Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize, scaled_dot_product_attention
 
-from lnbook.pages.beyond_transformers import training
-from lnbook.pages.beyond_transformers.model import Transformer
-from lnbook.pages.beyond_transformers.training import Text
+from lnbook.shared import characters as training
+from lnbook.shared.characters import Text
+from lnbook.shared.transformer import Transformer
 from lnbook.training import Row, fit, generators, sweep
 
 __all__ = ["KINDS", "RATES", "SphereTransformer", "best", "run", "runs"]

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from lnbook.pages.beyond_transformers import residual_gradients as residual
-from lnbook.pages.beyond_transformers import training as transformer
-from lnbook.pages.beyond_transformers.training import Text
+from lnbook.shared import characters as transformer
+from lnbook.shared.characters import Text
 from lnbook.training import Row
 
 __all__ = ["JOBS", "Stacks", "ends", "reading", "stacks"]

@@ -36,7 +36,7 @@ def variances(gain_x: float, gain_h: float, gain_c: float) -> tuple[float, float
     The sum s is theirs; an input and a state that are independent would give the root of the sum of squares.
 
     >>> tuple(round(v, 4) for v in variances(0.5, 0.5, 0.5))
-    (0.1637, 0.0491)
+    (0.1637, 0.0509)
     """
     s = gain_x + gain_h
     gate = _mean(lambda z: (1 / (1 + np.exp(-s * z))) ** 2)

@@ -28,7 +28,7 @@ def one_of_each_norm(experiment: Experiment, scale: str, **settings: object) -> 
 
     >>> from lnbook.cli.experiments import find
     >>> [job["norm"] for job in one_of_each_norm(find("6.4"), "study", glimpses=16)]
-    ['none', 'layer']
+    ['none', 'layer', 'propagation']
     """
     found: dict[str, Job] = {}
     for job in jobs_of(experiment, scale):

@@ -10,7 +10,7 @@ from torch.nn.functional import normalize
 
 from lnbook.pages.beyond_timeline import sphere
 from lnbook.pages.beyond_timeline.sphere import SphereBlock, SphereTransformer
-from lnbook.pages.beyond_transformers import training
+from lnbook.shared import characters as training
 
 CHARACTERS, LENGTH, UNITS, HEADS, DEPTH = 11, 6, 8, 2, 3
 

@@ -5,7 +5,7 @@ import pytest
 
 from lnbook.pages.beyond_transformers import placements
 from lnbook.pages.beyond_transformers import residual_gradients as residual
-from lnbook.pages.beyond_transformers import training as transformer
+from lnbook.shared import characters as transformer
 
 
 @pytest.fixture(scope="module")

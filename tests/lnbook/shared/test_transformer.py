@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnbook.pages.beyond_transformers.model import NORMS, PLACEMENTS, Attention, Block, Transformer
+from lnbook.shared.transformer import NORMS, PLACEMENTS, Attention, Block, Transformer
 
 H, HEADS, T = 12, 3, 7
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lnbook.data.books import load_books
-from lnbook.pages.beyond_transformers.model import NORMS, Transformer
+from lnbook.shared.transformer import NORMS, Transformer
 from lnbook.training import Row, fit, generators, sweep, torch_threads
 
 __all__ = [

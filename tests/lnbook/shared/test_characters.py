@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.beyond_transformers import training as transformer
-from lnbook.pages.beyond_transformers.training import Text
+from lnbook.shared import characters as transformer
+from lnbook.shared.characters import Text
 
 TINY = transformer.Scale(2, 8, 2, 1, length=8, batch=4, updates=3, every=2, warm_up=2, rate=1e-2, processes=1)
 
