@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lnbook.cli.options import UsageError, device_of
 from lnbook.data.captions import LISTING
 from lnbook.data.dataset import DataError
 from lnbook.data.featurizing import featurize_pictures
@@ -18,7 +19,7 @@ __all__ = ["main"]
 def main(argv: Sequence[str]) -> int:
     """Compute them with a user's pictures and weights; an interrupted command goes on when it is given again.
 
-    Returns the exit status: 1 if a file is missing or not as it must be.
+    Returns the exit status: 1 if a file or the device is missing or not as it must be.
     """
     parser = argparse.ArgumentParser(
         prog="python -m lnbook features",
@@ -30,9 +31,10 @@ def main(argv: Sequence[str]) -> int:
         "--pictures", type=Path, required=True, help="holds the list's folders, such as val2014"
     )
     parser.add_argument("--weights", type=Path, required=True, help="torchvision's vgg19-dcbb9e9d.pth")
-    parser.add_argument("--device", default="cpu", help='such as "cuda" (default: cpu)')
+    parser.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto")
     options = parser.parse_args(argv)
     try:
+        device = device_of(options.device)
         names = read_files(options.folder / LISTING)
         paths = [options.pictures / name for name in names]
         if missing := [path for path in paths if not path.is_file()]:
@@ -44,8 +46,8 @@ def main(argv: Sequence[str]) -> int:
         with options.weights.open("rb") as file:
             known = hashlib.file_digest(file, "sha256").hexdigest()
         target = options.folder / "images" / "10crop.npy"
-        featurize_pictures(paths, network, known, target, units=UNITS, device=options.device)
-    except DataError as error:
+        featurize_pictures(paths, network, known, target, units=UNITS, device=device)
+    except (DataError, UsageError) as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{len(paths)} vectors of {UNITS} numbers are in {target}")

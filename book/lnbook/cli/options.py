@@ -12,7 +12,7 @@ from lnbook.ledger.rows import SCALES
 from lnbook.training.runs import SEEDS
 from lnbook.training.task import Job, Machine
 
-__all__ = ["UsageError", "check", "chosen", "machine", "parser"]
+__all__ = ["UsageError", "check", "chosen", "device_of", "machine", "parser"]
 
 TYPES = {
     "float32": torch.float32,
@@ -149,9 +149,8 @@ def _check_plan(options: argparse.Namespace) -> None:
         )
 
 
-def machine(options: argparse.Namespace) -> Machine:
-    """Where to compute and at which precision; raises `UsageError` if that is impossible here."""
-    name = options.device
+def device_of(name: str) -> torch.device:
+    """What `--device` names, "auto" for CUDA if there is one; raises `UsageError` if it is not here."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -159,9 +158,15 @@ def machine(options: argparse.Namespace) -> Machine:
     except RuntimeError as error:
         raise UsageError(f"--device {name}: {error}") from None
     if device.type not in ("cpu", "cuda"):
-        raise UsageError(f"--device {name}: runs compute on cpu or cuda, not on {device.type}.")
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError(f"--device {name}: torch finds no CUDA here; give --device cpu.")
+        raise UsageError(f"--device {name}: lnbook computes on cpu or cuda, not on {device.type}.")
+    if device.type == "cuda" and (found := torch.cuda.device_count()) <= (device.index or 0):
+        raise UsageError(f"--device {name}: torch finds {found or 'no'} CUDA here; give --device cpu.")
+    return device
+
+
+def machine(options: argparse.Namespace) -> Machine:
+    """Where to compute and at which precision; raises `UsageError` if that is impossible here."""
+    device = device_of(options.device)
     if options.autocast and options.dtype != "float32":
         raise UsageError("--autocast computes in fewer bits than float32; it goes with --dtype float32.")
     if options.threads < 1 or (options.processes is not None and options.processes < 1):

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ def featurize_pictures(
     target: Path,
     *,
     units: int,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     crops: Callable[..., torch.Tensor] = ten_crops,
     progress: bool = True,
 ) -> None:
@@ -48,21 +48,17 @@ def featurize_pictures(
 
     Raises:
         DataError: the file is there already, another process writes it, what is there is of other pictures or
-            weights, or a picture cannot be read; rows that are done stay.
+            weights, a picture cannot be read, or the disk has no room; rows that are done stay.
     """
     if target.exists():
         raise DataError(f"{target} is there already; move it away to compute it again.")
     target.parent.mkdir(parents=True, exist_ok=True)
     part, note = target.with_name(target.name + ".part"), target.with_name(target.name + ".json")
-    made_of: dict[str, object] = {
-        "weights": weights,
-        "pictures": _digest(paths),
-        "shape": [len(paths), units],
-    }
+    made_of = {"weights": weights, "pictures": _digest(paths), "shape": [len(paths), units]}
     lock = FileLock(target.with_name(target.name + ".lock"), timeout=0)
     try:
         with lock:
-            rows = _begun(part, note, made_of)
+            rows = _begun(part, note, made_of, (len(paths), units))
             network = network.to(device)
             for k in _still_to_do(rows, progress):
                 with torch.inference_mode():
@@ -77,28 +73,44 @@ def featurize_pictures(
         raise DataError(f"Another process computes {target}; wait for it.") from error
 
 
-def _begun(part: Path, note: Path, made_of: dict[str, object]) -> np.memmap:
+def _begun(part: Path, note: Path, made_of: Mapping[str, object], shape: tuple[int, int]) -> np.memmap:
     """The rows so far; those to do are NaN."""
-    shape = made_of["shape"]
     if part.exists():
         try:
             known = json.loads(note.read_text())
             rows = np.lib.format.open_memmap(part, mode="r+")
         except (OSError, ValueError) as error:
             raise DataError(f"{part} or its note {note} is damaged ({error}); delete both.") from error
-        if known != made_of or list(rows.shape) != shape:
+        if known != made_of or rows.shape != shape:
             raise DataError(
                 f"{part} is of other pictures or weights ({known}) than those asked for ({made_of}); "
                 f"go on with those, or delete it and {note}."
             )
         return rows
-    note.write_text(json.dumps(made_of))
     first = part.with_name(part.name + ".new")
-    rows = np.lib.format.open_memmap(first, mode="w+", dtype=np.float32, shape=tuple(shape))  # type: ignore[arg-type]
-    rows[:] = np.nan
-    rows.flush()
-    os.replace(first, part)
+    try:
+        note.write_text(json.dumps(made_of))
+        _write_unknown(first, *shape)
+    except OSError as error:
+        for begun in (first, note):
+            begun.unlink(missing_ok=True)
+        raise DataError(
+            f"Could not make {part} for {shape[0]} rows of {shape[1]} numbers: {error}."
+        ) from error
+    first.replace(part)
     return np.lib.format.open_memmap(part, mode="r+")
+
+
+def _write_unknown(path: Path, rows: int, units: int) -> None:
+    """An .npy file of NaN. Written, not mapped: a mapped page that finds the disk full ends the process."""
+    with path.open("wb") as file:
+        head = {"descr": "<f4", "fortran_order": False, "shape": (rows, units)}
+        np.lib.format.write_array_header_1_0(file, head)
+        row = np.full(units, np.nan, "<f4").tobytes()
+        for _ in range(rows):
+            file.write(row)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _still_to_do(rows: np.memmap, progress: bool) -> Iterator[int]:

@@ -150,8 +150,11 @@ def _without_a_number(found: Measurement, where: str) -> Verdict:
     if found.reached is None or max(found.reached) == 0:
         return Verdict("not measured", "", "no run reaches the goal")
     with_it, without = found.reached
-    note = f"{with_it} of {found.n} reach the goal, and {without} of {found.n} without"
-    return Verdict("undecided" if with_it == without else "ordered", where, note)
+    runs = f"{with_it} of {found.n} runs reach the goal, {without} of {found.n} of the other network"
+    if with_it == without:
+        return Verdict("undecided", where, runs)
+    order = "as the rule says" if with_it > without else "against the rule"
+    return Verdict("ordered", where, f"{order}: {runs}")
 
 
 def _effect(rule: Rule, found: Measurement) -> str:

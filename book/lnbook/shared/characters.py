@@ -7,7 +7,7 @@ begin with the same weights and see the same passages in the same order; Adam, a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "Text",
     "bits_of_counts",
     "block_gradients",
+    "learn",
     "loss",
     "measured_on",
     "passages",
@@ -157,7 +158,21 @@ def run(
         varied = {f"varied_{k}": _varied(stream) for k, stream in enumerate(streams)}
         return {"bits": float(loss(logits, y)) / math.log(2), "told_apart": _told_apart(logits)} | varied
 
-    rows = fit(
+    rows = learn(model, optimizer, train, size, order, evaluate)
+    job = {"placement": placement, "norm": norm, "warm": warm, "seed": seed}
+    return [job | row for row in rows]
+
+
+def learn(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    train: Int64[np.ndarray, " train"],
+    size: Scale,
+    order: torch.Generator,
+    evaluate: Callable[[nn.Module], Mapping[str, float]],
+) -> list[Row]:
+    """Train on passages of a text in the order that a generator draws; rows as of `lnbook.training.fit`."""
+    return fit(
         model,
         passages(torch.from_numpy(train), size.length, size.batch, order),
         loss,
@@ -168,8 +183,6 @@ def run(
         evaluate=evaluate,
         progress=False,
     )
-    job = {"placement": placement, "norm": norm, "warm": warm, "seed": seed}
-    return [job | row for row in rows]
 
 
 def runs(

@@ -1,6 +1,7 @@
 """A file of features row by row: resumed, never mixed, never half; and the command that computes it."""
 
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,20 @@ def test_a_finished_file_and_another_process_are_left_alone(tmp_path: Path) -> N
         made(paths, target)
 
 
+def test_without_room_for_the_file_nothing_is_computed(tmp_path: Path) -> None:
+    paths, target, network = pictures(tmp_path / "in"), tmp_path / "out" / "f.npy", Colors()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))  # bytes: the note, but not the rows
+    try:
+        with pytest.raises(DataError, match=r"for 5 rows of 6 numbers: .*too large"):
+            made(paths, target, network)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert network.calls == 0
+    assert list(target.parent.glob("f.npy.*")) in ([], [target.with_name("f.npy.lock")])
+    made(paths, target)  # nothing half made stands in the way
+
+
 def listed(folder: Path, **changes: object) -> list[str]:
     """Karpathy's list as published; `changes` apply to the third picture. Returns the names of the files."""
     images = [
@@ -148,6 +163,8 @@ def test_the_command_writes_what_the_paper_scale_reads(
     read = load_features(tmp_path)
     row = vectors[1] / np.linalg.norm(vectors[1])
     np.testing.assert_allclose(read.parts["test"].features[0], row, rtol=1e-5)  # float32
+    assert main(["features", *arguments, "--device", "cuda:99"]) == 1
+    assert "--device cuda:99: torch finds" in capsys.readouterr().err
     (at / names[0]).unlink()
     (tmp_path / "images" / "10crop.npy").unlink()
     assert main(["features", *arguments]) == 1

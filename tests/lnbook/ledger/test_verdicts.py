@@ -76,9 +76,12 @@ def test_a_factor_within_its_margin_is_no_difference_either_way() -> None:
 def test_a_race_that_one_method_never_ends_is_ordered_and_has_no_ratio() -> None:
     race = rule("> 1", scale="ratio", effect=2)
     one = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(6, 0))
-    assert str(judge(race, one)) == "ordered in a stand-in (6 of 6 reach the goal, and 0 of 6 without)"
+    ends = "6 of 6 runs reach the goal, 0 of 6 of the other network"
+    assert str(judge(race, one)) == f"ordered in a stand-in (as the rule says: {ends})"
+    behind = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(1, 6))
+    assert str(judge(race, behind)).startswith("ordered in a stand-in (against the rule: 1 of 6 runs")
     level = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(5, 5))
-    assert str(judge(race, level)).startswith("undecided in a stand-in (5 of 6 reach the goal")
+    assert str(judge(race, level)).startswith("undecided in a stand-in (5 of 6 runs reach the goal")
     none = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(0, 0))
     assert str(judge(race, none)) == "not measured (no run reaches the goal)"
     assert str(judge(race, None)) == "not measured (not run)"

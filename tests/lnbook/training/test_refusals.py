@@ -28,7 +28,7 @@ from lnbook.training.runs import jobs_of, run
         (["--processes", "0"], "must be at least 1; got 1 and 0"),
         (["--every", "-1"], "--every is a time in seconds, from 0; got -1.0"),
         (["--every", "nan"], "got nan"),
-        (["--device", "meta"], "--device meta: runs compute on cpu or cuda"),
+        (["--device", "meta"], "--device meta: lnbook computes on cpu or cuda"),
         (["--seed", "-1"], "go from -1 to 0, but must be at least 0 and below 2**32"),
         (["--seed", str(2**32 - 1)], "go from 4294967295 to 4294967296"),
         (["--seed", "9" * 40], "must be at least 0 and below"),

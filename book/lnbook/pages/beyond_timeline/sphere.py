@@ -26,7 +26,7 @@ from torch.nn.functional import normalize, scaled_dot_product_attention
 from lnbook.shared import characters as training
 from lnbook.shared.characters import Text
 from lnbook.shared.transformer import Transformer
-from lnbook.training import Row, fit, generators, sweep
+from lnbook.training import Row, generators, sweep
 
 __all__ = ["KINDS", "RATES", "SphereTransformer", "best", "run", "runs"]
 
@@ -164,17 +164,11 @@ def run(
     if kind == "sphere":
         optimizer.register_step_post_hook(lambda *_: sphere.project())
     x, y = training.measured_on(test, size.length)
-    rows = fit(
-        model,
-        training.passages(torch.from_numpy(train), size.length, size.batch, order),
-        training.loss,
-        optimizer,
-        updates=size.updates,
-        device="cpu",
-        every=size.every,
-        evaluate=lambda m: {"bits": float(training.loss(m(x), y)) / math.log(2)},
-        progress=False,
-    )
+
+    def evaluate(_: nn.Module) -> dict[str, float]:
+        return {"bits": float(training.loss(model(x), y)) / math.log(2)}
+
+    rows = training.learn(model, optimizer, train, size, order, evaluate)
     return [{"kind": kind, "rate": rate, "seed": seed} | row for row in rows]
 
 

@@ -36,6 +36,7 @@ from lnlib.rnn.variants import variant_of
 __all__ = ["Draw", "Glimpse", "filterbanks"]
 
 GAIN = 0.5  # of norm propagation in DRAW: Laurent and others (2017), their Section 5.2
+SMALLER = 0.3  # weights that read the larger states of "propagation": as large first strokes as with "layer"
 VARIANCES = variances(GAIN, GAIN, GAIN)
 
 
@@ -113,7 +114,7 @@ class Draw(nn.Module):
         generator: draws the weights, the same for all norms: uniform within 1 / sqrt(units), as torch does.
             Gains are 1, biases 0, but those of the windows, which begin as tilings of the picture. With
             "propagation" gains are 1/2, rows then have length 1, and what reads the larger state begins at
-            0.3 of the weights, so that the first strokes and codes are about as large as with "layer".
+            `SMALLER` of the weights.
 
     Raises `ValueError` for another norm.
 
@@ -147,7 +148,7 @@ class Draw(nn.Module):
             for lstm, reader in ((self.encoder, self.posterior), (self.decoder, self.strokes)):
                 lstm.begin()
                 if norm == "propagation":
-                    reader.weight.mul_(0.3)
+                    reader.weight.mul_(SMALLER)
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)
 
