@@ -14,12 +14,13 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import nbformat
 import papermill
 from filelock import FileLock
 from jupyter_client import AsyncKernelManager
+from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 from traitlets import default
 
@@ -35,6 +36,34 @@ SCALES = ("smoke", "book", "study")
 SEEDS = {"smoke": 0, "book": 0, "study": 1000}  # the first one; a study is independent of the book's runs
 # Against a cell that hangs, so that a slow machine never meets them: a page takes a minute at book scale.
 CELL_SECONDS = {"smoke": 900, "book": 3600, "study": 7 * 24 * 3600}
+BETWEEN_COPIES = 30  # seconds: who follows a run of hours finds its outputs in the copy
+
+
+class _Engine(NBClientEngine):
+    """papermill's engine, which writes the copy now and then, and at the end whatever happens.
+
+    Its own writes all of the copy before and after each cell: a quarter of the time of a page with many.
+    """
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, *args: Any, **options: Any) -> None:
+        save, saved = nb_man.save, time.monotonic()
+
+        def now_and_then(**_: Any) -> None:
+            nonlocal saved
+            if time.monotonic() > saved + BETWEEN_COPIES:
+                save()
+                saved = time.monotonic()
+
+        nb_man.save = now_and_then
+        try:
+            super().execute_managed_notebook(nb_man, *args, **options)
+        finally:
+            nb_man.save = save
+            save()
+
+
+papermill_engines.register("lnlib", _Engine)
 
 
 class _Kernel(AsyncKernelManager):
@@ -166,6 +195,7 @@ def _papermill(path: Path, scale: str, copy: Path) -> None:
             str(copy),
             parameters=parameters,
             kernel_name="python3",
+            engine_name="lnlib",
             kernel_manager_class=_Kernel,
             cwd=str(BOOK),
             progress_bar=False,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from small import EXPERIMENT, Command, without_clock
 
+from lnbook.__main__ import main
 from lnbook.cli import run as command
 from lnbook.data import DATA_SETS, DataSet, PublishedFile
 
@@ -173,14 +174,20 @@ def test_a_study_refuses_a_stand_in_before_it_begins_unless_it_is_asked_for(
     ],
 )
 def test_no_experiment_trains_on_digits_what_is_to_be_said_of_its_data(
-    tmp_path: Path, section: str, scale: str, name: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    section: str,
+    scale: str,
+    name: str,
 ) -> None:
     nothing = {"LNLIB_DATA": "", "LNLIB_OFFLINE": "1", "LNLIB_CACHE": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "lnbook", "run", section, "--scale", scale, "--out", tmp_path / "out"]
-    ended = subprocess.run(command, env=os.environ | nothing, capture_output=True, text=True, check=False)
-    assert ended.returncode == 1
-    assert ended.stderr.startswith(f"Scale {scale} of ")
-    assert f" is about {name}. " in ended.stderr
+    for variable, value in nothing.items():
+        monkeypatch.setenv(variable, value)
+    assert main(["run", section, "--scale", scale, "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"Scale {scale} of ")
+    assert f" is about {name}. " in said
     assert not (tmp_path / "out").exists()
 
 
