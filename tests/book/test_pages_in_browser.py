@@ -18,6 +18,10 @@ SCROLLING_CODE = """() => {
   return [...document.querySelectorAll("article .cell_input pre")]
     .filter(code => code.scrollWidth > code.clientWidth + 1).map(code => code.innerText.split("\\n")[0]);
 }"""
+WIDE_FORMULAS = """() => [...document.querySelectorAll("article div.math mjx-container")]
+  .filter(formula => formula.scrollWidth > formula.clientWidth + 1)
+  .map(formula => `${formula.scrollWidth} of ${formula.clientWidth} px below "${
+    formula.closest("section")?.querySelector("h1, h2, h3")?.innerText}"`)"""
 # Drawings with letters that cannot be read where they are fitted to a phone; a scrolling figure keeps them.
 SHRUNK = """() => [...document.querySelectorAll("article figure img.small-letters")]
   .filter(image => image.offsetParent && image.clientWidth < Math.min(image.naturalWidth, 540))
@@ -47,6 +51,7 @@ def complaints(page) -> list[str]:
         choose(page, theme)
         found += [f"{theme}: {problem}" for problem in figure_problems(page, theme)]
     found += [f"code scrolls sideways: {line}" for line in page.evaluate(SCROLLING_CODE)]
+    found += [f"a formula scrolls sideways: {which}" for which in page.evaluate(WIDE_FORMULAS)]
     page.set_viewport_size({"width": 390, "height": 844})
     found += [f"it scrolls sideways by {overflow(page)} px on a phone"] if overflow(page) > 0 else []
     found += [f"code scrolls sideways on a phone: {line}" for line in page.evaluate(SCROLLING_CODE)]

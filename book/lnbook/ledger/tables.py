@@ -24,7 +24,7 @@ HEADER = ("Where", "Statement", "We measured", "Verdict")
 
 
 class Table:
-    """Rows of text, shown as HTML in a page and as Markdown elsewhere."""
+    """Rows of text: HTML in a page, where a table without any says so, and Markdown elsewhere."""
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         self.header, self.rows = header, rows
@@ -39,6 +39,7 @@ class Table:
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{escape(c)}</th>' for c in self.header)
         body = "".join(f"<tr>{''.join(map(self._cell, self.header, row))}</tr>" for row in self.rows)
+        body = body or f'<tr><td colspan="{len(self.header)}">None.</td></tr>'
         return (
             f'<div class="lnlib-table" tabindex="0"><table class="table"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>"

@@ -164,6 +164,11 @@ def test_cells_break_neither_markdown_nor_html() -> None:
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
 
 
+def test_a_table_without_rows_says_so():
+    assert '<td colspan="2">None.</td>' in Table(["a", "b"], [])._repr_html_()
+    assert "None." not in Table(["a", "b"], [["1", "2"]])._repr_html_()
+
+
 def test_a_verdict_in_a_table_has_a_class_for_its_color_and_its_longest_word() -> None:
     shown = Table(["Verdict"], [["verified if n > 1"], ["error in print"], ["-"]])._repr_html_()
     assert '<span class="verdict verdict-verified-if">verified if</span> n &gt; 1<' in shown

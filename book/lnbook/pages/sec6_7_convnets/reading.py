@@ -34,10 +34,13 @@ class Runs:
         self.updates = int(self.rows["update"].max())
 
     @classmethod
-    def recorded(cls, data: str, folder: Path | None = None) -> "Runs":
-        """Those of the recorded study on a set of pictures; errors as of `lnbook.shared.curves.stored`."""
+    def recorded(cls, data: str, passes: float = 2, folder: Path | None = None) -> "Runs":
+        """Those of the recorded study on a set of pictures, of so many passes over it.
+
+        Errors as of `lnbook.shared.curves.stored`.
+        """
         rows, _ = stored("convnet", folder=folder)
-        return cls([row for row in rows if row["data"] == data])
+        return cls([row for row in rows if row["data"] == data and row["epochs"] == passes])
 
     def each(
         self,

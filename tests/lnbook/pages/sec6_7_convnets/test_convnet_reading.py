@@ -100,8 +100,15 @@ def test_a_run_that_diverged_is_no_choice_however_low_it_was_before() -> None:
     assert set(Runs(rows).own_steps("layer").values()) == {1e-3}
 
 
-def test_the_recorded_runs_are_those_on_one_set_of_pictures(tmp_path: Path) -> None:
-    rows = [{**row("layer", 0, u, 1.0), "data": name} for name in ("a", "b") for u in (0, 10, 20)]
+def test_the_recorded_runs_are_those_on_one_set_of_pictures_and_of_one_length(tmp_path: Path) -> None:
+    kinds = (("a", 2), ("b", 2), ("a", 10))
+    rows = [
+        {**row("layer", 0, passes * u, 1.0), "data": name, "epochs": passes}
+        for name, passes in kinds
+        for u in (0, 10, 20)
+    ]
     (tmp_path / "study").mkdir()
     write_pair(tmp_path / "study" / "convnet.csv", as_csv(rows), {})
-    assert len(Runs.recorded("a", tmp_path).rows) == 3
+    assert Runs.recorded("a", folder=tmp_path).updates == 40
+    assert Runs.recorded("a", 10, tmp_path).updates == 200
+    assert len(Runs.recorded("b", folder=tmp_path).rows) == 3
