@@ -1,0 +1,153 @@
+"""Recorded and live runs as tables, a row a measurement, a column a setting or a quantity; means over seeds.
+
+The rows are those of `lnbook.training.runs.run`. Numbers that are made of each run stand in a table of a row
+a seed and a column a norm, so that a comparison of two norms, seed by seed, is one of two columns.
+"""
+
+import io
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from lnbook.ledger.intervals import interval
+from lnbook.ledger.rows import as_csv, read_facts, read_rows
+from lnbook.ledger.verdicts import FEWEST
+
+__all__ = ["Mean", "Measure", "band", "last", "late", "mean_of", "near", "per_seed", "recorded", "runs"]
+
+Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's rows, in order
+
+
+def recorded(
+    experiment: str, *, scale: str = "study", folder: Path | None = None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The rows of an experiment as recorded, and how they came about.
+
+    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4".
+
+    Args:
+        experiment: its name in `lnbook.cli.experiments`.
+        scale: "study" or "paper".
+        folder: holds `<scale>/<experiment>.csv` and `.json`; default: the checkout's `book/results`.
+
+    Raises FileNotFoundError where there are none, ValueError where they are not those recorded.
+    """
+    rows = read_rows(experiment, scale=scale, folder=folder)
+    facts = read_facts(experiment, scale=scale, folder=folder)
+    told = facts.get("runs", [])
+    differ = {name for run in told for name, value in run.items() if isinstance(value, str)} - facts.keys()
+    facts |= {name: ", ".join(sorted({str(run.get(name)) for run in told})) for name in differ}
+    return pd.read_csv(io.BytesIO(as_csv(rows))), facts
+
+
+def runs(
+    rows: pd.DataFrame | Sequence[Mapping[str, Any]], *, selected: int = 0, **settings: Any
+) -> pd.DataFrame:
+    """The measurements with these settings.
+
+    Args:
+        rows: of many runs.
+        selected: 1 for the model that the validation cases chose, one row a run.
+        settings: one value each, or several in a list, tuple or set.
+
+    Raises ValueError if there are none; it names what there is.
+    """
+    table = pd.DataFrame(rows)
+    found = table[table["selected"] == selected] if "selected" in table else table
+    for name, wanted in settings.items():
+        found = found[found[name].isin(wanted if isinstance(wanted, list | tuple | set) else [wanted])]
+    if found.empty:
+        there = {name: sorted(table[name].unique().tolist(), key=str) for name in settings}
+        raise ValueError(f"no runs with {settings}; there are {there}")
+    return found
+
+
+def per_seed(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """A number of each run: a row a seed, a column a norm; NaN where there is no such run.
+
+    Raises ValueError if two runs have one norm and seed.
+
+    >>> rows = [{"norm": "none", "seed": s, "update": u, "nll": u - s} for s in (0, 1) for u in (1, 2)]
+    >>> per_seed(pd.DataFrame(rows), last("nll"))["none"].tolist()
+    [2.0, 1.0]
+    """
+    if (twice := rows.duplicated(["norm", "seed", "update"])).any():
+        norm, seed = rows.loc[twice, ["norm", "seed"]].iloc[0]
+        raise ValueError(f"two runs have norm {norm!r} and seed {seed}; name a setting in which they differ")
+    found = {key: measure(run) for key, run in rows.groupby(["norm", "seed"], sort=False)}
+    table = pd.Series(found, dtype=float).unstack(0)
+    return table[list(dict.fromkeys(rows["norm"]))].rename_axis("seed", axis=0).rename_axis(None, axis=1)
+
+
+def last(column: str, factor: float = 1.0) -> Measure:
+    """The last row of a column, times a factor."""
+    return lambda run: factor * float(run[column].iloc[-1])
+
+
+def near(cases: float, column: str, factor: float = 1.0) -> Measure:
+    """The row of a column that is nearest to so many cases seen, times a factor."""
+    return lambda run: factor * float(run[column].iloc[(run["cases_seen"] - cases).abs().argmin()])
+
+
+def late(column: str, rows: int = 10) -> Measure:
+    """The geometric mean of a column's last rows: one measurement is luck, several are less so."""
+    return lambda run: math.exp(np.log(run[column].tail(rows)).mean())
+
+
+class Mean(NamedTuple):
+    """A mean over seeds with its 95 % interval, as `Ledger.measure` takes it; formats as a reader is told it.
+
+    >>> f"{mean_of([1.0, 1.0, 1.0, 1.0, 1.0]):.2f}", f"{mean_of([1.0, 2.0]):.2f}", f"{mean_of([]):.2f}"
+    ('1.00 (95 %: 1.00 to 1.00)', '1.50 (2 seeds, no interval)', 'no number')
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+    def __format__(self, form: str) -> str:
+        if self.low is None or self.high is None:
+            return format(self.value, form) if math.isfinite(self.value) else "no number"
+        if self.n < FEWEST:
+            return f"{self.value:{form}} ({self.n} seeds, no interval)"
+        return f"{self.value:{form}} (95 %: {self.low:{form}} to {self.high:{form}})"
+
+
+def mean_of(values: Sequence[float] | pd.Series, *, geometric: bool = False) -> Mean:
+    """The mean over seeds, of logarithms if `geometric`, as is right for quotients; NaN counts for no seed.
+
+    >>> mean_of([1.0, 4.0], geometric=True).value
+    2.0
+    """
+    given = np.asarray(values, dtype=float)
+    given = given[~np.isnan(given)]
+    if len(given) < 2:
+        return Mean(float(given[0]) if len(given) else math.nan, None, None, len(given))
+    ends = np.exp(interval(np.log(given))) if geometric else interval(given)
+    return Mean(*map(float, ends), len(given))
+
+
+def band(
+    rows: pd.DataFrame, column: str, factor: float = 1.0, *, geometric: bool = False
+) -> dict[str, pd.DataFrame]:
+    """Curves to draw, by norm: `update`, and `mean`, `low`, `high` of a column over the seeds (95 %).
+
+    The measurement before training is left out, and a run that ended before the longest; `geometric` as in
+    `mean_of`.
+    """
+    found = {}
+    for norm, some in rows.groupby("norm", sort=False):
+        table = some.pivot(index="update", columns="seed", values=column).iloc[1:] * factor
+        table = table.loc[:, table.iloc[-1].notna()].dropna()
+        means = [
+            mean_of(line.clip(lower=1e-12) if geometric else line, geometric=geometric)
+            for _, line in table.iterrows()
+        ]
+        drawn = pd.DataFrame(means, columns=["mean", "low", "high", "n"], index=table.index)
+        found[str(norm)] = drawn.drop(columns="n").reset_index()
+    return found

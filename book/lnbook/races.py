@@ -1,0 +1,344 @@
+"""Who is faster: one race for every experiment.
+
+Two networks of one seed run until both have reached a level, such as a loss. Their *factor* is how many
+times the second one's updates the first one takes; above 1 the second, layer norm, is faster. The level is
+the lowest that *both* reach: each of the two can win, and neither loses by definition. Along fixed levels,
+where a run may miss one, a miss is a bound on the factor and stays in the median.
+
+Each network races at its own step size, chosen on validation data of the other seeds.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from lnbook import curves
+from lnbook.curves import Measure
+
+__all__ = [
+    "RACES",
+    "Race",
+    "along",
+    "arrival",
+    "at_own_steps",
+    "at_the_edge",
+    "by_step",
+    "factors",
+    "medians",
+    "own_steps",
+    "steps_in_words",
+    "tidy",
+]
+
+
+@dataclass(frozen=True)
+class Race:
+    """What falls in an experiment's recorded runs, and which of them race.
+
+    Args:
+        experiment: its name in `lnbook.cli.experiments`.
+        title: what falls.
+        falls: makes of the rows what falls.
+        rate: the step size that both networks have where they have one: the paper's, or the default.
+        chosen: by name, the validation measures by which a network's own step size may be chosen, the least
+            the best.
+        only: settings of the runs.
+        recurrent: whether the network is.
+    """
+
+    experiment: str
+    title: str
+    falls: Callable[[pd.DataFrame], pd.Series]
+    rate: float
+    chosen: Mapping[str, Measure]
+    only: Mapping[str, Any] = field(default_factory=dict)
+    recurrent: bool = True
+
+
+def _lowest(column: str) -> Measure:
+    return lambda run: float(run[column].min(skipna=False))
+
+
+def late_error(run: pd.DataFrame) -> float:
+    """The mean validation error over the last quarter of a run: one measurement on few questions is luck."""
+    return float(run["valid_error"].tail(max(1, round(len(run) / 4))).mean())
+
+
+RACES = {  # by section of the paper
+    "6.1": Race(
+        "order_embedding",
+        "missed at 10",
+        lambda rows: 100 - rows["valid_image_r10"],
+        0.001,
+        {"lowest share missed": _lowest("valid_missed")},
+        {"score": "order"},
+    ),
+    "6.2": Race(
+        "attentive_reader",
+        "error",
+        lambda rows: rows["valid_error"],
+        0.002,
+        {"late error": late_error},
+        {"gain": 1.0, "start": "small"},
+    ),
+    "6.3": Race(
+        "skip_thoughts",
+        "nats per word",
+        lambda rows: rows["valid_nats_per_word"],
+        0.002,
+        {"lowest loss": _lowest("valid_nats_per_word")},
+        {"decoder": "code"},
+    ),
+    "6.4": Race(
+        "draw",
+        "bound",
+        # measured on few cases but in the last row, which is of all and may be easier or harder
+        lambda rows: rows["test_bound"].where(rows["test_cases"] == rows["test_cases"].iloc[0]),
+        0.001,
+        {"last bound": curves.last("valid_bound")},
+    ),
+    "6.5": Race(
+        "handwriting",
+        "nats, test people",
+        lambda rows: rows["test_nats"],
+        0.003,
+        {"lowest loss": _lowest("valid_nats")},
+        {"updates": 500},
+    ),
+    "6.6": Race(
+        "permutation_mnist",
+        "training nats",
+        lambda rows: rows["train_loss"],
+        0.001,
+        {
+            "lowest loss": _lowest("valid_nll"),
+            "last loss": curves.last("valid_nll"),
+            "fewest errors": _lowest("valid_error"),
+        },
+        {"batch_size": 128},
+        recurrent=False,
+    ),
+    "6.7": Race(
+        "convnet",
+        "training nats",
+        lambda rows: rows["train_loss"],
+        0.001,
+        {
+            "lowest loss": _lowest("valid_nll"),
+            "last loss": curves.last("valid_nll"),
+            "fewest errors": _lowest("valid_error"),
+        },
+        {"padding": "zeros", "pictures": "centered", "data": "fashion_mnist"},
+        recurrent=False,
+    ),
+}
+
+
+def tidy(rows: pd.DataFrame | Sequence[Mapping[str, Any]], race: Race, **settings: Any) -> pd.DataFrame:
+    """The rows that race, with two more columns: `level`, what falls, and `time`, the updates until then.
+
+    A training loss is a mean over the updates since the row before and counts for the middle of them.
+    """
+    found = curves.runs(rows, **(race.only | settings))
+    level = race.falls(found).astype(float)
+    time = found["update"].astype(float)
+    if level.name == "train_loss":
+        time = time.groupby([found[key] for key in ("norm", "rate", "seed")]).transform(
+            lambda t: t.rolling(2).mean()
+        )
+    return found.assign(level=level, time=time).dropna(subset=["level", "time"])
+
+
+def arrival(run: pd.DataFrame, level: float) -> float:
+    """When a run first falls to a level, by straight lines between measurements; infinite if it never does.
+
+    >>> arrival(pd.DataFrame({"time": [0.0, 10.0, 20.0], "level": [0.9, 0.5, 0.1]}), 0.3)
+    15.0
+    """
+    levels, times = run["level"].to_numpy(float), run["time"].to_numpy(float)
+    below = np.flatnonzero(levels <= level)
+    if not len(below):
+        return math.inf
+    k = int(below[0])
+    if k == 0:
+        return float(times[0])
+    part = (levels[k - 1] - level) / (levels[k - 1] - levels[k])
+    return float(times[k - 1] + part * (times[k] - times[k - 1]))
+
+
+def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[pd.DataFrame, pd.DataFrame]]:
+    """The two runs of each seed that has both."""
+    by_key = dict(iter(rows.groupby(["norm", "seed"])))
+    seeds = [s for norm, s in by_key if norm == above and (below, s) in by_key]
+    return {int(seed): (by_key[above, seed], by_key[below, seed]) for seed in sorted(seeds)}
+
+
+def factors(rows: pd.DataFrame, above: str = "none", below: str = "layer") -> pd.Series:
+    """By seed, one norm's updates over another's to the lowest level that both reach.
+
+    NaN where a run is at its lowest when it begins: that race has not been run.
+
+    Args:
+        rows: as `tidy` makes them, of one step size or of `own_steps`.
+        above, below: the norms.
+    """
+    found = {}
+    for seed, pair in _pairs(rows, above, below).items():
+        level = max(run["level"].min() for run in pair)
+        one, other = (arrival(run, level) for run in pair)
+        found[seed] = one / other if one > 0 and other > 0 else math.nan
+    return pd.Series(found, dtype=float).rename_axis("seed")
+
+
+def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, count: int = 20) -> pd.DataFrame:
+    """The factor at fixed levels: a row a level and seed, with the `low` and `high` between which it lies.
+
+    The levels, the same for all seeds, divide the fall from where every run has been measured in training to
+    the lowest of its pair, in the median over seeds. Where both arrive, low and high are equal. Where one does not, its last
+    update bounds the factor on one side only; where neither does, nothing is known.
+    """
+    pairs = _pairs(rows, above, below)
+    every = [run for pair in pairs.values() for run in pair]
+    top = min(run["level"].iloc[1] for run in every)
+    bottom = float(np.median([min(run["level"].min() for run in pair) for pair in pairs.values()]))
+    found = []
+    for share in np.linspace(0, 1, count + 1):
+        level = top - share * (top - bottom)
+        for seed, (one, other) in pairs.items():
+            times = arrival(one, level), arrival(other, level)
+            ends = one["time"].iloc[-1], other["time"].iloc[-1]
+            low = min(times[0], ends[0]) / times[1]
+            high = times[0] / min(times[1], ends[1])
+            if math.isinf(times[0]) and math.isinf(times[1]):
+                low, high = 0.0, math.inf
+            found.append({"share": float(share), "level": level, "seed": seed, "low": low, "high": high})
+    return pd.DataFrame(found)
+
+
+def medians(table: pd.DataFrame) -> pd.DataFrame:
+    """By share of the fall, the median of the factors of `along`, and an interval from their order.
+
+    A factor that is only bounded counts with its lower bound from below and its upper bound from above: an
+    end that depends on it is 0 or infinite, and the median then NaN. `confidence` is that of the narrowest
+    interval between two of the ordered factors with at least 0.9 (0.94 of five seeds, 0.93 of eight).
+    """
+    found = []
+    for share, some in table.groupby("share"):
+        low, high = np.sort(some["low"]), np.sort(some["high"])
+        n = len(low)
+        outside = 2 * stats.binom.cdf(np.arange(n // 2 + 1), n, 0.5)
+        k = max(int((outside <= 0.1).sum()) - 1, 0)
+        middle = [
+            float(np.exp(np.median(np.log(ends)))) if (ends > 0).all() else float(np.median(ends))
+            for ends in (low, high)
+        ]
+        found.append(
+            {
+                "share": float(share),
+                "median": middle[0] if middle[0] == middle[1] else math.nan,
+                "low": float(low[k]),
+                "high": float(high[n - 1 - k]),
+                "confidence": float(1 - outside[k]),
+                "missed": int((low != high).sum()),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float]]:
+    """By norm, by seed, the step size that is best on average over the *other* seeds.
+
+    A method whose step size is chosen on the run that judges it looks better than it is, and the method with
+    the larger spread more so. Seeds that a norm does not have at each of its step sizes are left out.
+
+    Args:
+        rows: of runs that differ in `norm`, `rate` and `seed`.
+        measure: of validation data, the least the best; a run that diverged (NaN or infinite) is never best.
+
+    Raises ValueError for fewer than two seeds.
+
+    >>> rows = [
+    ...     {"norm": "layer", "rate": rate, "seed": seed, "update": 1, "nll": nll}
+    ...     for rate, nlls in {0.1: (3.0, 1.0, 1.0), 0.2: (0.0, 2.0, 2.0)}.items()
+    ...     for seed, nll in enumerate(nlls)
+    ... ]
+    >>> own_steps(pd.DataFrame(rows), curves.last("nll"))
+    {'layer': {0: 0.1, 1: 0.2, 2: 0.2}}
+    """
+    chosen: dict[str, dict[int, float]] = {}
+    for norm, some in rows.groupby("norm", sort=False):
+        found = {key: measure(run) for key, run in some.groupby(["rate", "seed"])}
+        table = pd.Series(found, dtype=float).unstack(1)
+        complete = table.columns[[len(some[some["seed"] == s]["rate"].unique()) == len(table) for s in table]]
+        table = table[complete].fillna(math.inf)
+        if len(complete) < 2:
+            raise ValueError(
+                f"{norm!r} has {len(complete)} seeds at each of its step sizes {table.index.tolist()}; "
+                "it needs two or more, since one is left out"
+            )
+        chosen[str(norm)] = {int(s): float(table.drop(columns=s).mean(axis=1).idxmin()) for s in complete}
+    return chosen
+
+
+def at_own_steps(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """Of runs at several step sizes the one of each norm and seed that `own_steps` names."""
+    chosen = own_steps(rows, measure)
+    kept = [
+        chosen[norm].get(seed) == rate
+        for norm, seed, rate in zip(rows["norm"], rows["seed"], rows["rate"], strict=True)
+    ]
+    return rows[kept]
+
+
+def by_step(
+    rows: pd.DataFrame, measure: Measure, names: Mapping[str, str], what: str, form: str
+) -> pd.DataFrame:
+    """A table to show: for each step size the number that chooses, by norm, and the factor.
+
+    Args:
+        rows: as `tidy` makes them.
+        measure: the number by which step sizes are chosen.
+        names: of the norms; the first one's updates are divided by the second one's.
+        what, form: of that number, its name and its format.
+    """
+    lines = {}
+    for rate, some in rows.groupby("rate"):
+        found = curves.per_seed(some, measure)
+        line = {
+            f"{what}, {name}": format(curves.mean_of(found.get(norm, [])), form)
+            for norm, name in names.items()
+        }
+        lines[f"{rate:g}"] = line | {"Factor": f"{curves.mean_of(factors(some, *names), geometric=True):.2f}"}
+    return pd.DataFrame(lines).T.rename_axis("Step size")
+
+
+def steps_in_words(steps: Mapping[int, float]) -> str:
+    """The step sizes that a method's seeds take.
+
+    >>> steps_in_words({0: 0.002, 1: 0.001, 2: 0.001})
+    '0.001 or 0.002'
+    """
+    return " or ".join(f"{step:g}" for step in sorted(set(steps.values())))
+
+
+def at_the_edge(
+    chosen: Mapping[str, Mapping[int, float]], tried: Collection[float], names: Mapping[str, str]
+) -> str:
+    """A sentence on which methods take the smallest or the largest of the step sizes tried.
+
+    >>> at_the_edge({"none": {0: 0.2, 1: 0.2}}, [0.1, 0.2, 0.3], {"none": "no norm"})
+    'No choice falls on the smallest or the largest step size.'
+    """
+    ends = {min(tried), max(tried)}
+    who = [names[norm] for norm, steps in chosen.items() if ends & set(steps.values())]
+    if not who:
+        return "No choice falls on the smallest or the largest step size."
+    return (
+        f"The choice of {' and '.join(who)} is at the edge of the step sizes tried, so another one may suit "
+        f"{'it' if len(who) == 1 else 'them'} better still."
+    )
