@@ -199,8 +199,8 @@ def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, coun
     """The factor at fixed levels: a row a level and seed, with the `low` and `high` between which it lies.
 
     The levels, the same for all seeds, divide the fall from where every run has been measured in training to
-    the lowest of its pair, in the median over seeds. Where both arrive, low and high are equal. Where one does not, its last
-    update bounds the factor on one side only; where neither does, nothing is known.
+    the lowest of its pair, in the median over seeds. Where both arrive, low and high are equal. Where one
+    does not, its last update bounds the factor on one side only; where neither does, nothing is known.
     """
     pairs = _pairs(rows, above, below)
     every = [run for pair in pairs.values() for run in pair]

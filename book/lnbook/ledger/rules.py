@@ -31,6 +31,7 @@ __all__ = [
 
 KINDS = ("identity", "error", "computed", "effect", "same")
 SIZES = ("exact", "paper", "stand-in", "implementation")
+STEPS = ("", "one", "own")
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
@@ -74,6 +75,10 @@ class Rule:
         effect_from: "paper" or "ours".
         margin: of "same": within it there is no difference; for a ratio a factor above 1.
         counts: what n counts.
+        steps: "own" where each of the networks compared has its own step size, "one" where all have the same;
+            if a sentence has rules of both kinds, the first decide it and the others stand beside them.
+        group: names rules that ask the same question by several criteria, all of them fair; where their
+            verdicts differ, together they are undecided.
         condition: under which the statement holds or was tested; always shown.
         study: the recorded rows, `results/<study>.json`, that the quantity is computed from; "" for those of
             the page's own runs.
@@ -95,6 +100,8 @@ class Rule:
     effect_from: str = ""
     margin: int | float | None = None
     counts: str = "seeds"
+    steps: str = ""
+    group: str = ""
     condition: str = ""
     study: str = ""
     paper: int | float | None = None
@@ -214,6 +221,8 @@ def _mistakes(rule: Rule) -> Iterator[str]:
         yield f"the kind is {rule.kind!r}; use one of {KINDS}"
     if rule.size not in SIZES:
         yield f"the size is {rule.size!r}; use one of {SIZES}"
+    if rule.steps not in STEPS:
+        yield f"steps is {rule.steps!r}; use one of {STEPS}"
     operator, bound = criterion(rule)
     if rule.exact and rule.size != "exact":
         yield f"an {rule.kind} holds at any size; leave `size` out"
