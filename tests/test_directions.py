@@ -10,7 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARY, BOOK = ROOT / "lnlib", ROOT / "book" / "lnbook"
-LAYERS = ("data", "ledger", "figures", "training", "curves", "races", "shared", "pages", "explore", "cli", "__main__")
+LAYERS = (
+    "data",
+    "ledger",
+    "figures",
+    "training",
+    "curves",
+    "races",
+    "shared",
+    "pages",
+    "explore",
+    "cli",
+    "__main__",
+)
 BARE = {"numpy", "torch", "jaxtyping"}  # what `import lnlib` may need
 EXTRAS = {"numba", "llvmlite", "scipy", "sympy"}
 # The recurrent networks: each imports only those before it, so that no helper knows a network's class.

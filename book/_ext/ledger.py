@@ -12,10 +12,11 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from digest import BOOK
 from lnbook.cli.experiments import find
 from lnbook.cli.settings import settings_of
+from lnbook.ledger.flags import MARK, YOUNGER
 from lnbook.ledger.report import Report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.tables import Table, measured_cell, quantity
+from lnbook.ledger.tables import Table, marked, measured_cell, quantity
 from lnbook.ledger.verdicts import Measurement, Verdict, judge
 from record import files, record
 from top import title
@@ -26,7 +27,9 @@ Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, an
 KINDS = {  # what evidence there is, by the kind of a rule
     "identity": "mathematics",
     "error": "mathematics",
+    "code": "a program",
     "computed": "a computed number",
+    "limit": "a computed number",
     "effect": "runs",
     "same": "runs",
 }
@@ -35,10 +38,10 @@ KINDS = {  # what evidence there is, by the kind of a rule
 def html_table(label: str, rows: Iterable[tuple[str, Sequence[Cell]]], kind: str = "") -> str:
     """A table that scrolls where it must; its rows, each after its `marks`, are cards on a phone."""
     body, columns = "", ()
-    for marked, row in rows:
+    for attributes, row in rows:
         columns = tuple(column for column, _ in row)
         body += (
-            f"<tr {marked}>"
+            f"<tr {attributes}>"
             + "".join(f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in row)
             + "</tr>"
         )
@@ -54,8 +57,9 @@ def badge(verdict: Verdict, flag: str = "") -> str:
     """A verdict with a class for its color, and what has to be said with it."""
     kind = verdict.word.replace(" ", "-").replace("'", "")
     rest = str(verdict).removeprefix(verdict.word)
+    mark = f" {MARK}" if YOUNGER in flag else ""
     more = f'<span class="flag">{escape(flag)}</span>' if flag else ""
-    return f'<span class="verdict verdict-{kind}">{escape(verdict.word)}</span>{escape(rest)}{more}'
+    return f'<span class="verdict verdict-{kind}">{escape(verdict.word)}</span>{mark}{escape(rest)}{more}'
 
 
 def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
@@ -69,11 +73,11 @@ def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
     return f'data-verdict="{escape(verdict.word)}" data-section="{escape(part)}" data-evidence="{kinds}"'
 
 
-def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
+def sentence_row(judged: Judged, known: Report) -> list[Cell]:
     """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
         f'<li><a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>: '
-        f"{escape(measured_cell(rule, found))} {badge(verdict, flags.get(rule.id, ''))}</li>"
+        f"{escape(measured_cell(rule, found))} {badge(verdict, known.flags.get(rule.id, ''))}</li>"
         for rule, found, verdict in judged.rules
     )
     says = (
@@ -83,7 +87,7 @@ def sentence_row(judged: Judged, flags: dict[str, str]) -> list[Cell]:
     return [
         ("The paper says", says),
         ("Evidence", f"<ul>{items}</ul>" if items else "none"),
-        ("Verdict", badge(judged.verdict)),
+        ("Verdict", badge(judged.verdict, YOUNGER if judged.sentence.id in known.younger else "")),
     ]
 
 
@@ -122,7 +126,7 @@ class SentencesDirective(_LedgerDirective):
         rows = [
             (
                 marks(j.verdict, j.sentence.section, [rule for rule, _, _ in j.rules]),
-                sentence_row(j, dict(known.flags)),
+                sentence_row(j, known),
             )
             for j in chosen
         ]
@@ -166,7 +170,7 @@ class RecordRole(SphinxRole):
             `{measured}`rule``, `verdict_words` for `{verdict}`rule``.
     """
 
-    def __init__(self, words: Callable[[Rule, Measurement | None], str]) -> None:
+    def __init__(self, words: Callable[[Rule, Measurement | None, bool], str]) -> None:
         super().__init__()
         self.words = words
 
@@ -178,18 +182,19 @@ class RecordRole(SphinxRole):
         if rule is None:
             message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)
             return [], [message]
-        return [nodes.inline("", self.words(rule, known.found.get(rule.id)))], []
+        words = self.words(rule, known.found.get(rule.id), rule.id in known.younger)
+        return [nodes.inline("", words)], []
 
 
-def measured_words(rule: Rule, found: Measurement | None) -> str:
+def measured_words(rule: Rule, found: Measurement | None, _: bool) -> str:
     """The recorded number, with its unit and interval."""
     return quantity(rule, found) if found else "no number"
 
 
-def verdict_words(rule: Rule, found: Measurement | None) -> str:
-    """The recorded verdict, and where it was measured if not at the paper's size."""
+def verdict_words(rule: Rule, found: Measurement | None, younger: bool) -> str:
+    """The recorded verdict, marked if its rule is younger, and where it was measured if not at full size."""
     verdict = judge(rule, found)
-    return " ".join(filter(None, (verdict.word, verdict.where)))
+    return marked(Verdict(verdict.word, verdict.where), younger)
 
 
 class SettingsDirective(SphinxDirective):

@@ -10,7 +10,7 @@ from lnbook.ledger.report import Report, report
 
 def files() -> Iterator[Path]:
     """What the report is computed from; a page that shows it is read again when one of these changes."""
-    yield from (BOOK / "claims.toml", BOOK / "rules.json")
+    yield BOOK / "claims.toml"
     yield from sorted((BOOK / "results").glob("*/*.*"))
 
 

@@ -1,13 +1,12 @@
-"""`python -m lnbook claims`: print the ledger, register rules, keep a run's rows, refresh the README."""
+"""`python -m lnbook claims`: print the ledger, keep a run's rows, refresh the README."""
 
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from lnbook.ledger.files import write_whole
-from lnbook.ledger.history import register
+from lnbook.ledger.flags import MARK, YOUNGER, first_sight
 from lnbook.ledger.pairs import read_pair, write_pair
 from lnbook.ledger.report import report
 from lnbook.ledger.rows import SCALES, book_dir, results_dir
@@ -20,6 +19,8 @@ __all__ = ["main", "readme_results", "record", "replace_between_marks"]
 def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     """Copy the last run's rows and provenance to `folder`, where they are committed.
 
+    `first` says beside them which rules there were when these seeds were first seen.
+
     Raises:
         FileNotFoundError: no page of the rules has any.
         ValueError: some are not those that the run wrote; nothing is copied.
@@ -30,7 +31,9 @@ def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
         raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
     folder.mkdir(parents=True, exist_ok=True)
     for place, (rows, facts) in {place: read_pair(place) for place in measured}.items():
-        write_pair(folder / place.name, rows, facts)
+        kept = folder / place.name
+        before = read_pair(kept)[1] if kept.is_file() else None
+        write_pair(kept, rows, {**facts, "first": first_sight(facts, before)})
 
 
 def replace_between_marks(text: str, mark: str, content: str) -> str:
@@ -50,7 +53,7 @@ def replace_between_marks(text: str, mark: str, content: str) -> str:
 def readme_results(book: Path) -> str:
     """The README's results: the paper's sentences by verdict, what is decided against them, what is open."""
     known = report(book)
-    parts = [known.tally().to_markdown()]
+    parts = [known.tally().to_markdown(), f"{MARK} {YOUNGER}: a description, not a test."]
     for title, table in (
         ("Decided against the paper, at its own size:", known.decided_against()),
         ("Run at the paper's own size and not decided:", known.undecided()),
@@ -61,10 +64,9 @@ def readme_results(book: Path) -> str:
 
 
 def main(argv: Sequence[str]) -> int:
-    """`python -m lnbook claims`: print the ledger; register rules; keep measured rows; refresh the README."""
+    """`python -m lnbook claims`: print the ledger; keep measured rows; refresh the README."""
     parser = argparse.ArgumentParser(prog="python -m lnbook claims", description="the paper's claims, judged")
     parser.add_argument("--scale", choices=SCALES, default="book", help="of the rows that --record keeps")
-    parser.add_argument("--register", action="store_true", help="date rules that are new or changed")
     parser.add_argument("--record", action="store_true", help="copy the last run's rows to book/results/")
     parser.add_argument("--readme", action="store_true", help="write the verdicts into README.md")
     options = parser.parse_args(argv)
@@ -74,9 +76,6 @@ def main(argv: Sequence[str]) -> int:
         return 1
     try:
         rules = load_rules()
-        if options.register:
-            today = datetime.now(UTC).date().isoformat()
-            print("registered:", ", ".join(register(rules, book / "rules.json", today)) or "nothing new")
         if options.record:
             record(rules, options.scale, book / "results" / options.scale)
         if options.readme:
@@ -85,7 +84,7 @@ def main(argv: Sequence[str]) -> int:
             content = readme_results(book)
             write_whole(readme, replace_between_marks(text, "claims", content).encode())
         known = report(book)
-        print(sentences_table(known.sentences).to_markdown(), end="\n\n")
+        print(sentences_table(known.sentences, known.younger).to_markdown(), end="\n\n")
         print(rules_table(known.rules, known.found, known.flags).to_markdown())
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)

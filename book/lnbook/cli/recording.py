@@ -7,7 +7,7 @@ from lnbook.cli.options import UsageError
 from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.training.gather import gather
 from lnbook.training.report import stand_ins
-from lnbook.training.runs import Outcome
+from lnbook.training.runs import Outcome, label
 from lnbook.training.task import Experiment, Job
 
 __all__ = ["joined", "objections", "record", "recorded_runs"]
@@ -40,6 +40,9 @@ def record(
             f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --gather --record; to "
             f"record it anyway, with a note in the provenance, add {ways}."
         )
+    first = {label(one.job): one.facts["rules"] for one in recorded_runs(experiment.name, scale, folder)}
+    for one in outcomes:  # a run that is made again keeps the rules under which its seed was first seen
+        one.facts["rules"] = first.get(label(one.job), one.facts.get("rules", {}))
     return gather(experiment, outcomes, scale, folder / scale, accepted=sorted(found))
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lnbook.ledger.flags import flags
+from lnbook.ledger.flags import YOUNGER, flags
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
-from lnbook.ledger.sentences import Judged, judge_sentence
+from lnbook.ledger.sentences import LEVEL, Judged, judge_sentence
 from lnbook.ledger.stored import load_recorded
-from lnbook.ledger.tables import Table, number, rules_table, tally_sentences
-from lnbook.ledger.verdicts import Measurement
+from lnbook.ledger.tables import Table, marked, number, rules_table, tally_sentences
+from lnbook.ledger.verdicts import Measurement, judge, two_sided
 
 __all__ = ["Report", "page_table", "report"]
 
@@ -26,6 +26,14 @@ class Report:
     flags: Mapping[str, str]
 
     @cached_property
+    def younger(self) -> frozenset[str]:
+        """Rules that are younger than their data, and sentences that such a rule decides, by their names."""
+        rules = {name for name, flag in self.flags.items() if YOUNGER in flag}
+        return frozenset(
+            rules | {j.sentence.id for j in self.sentences if rules & {r.id for r in j.decided_by}}
+        )
+
+    @cached_property
     def by_id(self) -> dict[str, Judged]:
         """The sentences by their names."""
         return {judged.sentence.id: judged for judged in self.sentences}
@@ -36,11 +44,34 @@ class Report:
 
     def tally(self) -> Table:
         """How many sentences of the paper have each verdict."""
-        return tally_sentences(self.sentences)
+        return tally_sentences(self.sentences, self.younger)
+
+    def corrected(self) -> dict[str, list[str]]:
+        """Which decided estimates would not be if all estimates of the ledger shared one error of 5 %.
+
+        Returns:
+            By procedure, Holm's (no false decision at all) and Benjamini and Hochberg's (one in twenty of
+            the decisions), the rules that it drops.
+        """
+        tests = [
+            (two_sided(r, m), r)
+            for r in self.rules
+            if r.sampled and (m := self.found.get(r.id)) and m.has_interval
+        ]
+        ranked = [rule.id for _, rule in sorted(tests, key=lambda pair: pair[0])]
+        p = sorted(value for value, _ in tests)
+        n = len(p)
+        holm = next((k for k in range(n) if p[k] * (n - k) > LEVEL), n)
+        hochberg = max((k + 1 for k in range(n) if p[k] * n <= LEVEL * (k + 1)), default=0)
+        decided = {r.id for _, r in tests if judge(r, self.found[r.id]).word in ("supported", "contradicted")}
+        return {
+            "Holm": [name for name in ranked[holm:] if name in decided],
+            "Benjamini and Hochberg": [name for name in ranked[hochberg:] if name in decided],
+        }
 
     def decided_against(self) -> Table:
         """The sentences of the paper that evidence at its own size, or mathematics, speaks against."""
-        words = ("contradicted", "smaller than claimed")
+        words = ("contradicted", "smaller than claimed", "below what counts here")
         return self._brief([j for j in self.sentences if j.verdict.word in words])
 
     def undecided(self) -> Table:
@@ -51,14 +82,10 @@ class Report:
         """Sentences with the evidence that decides them, and what has to be said with it."""
         rows = []
         for j in judged:
-            deciding = [
-                (rule, found)
-                for rule, found, verdict in j.rules
-                if found is not None and verdict.word == j.verdict.word and rule.size in ("exact", "paper")
-            ]
-            told = "; ".join(f"{rule.quantity}: {number(rule, found)}" for rule, found in deciding)
-            said = dict.fromkeys(self.flags[rule.id] for rule, _ in deciding if rule.id in self.flags)
-            rows.append([j.sentence.place, j.sentence.says, told, "; ".join([str(j.verdict), *said])])
+            told = "; ".join(f"{r.quantity}: {number(r, self.found[r.id])}" for r in j.decided_by)
+            rows.append(
+                [j.sentence.place, j.sentence.says, told, marked(j.verdict, j.sentence.id in self.younger)]
+            )
         return Table(("Where", "The paper says", "We measured", "Verdict"), rows)
 
 
@@ -73,7 +100,7 @@ def report(book: Path | None = None) -> Report:
     rules = load_rules(place / "claims.toml")
     found = load_recorded(rules, folder=place / "results")
     judged = [judge_sentence(s, rules, found) for s in load_sentences(place / "claims.toml")]
-    said = flags(rules, place / "results", place / "rules.json")
+    said = flags(rules, place / "results")
     return Report(tuple(judged), tuple(rules), found, said)
 
 
@@ -85,4 +112,4 @@ def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Pat
         return rules_table(rules, found)
     estimates = [rule for rule in rules if rule.sampled]
     found |= load_recorded(estimates, folder=place / "results")
-    return rules_table(rules, found, flags(rules, place / "results", place / "rules.json"))
+    return rules_table(rules, found, flags(rules, place / "results"))

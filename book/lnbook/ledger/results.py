@@ -5,7 +5,6 @@ the recorded rows under `book/results/`, which `python -m lnbook claims --record
 committed.
 """
 
-import math
 import time
 from collections.abc import Iterable, Sequence
 
@@ -58,12 +57,8 @@ class Ledger:
         high: float | None = None,
         n: int = 1,
         values: Sequence[float] = (),
-        reached: tuple[int, int] | None = None,
     ) -> Shown:
-        """Keep the quantity that a rule names: value and 95 % interval over n, or the `values` one by one.
-
-        `reached` says how many of the n runs with and without the method reach the goal, if not all do.
-        """
+        """Keep the quantity that a rule names: value and 95 % interval over n, or the `values` one by one."""
         if rule not in self.rules:
             raise ValueError(
                 f"{rule!r} is not a rule of page {self.page!r}; the ledger has {sorted(self.rules)} "
@@ -77,28 +72,18 @@ class Ledger:
             found = measured(self.rules[rule], values)
         else:
             ends = [float(value) if x is None else float(x) for x in (low, high)]
-            found = Measurement(rule, float(value), ends[0], ends[1], n, reached=reached)
+            found = Measurement(rule, float(value), ends[0], ends[1], n)
         self.found[rule] = found
         return Shown(self.rules[rule], found)
-
-    def race(self, rule: str, factors: Sequence[float]) -> Shown:
-        """Keep how many times as long the other method takes to a goal, one number a seed.
-
-        A factor is 0 where the method never arrives, infinite where the other does not, and NaN where neither
-        does or a run begins at the goal. If there is such a seed, there is no mean, and what is kept is how
-        many runs of each arrive in a race.
-        """
-        if factors and all(0 < factor < math.inf for factor in factors):
-            return self.measure(rule, values=factors)
-        reached = sum(factor > 0 for factor in factors), sum(factor < math.inf for factor in factors)
-        return self.measure(rule, math.nan, n=max(1, len(factors)), reached=reached)
 
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.
 
-        Raises ValueError if a rule of the page was not measured, or mathematics does not come out.
+        Raises ValueError if mathematics does not come out, or a rule of the page was not measured: all but
+        those on a `study` may be missing, since a rule on runs is there before the runs.
         """
-        if missing := sorted(set(self.rules) - set(self.found)):
+        needed = {rule.id for rule in self.rules.values() if not rule.study}
+        if missing := sorted(needed - set(self.found)):
             raise ValueError(f"page {self.page!r} did not measure its rules {missing}; measure each")
         exact = [rule for rule in self.rules.values() if rule.exact]
         if failed := [Shown(r, self.found[r.id]) for r in exact if not meets(r, self.found[r.id].value)]:

@@ -29,7 +29,7 @@ __all__ = [
     "origin",
 ]
 
-KINDS = ("identity", "error", "computed", "effect", "same")
+KINDS = ("identity", "error", "code", "computed", "limit", "effect", "same")
 SIZES = ("exact", "paper", "stand-in", "implementation")
 STEPS = ("", "one", "own")
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -45,6 +45,7 @@ class Sentence:
         place: where in that section.
         says: what it asserts, in our words.
         reason: why no rule tests it, if none does.
+        read: where a fact that nothing measured can show is read: the place, and the quotation.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Sentence:
     place: str
     says: str
     reason: str = ""
+    read: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,9 @@ class Rule:
         quantity: what is measured.
         expect: a comparison with a number, such as "<= 1e-12".
         kind: "identity", mathematics that must hold at every scale; "error", how wrong the print is, which
-            must come out at every scale; "computed", a number without sampling noise; "effect", an
+            must come out at every scale; "code", that a program of ours computes what is described;
+            "computed", a number without sampling noise; "limit", a computed counterexample outside the
+            `condition`, which verifies nothing and adds the condition to what others verify; "effect", an
             estimate from runs or random cases; "same", an effect that the statement denies.
         size: "exact"; "paper", the paper's own configuration; "stand-in", smaller or other; or
             "implementation", a property of a program.
@@ -114,7 +118,7 @@ class Rule:
     @property
     def exact(self) -> bool:
         """Whether it is mathematics, which must come out at every scale and on every build."""
-        return self.kind in ("identity", "error")
+        return self.kind in ("identity", "error", "code")
 
     @property
     def sampled(self) -> bool:
@@ -225,7 +229,9 @@ def _mistakes(rule: Rule) -> Iterator[str]:
         yield f"steps is {rule.steps!r}; use one of {STEPS}"
     operator, bound = criterion(rule)
     if rule.exact and rule.size != "exact":
-        yield f"an {rule.kind} holds at any size; leave `size` out"
+        yield f"the kind {rule.kind!r} holds at any size; leave `size` out"
+    if rule.kind == "limit" and not rule.condition:
+        yield "a limit is what holds outside a condition; give the condition"
     if not rule.sampled:
         return
     if rule.scale not in ("ratio", "difference"):

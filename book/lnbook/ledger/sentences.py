@@ -1,9 +1,12 @@
 """The verdict on a sentence of the paper: what its rules together say.
 
 Evidence at the paper's own size, and mathematics, decide; without any a sentence is *not tested at the
-paper's size*, whatever stand-ins say. Several estimates for one sentence share its 5 %: each is decided only
-if it is by Holm's procedure, so that chance alone decides at most one sentence in twenty. Of several verdicts
-the one that says most against the sentence counts.
+paper's size*, whatever stand-ins say. Where networks were compared with each at its own step size, that
+decides, and the comparison at one step size stands beside. Rules of one `group` decide only together: where
+their criteria lead to different words, that question is undecided. Several estimates for one sentence share
+its 5 %: each is decided only if it is by Holm's procedure, so that chance alone decides at most one sentence
+in twenty. Of several verdicts the one that says most against the sentence counts. A counterexample outside a
+condition adds the condition to what is verified, and verifies nothing itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,57 +15,77 @@ from dataclasses import dataclass, replace
 from lnbook.ledger.rules import Rule, Sentence
 from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge, two_sided
 
-__all__ = ["NOT_TESTED", "SENTENCE_WORDS", "Judged", "judge_sentence", "with_holm"]
+__all__ = ["LEVEL", "NOT_TESTED", "SENTENCE_WORDS", "Judged", "judge_sentence", "with_holm"]
 
 NOT_TESTED = "not tested at the paper's size"
-SENTENCE_WORDS = (*WORDS[:-1], NOT_TESTED, WORDS[-1])
+SENTENCE_WORDS = (*WORDS[:-1], "read", NOT_TESTED, WORDS[-1])
 AGAINST = (
     "error in print",
     "contradicted",
     "smaller than claimed",
+    "below what counts here",
     "undecided",
-    "ordered",
     "supported",
     "verified if",
     "verified",
+    "implemented as described",
 )
 LEVEL = 0.05
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence with its verdict and that of each of its rules, in the ledger's order."""
+    """A sentence, its verdict, that of each of its rules in the ledger's order, and the rules that decide."""
 
     sentence: Sentence
     verdict: Verdict
     rules: tuple[tuple[Rule, Measurement | None, Verdict], ...] = ()
+    decided_by: tuple[Rule, ...] = ()
 
 
 def judge_sentence(sentence: Sentence, rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Judged:
     """Roll the verdicts on a sentence's rules up to one."""
     own = [rule for rule in rules if rule.sentence == sentence.id]
     single = tuple((rule, found.get(rule.id), judge(rule, found.get(rule.id))) for rule in own)
-    if not any(verdict.word != "not measured" for _, _, verdict in single):
-        why = sentence.reason or ("no run reaches its goal" if own else "no rule tests it yet")
-        return Judged(sentence, Verdict("not measured", "", why), single)
-    decisive = [rule for rule in own if rule.size in ("exact", "paper") and rule.id in found]
-    below = [rule for rule in own if rule.size not in ("exact", "paper") and rule.id in found]
-    if decisive and (verdict := _rolled_up(decisive, found)):
-        return Judged(sentence, verdict, single)
-    hint = _rolled_up(below, found)
-    note = f"{hint.word} {hint.where}" if hint else ""
-    return Judged(sentence, Verdict(NOT_TESTED, "", note.strip()), single)
+    weighed = [rule for rule, _, verdict in single if verdict.word != "not measured"]
+    if decisive := _weighed([rule for rule in weighed if rule.size in ("exact", "paper")]):
+        return Judged(sentence, _rolled_up(decisive, found), single, tuple(decisive))
+    if below := _weighed([rule for rule in weighed if rule.size not in ("exact", "paper")]):
+        hint = _rolled_up(below, found)
+        return Judged(sentence, Verdict(NOT_TESTED, "", f"{hint.word} {hint.where}"), single, tuple(below))
+    if sentence.read:
+        return Judged(sentence, Verdict("read", "", sentence.read), single)
+    return Judged(sentence, Verdict("not measured", "", sentence.reason or "not run"), single)
 
 
-def _rolled_up(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Verdict | None:
-    verdicts = [v for v in with_holm(rules, found) if v.word != "not measured"]
-    for word in AGAINST:
-        same = [verdict for verdict in verdicts if verdict.word == word]
-        if same:
-            notes = dict.fromkeys(verdict.note for verdict in same if verdict.note)
-            places = dict.fromkeys(verdict.where for verdict in same if verdict.where)
-            return Verdict(word, " and ".join(places), "; ".join(notes))
-    return None
+def _weighed(rules: Sequence[Rule]) -> list[Rule]:
+    """Of measured rules of one size those that count: own step sizes before one, no counterexample alone."""
+    if any(rule.steps == "own" for rule in rules):
+        rules = [rule for rule in rules if rule.steps != "one"]
+    return list(rules) if any(rule.kind != "limit" for rule in rules) else []
+
+
+def _rolled_up(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Verdict:
+    verdicts = _by_question(rules, with_holm(rules, found))
+    word = next(word for word in AGAINST if any(verdict.word == word for verdict in verdicts))
+    same = [verdict for verdict in verdicts if verdict.word == word]
+    notes = dict.fromkeys(verdict.note for verdict in same if verdict.note)
+    places = dict.fromkeys(verdict.where for verdict in same if verdict.where)
+    return Verdict(word, " and ".join(places), "; ".join(notes))
+
+
+def _by_question(rules: Sequence[Rule], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The verdicts; of a group whose criteria lead to different words one that says so."""
+    found = [verdict for rule, verdict in zip(rules, verdicts, strict=True) if not rule.group]
+    for group in dict.fromkeys(rule.group for rule in rules if rule.group):
+        same = [verdict for rule, verdict in zip(rules, verdicts, strict=True) if rule.group == group]
+        words = list(dict.fromkeys(verdict.word for verdict in same))
+        if len(words) == 1:
+            found += same
+        else:
+            note = f"by the criterion that chooses step sizes: {', '.join(words)}"
+            found.append(Verdict("undecided", same[0].where, note))
+    return found
 
 
 def with_holm(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> list[Verdict]:

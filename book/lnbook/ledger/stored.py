@@ -28,13 +28,14 @@ def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -
 
 
 def load_recorded(rules: Iterable[Rule], *, folder: Path) -> dict[str, Measurement]:
-    """What `book/results/` holds for each rule: of an estimate a study's number, where its page has been one.
+    """What `book/results/` holds for each rule: a study's number, where its page has been one and it has an
+    interval.
 
     A page at scale "study" has more seeds than at "book", and others.
     """
     known = list(rules)
-    studied = load_measured([r for r in known if r.sampled], folder=folder, scale="study")
-    return load_measured(known, folder=folder) | studied
+    studied = load_measured(known, folder=folder, scale="study")
+    return load_measured(known, folder=folder) | {id: m for id, m in studied.items() if m.n > 1}
 
 
 def recorded_facts(rule: Rule, folder: Path, known: MutableMapping[str, Facts | None]) -> Facts | None:
@@ -47,8 +48,8 @@ def recorded_facts(rule: Rule, folder: Path, known: MutableMapping[str, Facts | 
 
     Raises ValueError for rows that are not those recorded.
     """
-    studied = rule.sampled and load_measured([rule], folder=folder, scale="study")
-    place = rule.study or f"{'study' if studied else 'book'}/{rule.page}"
+    studied = load_measured([rule], folder=folder, scale="study").get(rule.id)
+    place = rule.study or f"{'study' if studied and studied.n > 1 else 'book'}/{rule.page}"
     if place not in known:
         scale, _, name = place.rpartition("/")
         try:
@@ -67,14 +68,10 @@ def as_row(found: Measurement) -> dict[str, object]:
         "high": found.high,
         "n": found.n,
         "values": " ".join(map(repr, found.values)),
-        "reached": " ".join(map(str, found.reached or ())),
     }
 
 
 def _measurement(row: dict[str, str]) -> Measurement:
     value, low, high = (float(row[k] or math.nan) for k in ("value", "low", "high"))
     values = tuple(float(x) for x in row["values"].split())
-    reached = tuple(int(x) for x in row["reached"].split())
-    return Measurement(
-        row["rule"], value, low, high, int(row["n"]), values, (reached[0], reached[1]) if reached else None
-    )
+    return Measurement(row["rule"], value, low, high, int(row["n"]), values)

@@ -1,9 +1,10 @@
 """The ledger as tables: rules with what was measured, sentences with their verdicts, counts."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
+from lnbook.ledger.flags import MARK, YOUNGER
 from lnbook.ledger.rules import Rule, origin
 from lnbook.ledger.sentences import SENTENCE_WORDS, Judged
 from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge
@@ -11,6 +12,7 @@ from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge
 __all__ = [
     "HEADER",
     "Table",
+    "marked",
     "measured_cell",
     "number",
     "quantity",
@@ -69,20 +71,9 @@ def number(rule: Rule, found: Measurement) -> str:
 
 
 def quantity(rule: Rule, found: Measurement) -> str:
-    """`number` without what it is over, for a sentence; of a race without a number, who arrives.
-
-    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "updates", "> 1", "effect", "stand-in",
-    ...     scale="ratio", effect=1.2, effect_from="ours")
-    >>> quantity(rule, Measurement("x", math.nan, math.nan, math.nan, 8, reached=(7, 8)))
-    'no number (7 of 8 runs reach the goal, 8 of 8 of the other network)'
-    """
+    """`number` without what it is over, for a sentence."""
     if math.isnan(found.value):
-        if not found.reached:
-            return "no number"
-        one, other = found.reached
-        return (
-            f"no number ({one} of {found.n} runs reach the goal, {other} of {found.n} of the other network)"
-        )
+        return "no number"
     value = f"{found.value:.3g}" + (f" {rule.unit}" if rule.unit else "")
     return f"{value} [{found.low:.3g}, {found.high:.3g}]" if found.has_interval else value
 
@@ -108,25 +99,40 @@ def rules_table(
     """A row per rule: place, statement, what was measured, verdict; `flags` are added to the verdict."""
     rows = []
     for rule in rules:
-        verdict = str(judge(rule, found.get(rule.id)))
-        if flag := (flags or {}).get(rule.id, ""):
+        flag = (flags or {}).get(rule.id, "")
+        verdict = marked(judge(rule, found.get(rule.id)), YOUNGER in flag)
+        if flag:
             verdict += f"; {flag}"
         rows.append([rule.source, rule.says, measured_cell(rule, found.get(rule.id)), verdict])
     return Table(HEADER, rows)
 
 
-def sentences_table(judged: Sequence[Judged]) -> Table:
-    """A row per sentence of the paper: place, what it says, its verdict."""
+def marked(verdict: Verdict, younger: bool) -> str:
+    """A verdict, with the mark of a rule that is younger than its data behind its word.
+
+    >>> marked(Verdict("supported", "in a stand-in"), True)
+    'supported † in a stand-in'
+    """
+    return f"{verdict.word} {MARK}{str(verdict).removeprefix(verdict.word)}" if younger else str(verdict)
+
+
+def sentences_table(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:
+    """A row per sentence of the paper: place, what it says, verdict; marked if its id is among `younger`."""
     return Table(
         ("Where", "The paper says", "Verdict"),
-        [[j.sentence.place, j.sentence.says, str(j.verdict)] for j in judged],
+        [[j.sentence.place, j.sentence.says, marked(j.verdict, j.sentence.id in younger)] for j in judged],
     )
 
 
-def tally_sentences(judged: Sequence[Judged]) -> Table:
-    """How many sentences have each verdict, in the order of `SENTENCE_WORDS`."""
-    words = [j.verdict.word for j in judged]
-    return Table(("Verdict", "Sentences"), [[w, str(words.count(w))] for w in SENTENCE_WORDS if w in words])
+def tally_sentences(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:
+    """How many sentences have each verdict, in the order of `SENTENCE_WORDS`, and how many are marked."""
+    rows = []
+    for word in SENTENCE_WORDS:
+        same = [j.sentence.id for j in judged if j.verdict.word == word]
+        if same:
+            young = sum(name in younger for name in same)
+            rows.append([word, str(len(same)) + (f" ({young} {MARK})" if young else "")])
+    return Table(("Verdict", "Sentences"), rows)
 
 
 def tally(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Table:

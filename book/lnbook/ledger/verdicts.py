@@ -3,16 +3,17 @@
 | what is known | verdict |
 | --- | --- |
 | an identity, or a computed number, is as the rule says | verified, or verified if a named condition is met |
+| a program of ours computes what is described | implemented as described |
 | the print is as wrong as the rule says | error in print |
 | the interval lies on the claimed side of the bound | supported |
 | it lies on the other side | contradicted |
-| it contains the bound and excludes the effect | smaller than claimed |
+| it contains the bound and excludes the effect | smaller than claimed, or below what counts here |
 | it contains both | undecided, and how many seeds would decide |
 | a difference is denied | two one-sided tests within the margin |
-| one of two methods gets there less often | ordered, by how many seeds; there is no ratio |
-| none gets there, or nothing was run | not measured |
+| nothing was run | not measured |
 
-What was measured below the paper's size says so: "in a stand-in", "for this implementation".
+Smaller than claimed is a size that the paper gives; where it gives none, ours counts. What was measured below
+the paper's size says so: "in a stand-in", "for this implementation".
 """
 
 import math
@@ -44,14 +45,16 @@ MOST = 10**6  # seeds; what needs more is not said
 WORDS = (
     "verified",
     "verified if",
+    "implemented as described",
     "error in print",
     "supported",
     "contradicted",
     "smaller than claimed",
+    "below what counts here",
     "undecided",
-    "ordered",
     "not measured",
 )
+SAID = {"error": "error in print", "code": "implemented as described"}
 WHERE = {"exact": "", "paper": "", "stand-in": "in a stand-in", "implementation": "for this implementation"}
 
 
@@ -65,7 +68,6 @@ class Measurement:
         low, high: its 95 % interval; both equal to the value if it has none.
         n: how many seeds, or whatever the rule counts, it is over.
         values: one by one, where they are kept.
-        reached: how many of the n runs with and without the method reach the goal, where some do not.
     """
 
     rule: str
@@ -74,7 +76,6 @@ class Measurement:
     high: float
     n: int = 1
     values: tuple[float, ...] = ()
-    reached: tuple[int, int] | None = None
 
     @property
     def has_interval(self) -> bool:
@@ -120,18 +121,18 @@ def judge(rule: Rule, found: Measurement | None) -> Verdict:
     >>> print(judge(rule, Measurement("x", 1.6, 1.2, 2.1, 8)))
     supported in a stand-in
     >>> print(judge(rule, Measurement("x", 1.1, 0.9, 1.3, 8)))
-    smaller than claimed in a stand-in
+    below what counts here in a stand-in
     """
     where = WHERE[rule.size]
     if found is None:
         return Verdict("not measured", "", "not run")
     if math.isnan(found.value):
-        return _without_a_number(found, where)
+        return Verdict("not measured", "", "no number")
     if not rule.sampled:
         if not meets(rule, found.value):
             return Verdict("contradicted", where, rule.condition)
-        if rule.kind == "error":
-            return Verdict("error in print", where, rule.condition)
+        if rule.kind in SAID:
+            return Verdict(SAID[rule.kind], where, rule.condition)
         return Verdict("verified if" if rule.condition else "verified", where, rule.condition)
     if not found.has_interval:
         runs = "a single run" if found.n == 1 else f"n = {found.n}"
@@ -139,22 +140,14 @@ def judge(rule: Rule, found: Measurement | None) -> Verdict:
     word = _same(rule, found) if rule.kind == "same" else _effect(rule, found)
     needs = seeds_needed(rule, found) if word == "undecided" else 0
     more = f"n = {needs:,} would decide" if needs else ""
+    if word == "supported" and rule.effect is not None and not _reaches(rule, found):
+        whose = "the paper has" if rule.effect_from == "paper" else "what counts here is"
+        more = f"the right side, but {whose} {rule.effect:g}"
     return Verdict(word, where, _with(rule, more))
 
 
 def _with(rule: Rule, note: str) -> str:
     return "; ".join(filter(None, (rule.condition, note)))
-
-
-def _without_a_number(found: Measurement, where: str) -> Verdict:
-    if found.reached is None or max(found.reached) == 0:
-        return Verdict("not measured", "", "no run reaches the goal")
-    with_it, without = found.reached
-    runs = f"{with_it} of {found.n} runs reach the goal, {without} of {found.n} of the other network"
-    if with_it == without:
-        return Verdict("undecided", where, runs)
-    order = "as the rule says" if with_it > without else "against the rule"
-    return Verdict("ordered", where, f"{order}: {runs}")
 
 
 def _effect(rule: Rule, found: Measurement) -> str:
@@ -163,7 +156,15 @@ def _effect(rule: Rule, found: Measurement) -> str:
     if not meets(rule, found.low) and not meets(rule, found.high):
         return "contradicted"
     assert rule.effect is not None  # a rule without one is refused when it is read
-    return "undecided" if found.low <= rule.effect <= found.high else "smaller than claimed"
+    if found.low <= rule.effect <= found.high:
+        return "undecided"
+    return "smaller than claimed" if rule.effect_from == "paper" else "below what counts here"
+
+
+def _reaches(rule: Rule, found: Measurement) -> bool:
+    """Whether the interval has the effect that counts, or more."""
+    assert rule.effect is not None
+    return found.high >= rule.effect if criterion(rule)[0] in (">", ">=") else found.low <= rule.effect
 
 
 def _same(rule: Rule, found: Measurement) -> str:
@@ -198,14 +199,16 @@ def _margin(rule: Rule) -> float:
 def two_sided(rule: Rule, found: Measurement) -> float:
     """How probable so large a distance from the bound is if there is none: Student's t, two-sided.
 
-    Of a rule that denies a difference: the larger of its two one-sided tests.
+    Of a rule that denies a difference: if it is within the margin, the larger of two one-sided tests that it
+    is not; if it is beyond, how probable it is there if the true one is at the margin, two-sided.
     """
     distance, error = _estimate(rule, found)
     if error == 0 or not math.isfinite(error):
         return 0.0 if distance else 1.0
     freedom = found.n - 1
     if rule.kind == "same":
-        return float(stats.t.sf((_margin(rule) - abs(distance)) / error, freedom))
+        inside = (_margin(rule) - abs(distance)) / error
+        return float(stats.t.sf(inside, freedom) if inside >= 0 else 2 * stats.t.sf(-inside, freedom))
     return float(2 * stats.t.sf(abs(distance) / error, freedom))
 
 

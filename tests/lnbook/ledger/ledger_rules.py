@@ -30,7 +30,7 @@ def rule(expect: str = "> 0", **fields: object) -> Rule:
         "page": "page",
         "quantity": "error",
     }
-    if fields.get("kind", "effect") in ("identity", "error", "computed"):
+    if fields.get("kind", "effect") not in ("effect", "same"):
         defaults = {"expect": "<= 1e-12" if expect == "> 0" else expect}
     else:
         estimate = {"kind": "effect", "size": "stand-in", "scale": "difference"}

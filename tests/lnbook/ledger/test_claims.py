@@ -1,6 +1,5 @@
-"""The command that prints the ledger, registers rules, records rows and refreshes the README."""
+"""The command that prints the ledger, records rows and refreshes the README."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_text_without_both_marks_in_order_is_refused(text: str) -> None:
 def test_the_command_prints_every_sentence_and_every_rule(checkout: Path, capsys) -> None:
     assert main(["claims"]) == 0
     out, err = capsys.readouterr()
-    assert "| Section 3 | it is small | not measured (no run reaches its goal) |" in out
+    assert "| Section 3 | it is small | not measured (not run) |" in out
     assert "| Eq. (3) | small | - | not measured (not run) |" in out
     assert err == ""
 
@@ -67,15 +66,6 @@ def test_what_is_decided_against_the_paper_stands_in_the_readme(checkout: Path) 
     text = (checkout / "README.md").read_text(encoding="utf-8")
     assert "| contradicted | 1 |" in text
     assert "| Section 3 | it is small | error: 1 | contradicted |" in text
-
-
-def test_rules_are_registered_with_their_date_once(checkout: Path, capsys) -> None:
-    assert main(["claims", "--register"]) == 0
-    assert "registered: a" in capsys.readouterr().out
-    first = json.loads((checkout / "book" / "rules.json").read_text(encoding="utf-8"))
-    assert [len(first["a"]), len(first["a"][0]["date"])] == [1, len("2026-01-01")]
-    assert main(["claims", "--register"]) == 0
-    assert "registered: nothing new" in capsys.readouterr().out
 
 
 def test_nothing_to_record_is_status_1(checkout: Path, capsys) -> None:

@@ -53,7 +53,7 @@ def test_a_forged_number_never_reaches_the_ledger_or_the_record(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book = tmp_path / "book"
-    for name in ("claims.toml", "rules.json", "results"):
+    for name in ("claims.toml", "results"):
         source = ROOT / "book" / name
         book.mkdir(exist_ok=True)
         shutil.copytree(source, book / name) if source.is_dir() else shutil.copy2(source, book / name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from ledger_rules import measurement, rule
 
+from lnbook.ledger.flags import YOUNGER
 from lnbook.ledger.results import Ledger
 from lnbook.ledger.rules import Rule, digest
 from lnbook.ledger.stored import load_measured
@@ -31,11 +32,11 @@ def test_what_is_measured_comes_back_from_the_stored_rows(results: Path) -> None
     page.measure("a", 0.1 + 0.2)
     page.measure("b", 2.0, low=1.0, high=3.0, n=5)
     page.measure("c", values=[0.1, 0.2, 0.7, 0.1, 1 / 3])
-    page.measure("d", math.nan, n=6, reached=(4, 0))
+    page.measure("d", math.nan)
     page.show()
     read = load_measured(page.rules.values(), folder=results, scale="smoke")
     assert {k: v for k, v in read.items() if k != "d"} == {k: v for k, v in page.found.items() if k != "d"}
-    assert (math.isnan(read["d"].value), read["d"].reached, read["d"].n) == (True, (4, 0), 6)
+    assert math.isnan(read["d"].value)
     assert sorted(file.name for file in (results / "smoke").iterdir()) == ["page.csv", "page.json"]
 
 
@@ -112,17 +113,13 @@ def test_a_measurement_is_a_value_or_values(given) -> None:
         ledger(rule()).measure("a", **given)
 
 
-def test_a_race_that_somebody_loses_has_counts_and_no_mean() -> None:
-    page = ledger(rule("> 1", scale="ratio", effect=1.5))
-    page.race("a", [1.0, 4.0])
-    assert page.found["a"].value == pytest.approx(2.0)
-    assert page.found["a"].values == (1.0, 4.0)
-    page.race("a", [1.5, 0.0, math.inf, math.inf, math.nan])
-    assert math.isnan(page.found["a"].value)
-    assert page.found["a"].reached == (3, 2), "the method arrives in 3 of 5 runs, the other in 2"
-    assert page.found["a"].n == 5
-    page.race("a", [])
-    assert page.found["a"].reached == (0, 0)
+def test_a_rule_on_runs_may_be_there_before_the_runs(results: Path) -> None:
+    page = ledger(rule("<= 1", kind="identity"), rule(id="b", study="paper/some"), rule(id="c"))
+    page.measure("a", 0.5)
+    with pytest.raises(ValueError, match=r"did not measure its rules \['c'\]"):
+        page.show()
+    page.measure("c", 1.0)
+    assert [row[3] for row in page.show().rows][1] == "not measured (not run)"
 
 
 @pytest.mark.usefixtures("as_users_call")
@@ -143,11 +140,11 @@ def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition
         "b": Measurement("b", 2, 2, 2),
         "c": measurement(0.0, -0.1, 0.1),
     }
-    rows = rules_table(rules, found, {"a": "rule changed after the data, 2026-01-01"}).rows
+    rows = rules_table(rules, found, {"a": YOUNGER}).rows
     assert [row[2:] for row in rows] == [
         [
             "error: 0.5 % [0.4, 0.6], 8 seeds (the rule: > 0; an effect is 1)",
-            "supported in a stand-in (for H > 2); rule changed after the data, 2026-01-01",
+            "supported † in a stand-in (for H > 2; the right side, but what counts here is 1); " + YOUNGER,
         ],
         [
             "error: 2 (the rule: > 0; the paper has 3)",

@@ -43,7 +43,7 @@ def test_a_file_that_was_read_before_is_read_again_after_a_change(tmp_path: Path
         ({"expect": "1"}, ["rule 'a'", "wrong type", "'expect'"]),
         ({"paper": '"7"'}, ["rule 'a'", "wrong type", "'paper'"]),
         ({"section": "3"}, ["rule 'a'", "wrong type", "'section'"]),
-        ({"size": '"paper"'}, ["rule 'a'", "an identity holds at any size"]),
+        ({"size": '"paper"'}, ["rule 'a'", "the kind 'identity' holds at any size"]),
         ({"sentence": '"nowhere"'}, ["rule 'a'", "'nowhere'", "no [[sentence]]"]),
         (ESTIMATE | {"scale": '""'}, ["rule 'a'", "needs 'ratio' or 'difference'"]),
         (ESTIMATE | {"expect": '"> 0"'}, ["rule 'a'", "above 0, not with 0"]),

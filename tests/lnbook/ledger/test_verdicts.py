@@ -23,6 +23,7 @@ def runs(center: float, spread: float, n: int, seed: int) -> list[float]:
         ({}, 1e-16, "verified"),
         ({"condition": "delta > 0"}, 1e-16, "verified if delta > 0"),
         ({"kind": "error", "expect": "> 0.1"}, 0.7, "error in print"),
+        ({"kind": "code"}, 0.0, "implemented as described"),
         ({"kind": "computed"}, 1e-3, "contradicted"),
         ({"kind": "computed", "size": "implementation"}, 0.0, "verified for this implementation"),
     ],
@@ -37,7 +38,7 @@ def test_what_has_no_sampling_noise_is_as_the_rule_says_or_not(fields, value: fl
     [
         (1.0, 0.3, 20, "supported"),
         (-1.0, 0.3, 20, "contradicted"),
-        (0.05, 0.5, 20, "smaller than claimed"),
+        (0.05, 0.5, 20, "below what counts here"),
         (0.5, 3.0, 6, "undecided"),
     ],
 )
@@ -73,18 +74,24 @@ def test_a_factor_within_its_margin_is_no_difference_either_way() -> None:
     assert judge(same, measurement(0.5, 0.45, 0.55)).word == "contradicted"
 
 
-def test_a_race_that_one_method_never_ends_is_ordered_and_has_no_ratio() -> None:
-    race = rule("> 1", scale="ratio", effect=2)
-    one = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(6, 0))
-    ends = "6 of 6 runs reach the goal, 0 of 6 of the other network"
-    assert str(judge(race, one)) == f"ordered in a stand-in (as the rule says: {ends})"
-    behind = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(1, 6))
-    assert str(judge(race, behind)).startswith("ordered in a stand-in (against the rule: 1 of 6 runs")
-    level = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(5, 5))
-    assert str(judge(race, level)).startswith("undecided in a stand-in (5 of 6 runs reach the goal")
-    none = Measurement("a", math.nan, math.nan, math.nan, 6, reached=(0, 0))
-    assert str(judge(race, none)) == "not measured (no run reaches the goal)"
-    assert str(judge(race, None)) == "not measured (not run)"
+def test_what_was_not_run_or_has_no_number_is_not_measured() -> None:
+    assert str(judge(rule(), None)) == "not measured (not run)"
+    assert str(judge(rule(), Measurement("a", math.nan, math.nan, math.nan, 6))) == "not measured (no number)"
+
+
+def test_a_size_is_smaller_than_claimed_only_if_the_paper_claims_one() -> None:
+    small = measurement(0.1, -0.2, 0.4)
+    assert judge(rule(effect=1, effect_from="paper"), small).word == "smaller than claimed"
+    assert judge(rule(effect=1, effect_from="ours"), small).word == "below what counts here"
+
+
+def test_the_right_side_without_the_size_says_so() -> None:
+    sixty = rule("< 1", scale="ratio", effect=0.6, effect_from="paper")
+    assert judge(sixty, measurement(0.87, 0.77, 0.97)).note == "the right side, but the paper has 0.6"
+    assert judge(sixty, measurement(0.7, 0.5, 0.9)).note == ""
+    assert (
+        judge(rule(effect=1), measurement(0.4, 0.1, 0.7)).note == "the right side, but what counts here is 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,6 +161,15 @@ def test_the_probability_of_a_distance_is_students() -> None:
     assert two_sided(rule(), measured(rule(), values)) == pytest.approx(
         stats.ttest_1samp(values, 0).pvalue, rel=1e-9
     )
+
+
+def test_the_probability_beyond_a_margin_is_that_of_the_verdict() -> None:
+    """At the end of the interval that contradicts it is 5 %, as at the end of any other."""
+    same = rule("== 0", kind="same", margin=0.5, effect=None, effect_from="")
+    edge = measurement(2.0, 0.5, 3.5)
+    assert two_sided(same, edge) == pytest.approx(0.05, rel=1e-9)
+    assert judge(same, edge).word == "contradicted"
+    assert two_sided(same, measurement(0.0, -0.1, 0.1)) < 0.05
 
 
 def test_a_ratio_is_judged_by_its_logarithm() -> None:

@@ -1,0 +1,97 @@
+"""Rules before data: a rule that is younger than its data says so wherever its verdict shows."""
+
+from pathlib import Path
+
+import pytest
+from ledger_rules import FIELDS, SENTENCE, rule, write
+
+from lnbook.cli.claims import record
+from lnbook.ledger.flags import YOUNGER, first_sight, flags
+from lnbook.ledger.pairs import read_pair
+from lnbook.ledger.report import report
+from lnbook.ledger.results import Ledger
+from lnbook.ledger.rows import write_rows
+from lnbook.ledger.rules import digest, load_rules
+
+ESTIMATE = FIELDS | {
+    "sentence": '"p"',
+    "kind": '"effect"',
+    "size": '"paper"',
+    "scale": '"difference"',
+    "expect": '"> 0"',
+    "effect": "1",
+    "effect_from": '"ours"',
+}
+
+
+class Book:
+    """A book with one sentence and one rule, whose page can be run and recorded."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        place.mkdir()
+        self.rule()
+
+    def rule(self, **changed: str) -> None:
+        write(self.place / "claims.toml", ESTIMATE | changed, sentences=[SENTENCE])
+
+    def record(self, seed: int = 0) -> None:
+        rules = load_rules(self.place / "claims.toml")
+        page = Ledger("page", scale="book", seed=seed, rules=rules)
+        page.measure("a", values=[2.0, 2.1, 1.9, 2.0, 2.2])
+        page.show()
+        record(rules, "book", self.place / "results" / "book")
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+    monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "run"))
+    monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
+    return Book(tmp_path / "book")
+
+
+def flagged(book: Book) -> bool:
+    known = report(book.place)
+    assert ("p" in known.younger) == ("a" in known.younger) == (known.tally().rows[0][1] == "1 (1 †)")
+    return "p" in known.younger
+
+
+def test_a_rule_that_is_older_than_its_data_bears_no_mark(book: Book) -> None:
+    book.record()
+    assert not flagged(book)
+
+
+def test_a_rule_that_changes_after_its_data_is_marked_until_new_seeds_run(book: Book) -> None:
+    book.record()
+    book.rule(effect="0.5")
+    assert flagged(book)
+    book.record()
+    assert flagged(book), "the same seeds run again have been seen"
+    book.record(seed=1000)
+    assert not flagged(book)
+
+
+def test_words_that_judge_nothing_may_change(book: Book) -> None:
+    book.record()
+    book.rule(says='"it is small indeed"')
+    assert not flagged(book)
+
+
+def test_a_rule_on_an_experiments_rows_is_as_old_as_their_facts_say(tmp_path: Path) -> None:
+    on_runs = rule(study="study/some")
+    for known, said in ({on_runs.id: digest(on_runs)}, {}), ({}, {on_runs.id: YOUNGER}):
+        write_rows("some", [{"x": 1}], {"rules": known}, scale="study", folder=tmp_path)
+        assert flags([on_runs], tmp_path) == said
+
+
+def test_of_a_new_rule_the_first_sight_is_its_own() -> None:
+    before = {"seed": 0, "first": {"a": "old"}}
+    assert first_sight({"seed": 0, "rules": {"a": "new", "b": "b1"}}, before) == {"a": "old", "b": "b1"}
+    assert first_sight({"seed": 1, "rules": {"a": "new"}}, before) == {"a": "new"}
+    assert first_sight({"seed": 0, "rules": {"a": "new"}}, None) == {"a": "new"}
+
+
+def test_a_record_keeps_what_it_was_first_seen_under(book: Book) -> None:
+    book.record()
+    kept = read_pair(book.place / "results" / "book" / "page.csv")[1]
+    assert kept["first"] == kept["rules"]
