@@ -17,7 +17,20 @@ from lnbook.ledger.intervals import interval
 from lnbook.ledger.rows import as_csv, read_facts, read_rows
 from lnbook.ledger.verdicts import FEWEST
 
-__all__ = ["Mean", "Measure", "band", "last", "late", "mean_of", "near", "per_seed", "recorded", "runs"]
+__all__ = [
+    "Mean",
+    "Measure",
+    "band",
+    "flat",
+    "has",
+    "last",
+    "late",
+    "mean_of",
+    "near",
+    "per_seed",
+    "recorded",
+    "runs",
+]
 
 Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's rows, in order
 
@@ -42,6 +55,15 @@ def recorded(
     differ = {name for run in told for name, value in run.items() if isinstance(value, str)} - facts.keys()
     facts |= {name: ", ".join(sorted({str(run.get(name)) for run in told})) for name in differ}
     return pd.read_csv(io.BytesIO(as_csv(rows))), facts
+
+
+def has(experiment: str, scale: str) -> bool:
+    """Whether anything is recorded of an experiment at a scale; a rule is there before its runs."""
+    try:
+        read_facts(experiment, scale=scale)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def runs(
@@ -150,4 +172,20 @@ def band(
         ]
         drawn = pd.DataFrame(means, columns=["mean", "low", "high", "n"], index=table.index)
         found[str(norm)] = drawn.drop(columns="n").reset_index()
+    return found
+
+
+def flat(nested: Mapping[Any, Any], first: str, *names: str) -> list[dict[str, Any]]:
+    """Curves or means in dictionaries as rows, with a name for each level above them.
+
+    >>> flat({"layer": pd.DataFrame({"update": [1, 2], "mean": [0.5, 0.4]})}, "norm")[1]
+    {'norm': 'layer', 'update': 2, 'mean': 0.4}
+    """
+    found: list[dict[str, Any]] = []
+    for key, inner in nested.items():
+        if names:
+            below = flat(inner, *names)
+        else:
+            below = [inner._asdict()] if isinstance(inner, Mean) else inner.to_dict("records")
+        found += [{first: key} | row for row in below]
     return found

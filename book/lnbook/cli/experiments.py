@@ -22,6 +22,7 @@ _MODULES = {
     "draw": "pages.sec6_4_draw.experiment",
     "handwriting": "pages.sec6_5_handwriting.experiment",
     "permutation_mnist": "shared.permutation_mnist",
+    "permutation_mnist_right": "shared.permutation_mnist_right",
     "convnet": "pages.sec6_7_convnets.experiment",
 }
 
@@ -35,7 +36,7 @@ def find(name: str) -> Experiment:
     'permutation_mnist'
     """
     known = EXPERIMENTS.get(name, name)
-    if known not in EXPERIMENTS.values():
+    if known not in _MODULES:
         listed = ", ".join(f"{section} ({module})" for section, module in EXPERIMENTS.items())
         raise ValueError(f"There is no experiment {name!r}; there are {listed}.")
     found: Experiment = import_module(f"lnbook.{_MODULES[known]}").EXPERIMENT

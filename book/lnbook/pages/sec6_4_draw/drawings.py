@@ -38,20 +38,14 @@ def windows(
     return fig
 
 
-def bounds(curves: Sequence[tuple[str, Curve]], goal: float) -> Figure:
-    """The test bound against updates.
-
-    Args:
-        curves: a norm and its `update`, `mean`, and `low` and `high` where there is an interval.
-        goal: the bound that the race is to.
-    """
-    fig, ax = plots.subplots(figsize=(6.4, 3.3))
-    lines(ax, curves)
-    ax.axhline(goal, color=plots.INK, linewidth=0.8)
-    start = min(curve["update"][0] for _, curve in curves)
-    ax.annotate("where no norm ends", (start, goal), (0, 4), textcoords="offset points")
-    ax.set(xlabel="updates", ylabel="test bound (nats)")
-    ax.legend(loc="upper right")
+def bounds(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
+    """The test bound against updates: a panel for each title, a curve for each norm."""
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.3), sharey=True, squeeze=False)
+    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
+        lines(ax, curves.items())
+        ax.set(title=title, xlabel="updates")
+    axes[0, 0].set_ylabel("test bound (nats)")
+    axes[0, 0].legend(loc="upper right")
     return fig
 
 

@@ -67,7 +67,7 @@ STUDIES = {
         replace(LARGER, seeds=8),
     ],
     "paper": [
-        Study(64, 256, 100, read=2, write=5, batch_size=128, updates=200 * EPOCH, rows=200, quick=0, seeds=5)
+        Study(64, 256, 100, read=2, write=5, batch_size=128, updates=200 * EPOCH, rows=200, quick=0, seeds=10)
     ],
 }
 

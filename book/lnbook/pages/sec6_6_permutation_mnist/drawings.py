@@ -4,14 +4,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from lnbook.curves import Mean
 from lnbook.figures import plots
-from lnbook.shared.curves import Mean
 
-__all__ = ["LABELS", "by_setting", "confidence", "first_epoch", "learning", "listed", "settings", "speed"]
+__all__ = [
+    "LABELS",
+    "along",
+    "by_setting",
+    "confidence",
+    "first_epoch",
+    "learning",
+    "listed",
+    "overconfident",
+    "settings",
+]
 
 LABELS = {
     "none": "no norm",
@@ -22,11 +33,12 @@ LABELS = {
     "batch, hidden only": "batch norm, not on logits",
     "layer, logits too": "layer norm, logits too",
 }
-Curve = Mapping[str, Sequence[float]]  # mean, low, high, and where: passes or updates
+CASES = 55_000  # of training
+Curve = Mapping[str, Sequence[float]] | pd.DataFrame  # update, mean, low, high
 PERCENT = [1, 2, 3, 5, 10, 20, 50, 100]
 
 
-def listed(values: Mapping[str, float], form: str) -> str:
+def listed(values: Mapping[str, float] | pd.Series, form: str) -> str:
     """Numbers of several norms in words.
 
     >>> listed({"none": 1.25, "batch": 2.0}, ".1f")
@@ -54,7 +66,7 @@ def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
     for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
         for ax, key in ((above, "train_loss"), (below, "test_error")):
             for norm, curve in columns[key].items():
-                _band(ax, norm, curve, "passes")
+                _band(ax, norm, curve, batch_size / CASES)
             ax.set(yscale="log", xlim=(0, None))
             drawn = [curve["mean"] for by_column in panels.values() for curve in by_column[key].values()]
             _around(np.concatenate(drawn), ax)
@@ -72,7 +84,7 @@ def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Seque
     fig, ax = plots.subplots(figsize=(7.2, 3.8))
     ax.fill_between(*floor, 1e-3, color=plots.COLORS["none"], alpha=0.25, linewidth=0)
     for norm, curve in curves.items():
-        _band(ax, norm, curve, "update")
+        _band(ax, norm, curve)
     highest = max(max(curve["mean"]) for curve in curves.values())
     ax.set(xlabel="updates", ylabel="training NLL (nats)", yscale="log", ylim=(0.06, 1.3 * highest))
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2) if tick < 1.3 * highest]
@@ -84,29 +96,26 @@ def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Seque
     return fig
 
 
-def speed(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
-    """Updates to each goal for one of layer norm's: one panel per kind of goal, one line per norm."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), squeeze=False, sharey=True)
-    for ax, (title, norms) in zip(axes[0], panels.items(), strict=True):
-        ax.axhline(1, color=plots.INK, linewidth=0.8)
-        goals = list(next(iter(norms.values())))
-        for norm, means in norms.items():
-            values, errors = _with_ends(list(means.values()))
-            if np.isfinite(values).any():
-                ax.errorbar(goals, values, errors, marker="o", markersize=4, capsize=3, **_look(norm))
-        ax.set(xlabel=title, xscale="log", yscale="log")
-        ax.set_xticks(goals, [f"{goal:g}" for goal in goals])
-        ax.invert_xaxis()
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_minor_locator(NullLocator())
-    ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10]
-    axes[0, 0].set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes[0, 0].set_ylim(0.08, 5)
-    axes[0, 0].set_ylabel("updates for one of layer norm's")
-    axes[0, 0].annotate("layer norm is first", (0.04, 0.95), xycoords="axes fraction", va="top")
-    axes[0, 0].annotate("batch norm is first", (0.04, 0.05), xycoords="axes fraction", va="bottom")
-    axes[0, -1].legend(loc="upper right")
+def along(medians: pd.DataFrame) -> Figure:
+    """Factors against the share of the fall: by criterion the `medians` of `lnbook.races`, and intervals."""
+    fig, ax = plots.subplots(figsize=(6.4, 3.4))
+    ax.axhline(1, color=plots.INK, linewidth=0.8)
+    lines = zip(medians.groupby(level=0, sort=False), ("-", "--", ":"), strict=True)
+    for (criterion, some), line in lines:
+        at = 100 * some["share"]
+        ax.plot(at, some["median"], line, color=plots.COLORS["layer"], label=str(criterion))
+        ends = some["low"].clip(0.1), some["high"].clip(upper=10)
+        ax.fill_between(at, *ends, color=plots.COLORS["layer"], alpha=0.12, linewidth=0)
+    ax.set(xlabel="share of the fall (%)", ylabel="factor", yscale="log", ylim=(0.4, 4))
+    ax.set_yticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4"])
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.legend(loc="upper left", title="step size chosen by")
     return fig
+
+
+def overconfident(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with `overconfidence`: how much surer than right a network is, in points."""
+    return rows.assign(overconfidence=100 * (rows["test_confidence"] - 1 + rows["test_error"]))
 
 
 def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
@@ -141,7 +150,7 @@ def confidence(sure: Mapping[str, Curve], nll: Mapping[str, Curve]) -> Figure:
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.4, 3.8))
     for ax, curves in ((left, sure), (right, nll)):
         for norm, curve in curves.items():
-            _band(ax, norm, curve, "passes")
+            _band(ax, norm, curve, 128 / CASES)
         ax.set(xlabel="passes through the data", xlim=(0, None))
     left.axhline(0, color=plots.INK, linewidth=0.8)
     left.set(ylabel="confidence less accuracy (points)")
@@ -151,10 +160,11 @@ def confidence(sure: Mapping[str, Curve], nll: Mapping[str, Curve]) -> Figure:
     return fig
 
 
-def _band(ax: Axes, norm: str, curve: Curve, where: str) -> None:
-    look = _look(norm)
-    ax.plot(curve[where], curve["mean"], **look)
-    ax.fill_between(curve[where], curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
+def _band(ax: Axes, norm: str, curve: Curve, passes: float = 1) -> None:
+    """A curve over its updates, times the passes that an update is."""
+    look, at = _look(norm), passes * np.asarray(curve["update"])
+    ax.plot(at, curve["mean"], **look)
+    ax.fill_between(at, curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
 
 
 def _look(norm: str) -> dict[str, Any]:

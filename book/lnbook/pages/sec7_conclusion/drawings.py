@@ -7,32 +7,28 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from lnbook.figures import plots
+from lnbook.ledger.intervals import Pooled
 from lnbook.ledger.sentences import SENTENCE_WORDS
-from lnbook.ledger.verdicts import Measurement
-from lnbook.pages.sec7_conclusion.goals import means
+from lnbook.pages.sec7_conclusion.reading import Factors
 
-__all__ = ["factors", "gains", "verdicts"]
+__all__ = ["forest", "verdicts"]
 
 # Filled marks are decided, red ones against the sentence; the shape tells the verdicts of one kind apart.
 FOR, AGAINST, OPEN = plots.INK, plots.OTHERS["red"], "none"
-MARKS = dict(
-    zip(
-        SENTENCE_WORDS,
-        [
-            (FOR, "o"),
-            (FOR, "s"),
-            (AGAINST, "D"),
-            (FOR, "^"),
-            (AGAINST, "X"),
-            (AGAINST, "v"),
-            (OPEN, "o"),
-            (OPEN, ">"),
-            (OPEN, "s"),
-            (OPEN, "_"),
-        ],
-        strict=True,
-    )
-)
+MARKS = {
+    "verified": (FOR, "o"),
+    "verified if": (FOR, "s"),
+    "implemented as described": (FOR, "P"),
+    "error in print": (AGAINST, "D"),
+    "supported": (FOR, "^"),
+    "contradicted": (AGAINST, "X"),
+    "smaller than claimed": (AGAINST, "v"),
+    "below what counts here": (AGAINST, "<"),
+    "undecided": (OPEN, "o"),
+    "read": (FOR, "*"),
+    "not tested at the paper's size": (OPEN, "s"),
+    "not measured": (OPEN, "_"),
+}
 ACROSS = 32  # marks in a line; a section with more takes several
 SIZE = 6.0
 
@@ -61,45 +57,6 @@ def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
     return fig
 
 
-def factors(panels: Mapping[str, Mapping[float, Mapping[int, float]]]) -> Figure:
-    """A panel per experiment: the factor against the goal; a thin line a seed, a thick one for the mean.
-
-    The band is the 95 % interval. A seed's line ends at the goals that its network with layer norm never
-    reaches, the mean at those that one of them does not.
-    """
-    fig, axes = plots.subplots(
-        -(-len(panels) // 3), 3, figsize=(7.2, 2.3 * -(-len(panels) // 3)), squeeze=False
-    )
-    for ax, (title, found) in zip(axes.flat, panels.items(), strict=False):
-        ax.axhline(1, color=plots.INK, lw=0.8)
-        mean = means(found)
-        at = [100 * share for share in mean]
-        ax.plot(at, [m.value for m in mean.values()], color=plots.COLORS["layer"], lw=2.2)
-        ax.fill_between(
-            at,
-            [m.low for m in mean.values()],
-            [m.high for m in mean.values()],
-            color=plots.COLORS["layer"],
-            alpha=0.2,
-        )
-        for seed in next(iter(found.values())):
-            kept = [(100 * share, pairs[seed]) for share, pairs in found.items() if pairs[seed] > 0]
-            ax.plot(*zip(*kept, strict=True), color=plots.COLORS["layer"], lw=0.7, alpha=0.5)
-        ax.set_title(title)
-        ax.set(yscale="log")
-        ax.set(xlim=(48, 102), ylim=(0.4, 4))
-        ax.yaxis.set_major_locator(FixedLocator([0.5, 1, 2, 4]))
-        ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    for ax in axes.flat[len(panels) :]:
-        ax.set_visible(False)
-    for ax in axes[-1]:
-        ax.set_xlabel("goal (% of the fall)")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("factor")
-    return fig
-
-
 def _legend(used: Container[str]) -> list[Line2D]:
     return [
         Line2D(
@@ -118,35 +75,33 @@ def _legend(used: Container[str]) -> list[Line2D]:
     ]
 
 
-def gains(
-    speed_ups: Mapping[str, Mapping[str, Measurement]], titles: Mapping[str, str], lacking: Sequence[str] = ()
+def forest(
+    races: Mapping[str, Factors], summaries: Mapping[str, Pooled], titles: Mapping[str, str]
 ) -> Figure:
-    """How many times as many updates a network takes without layer norm: a line per experiment.
+    """The factors of all experiments, and their means with the range of another experiment.
 
     Args:
-        speed_ups: by kind of network, by section.
+        races: by section.
+        summaries: by name, of the factors at own step sizes and at one, in this order.
         titles: of the sections.
-        lacking: sections that have no number; they say so.
     """
-    sections = [section for found in speed_ups.values() for section in found]
-    rows = sorted([*sections, *lacking])
-    fig, ax = plots.subplots(figsize=(5.8, 1.2 + 0.38 * len(rows)))
-    styles = zip(("o", "s"), (plots.OTHERS["teal"], plots.OTHERS["red"]), strict=True)
-    for (kind, found), (shape, color) in zip(speed_ups.items(), styles, strict=True):
-        for k, (section, e) in enumerate(found.items()):
-            y = rows.index(section)
-            if e.has_interval:
-                ax.plot([e.low, e.high], [y, y], color=color, lw=2)
-            ax.plot(e.value, y, shape, color=color, ms=8, label=None if k else kind)
-            ax.annotate(f"{e.value:.2f}", (e.value, y), (0, 7), textcoords="offset points", ha="center")
-    for section in lacking:
-        ax.annotate("no number", (1, rows.index(section)), (6, 0), textcoords="offset points", va="center")
+    fig, ax = plots.subplots(figsize=(6.2, 1.4 + 0.42 * (len(races) + len(summaries))))
+    looks = [{"mfc": plots.COLORS["layer"]}, {"mfc": "white"}]
+    common = {"color": plots.COLORS["layer"], "lw": 1.6, "marker": "o", "ms": 6}
+    for y, pair in enumerate(races.values()):
+        for found, look, shift in zip(pair, looks, (-0.13, 0.13), strict=True):
+            ax.plot([found.low, found.high], [y + shift] * 2, color=plots.COLORS["layer"], lw=1.6)
+            ax.plot(found.value, y + shift, **(common | look))
+    for y, (mean, look) in enumerate(zip(summaries.values(), looks, strict=True), start=len(races)):
+        ax.plot([mean.next_low, mean.next_high], [y, y], color=plots.COLORS["none"], lw=7, alpha=0.5)
+        ax.plot([mean.low, mean.high], [y, y], color=plots.INK, lw=1.8)
+        ax.plot(mean.value, y, **(common | look | {"color": plots.INK, "marker": "D"}))
     ax.axvline(1, color=plots.INK, lw=1)
-    ax.set(xscale="log", xlabel="updates without a norm over those with layer norm")
-    ax.set_ylim(len(rows) - 0.5, -0.7)
-    ax.set_yticks(range(len(rows)), [titles[section] for section in rows])
-    ax.xaxis.set_major_locator(FixedLocator([0.25, 0.5, 0.7, 1, 1.4, 2, 3, 4, 6, 8]))
+    ax.set(xscale="log", xlabel="updates without a norm over those with layer norm", xlim=(0.24, 4.2))
+    names = [titles[section] for section in races] + [f"mean, {name}" for name in summaries]
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.xaxis.set_major_locator(FixedLocator([0.25, 0.5, 0.7, 1, 1.4, 2, 4]))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    fig.legend(loc="outside upper right", ncols=2)
     return fig

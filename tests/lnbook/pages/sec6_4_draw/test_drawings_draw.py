@@ -8,13 +8,12 @@ from lnbook.pages.sec6_4_draw import drawings as draw
 CURVE = {"update": np.array([1, 2, 3]), "mean": np.array([9.0, 5.0, 4.0])}
 
 
-def test_bounds_draw_a_line_a_run_and_a_band_where_there_is_one() -> None:
+def test_bounds_have_a_panel_a_title_and_a_band_where_there_is_an_interval() -> None:
     band = CURVE | {"low": CURVE["mean"] - 1, "high": CURVE["mean"] + 1}
-    (ax,) = draw.bounds([("none", CURVE), ("none", CURVE), ("layer", band)], 4.5).axes
-    assert len(ax.lines) == 4  # three runs and the goal
-    assert len(ax.collections) == 1
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["no norm", "layer norm"]
-    assert set(ax.lines[-1].get_ydata()) == {4.5}
+    left, right = draw.bounds({"own": {"none": CURVE, "layer": band}, "one": {"none": CURVE}}).axes
+    assert [len(left.lines), len(left.collections), len(right.lines)] == [2, 1, 1]
+    assert [text.get_text() for text in left.get_legend().get_texts()] == ["no norm", "layer norm"]
+    assert [left.get_title(), right.get_title()] == ["own", "one"]
 
 
 @pytest.mark.parametrize("count", [1, 4, 8])

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from lnbook.curves import Mean
 from lnbook.figures import plots
 from lnbook.pages.sec6_6_permutation_mnist import drawings
-from lnbook.shared.curves import Mean
 
 CURVE: dict[str, Sequence[float]] = {
     "update": [1, 2, 3],
-    "passes": [1, 2, 3],
     "mean": [0.4, 0.2, 0.1],
     "low": [0.3, 0.1, -0.1],
     "high": [0.5, 0.3, 9.0],
@@ -42,18 +42,15 @@ def test_the_first_epoch_shades_what_normalized_logits_cannot_reach() -> None:
     assert plots._svg(fig, "first")
 
 
-def test_speed_has_an_error_bar_a_goal_and_easy_goals_first() -> None:
-    means = {0.1: Mean(2.0, 1.5, 2.5, 5), 0.01: Mean(0.5, 0.4, 0.6, 5)}
-    two = {"batch": means | {0.01: MISSING}, "batch, hidden only": dict.fromkeys(means, MISSING)}
-    fig = drawings.speed({"one": {"batch": means}, "two": two})
-    left, right = fig.axes
-    assert left.get_xlim()[0] > left.get_xlim()[1]
-    values, _, (bars,) = left.containers[0]
-    np.testing.assert_allclose(values.get_ydata(), [2, 0.5])
-    np.testing.assert_allclose([s[:, 1] for s in bars.get_segments()], [[1.5, 2.5], [0.4, 0.6]])
-    (only,) = right.containers  # nothing is drawn of what was not run
-    assert np.isnan(only[0].get_ydata()[1])
-    assert plots._svg(fig, "speed")
+def test_factors_along_the_fall_have_a_line_a_criterion_that_ends_with_the_median() -> None:
+    found = pd.DataFrame(
+        {"share": [0.0, 1.0], "median": [2.0, np.nan], "low": [1.5, 0.0], "high": [3.0, np.inf]}
+    )
+    fig = drawings.along(pd.concat(dict.fromkeys(("lowest", "last", "errors"), found)))
+    (ax,) = fig.axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["lowest", "last", "errors"]
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), [2.0, np.nan])
+    assert plots._svg(fig, "along")
 
 
 def test_settings_draw_a_line_a_norm_and_nothing_for_what_was_not_run() -> None:

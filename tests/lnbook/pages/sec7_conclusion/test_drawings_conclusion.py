@@ -3,10 +3,11 @@
 from legible import READABLE, smallest
 
 from lnbook.figures import plots
+from lnbook.ledger.intervals import Pooled
 from lnbook.ledger.sentences import NOT_TESTED, SENTENCE_WORDS
 from lnbook.ledger.verdicts import Measurement
-from lnbook.pages.sec7_conclusion.drawings import ACROSS, AGAINST, FOR, MARKS, OPEN, gains, verdicts
-from lnbook.pages.sec7_conclusion.reading import SECTIONS
+from lnbook.pages.sec7_conclusion.drawings import ACROSS, AGAINST, FOR, MARKS, OPEN, forest, verdicts
+from lnbook.pages.sec7_conclusion.reading import SECTIONS, Factors
 
 
 def test_every_sentence_is_a_mark_in_the_row_of_its_section_in_the_order_of_verdicts() -> None:
@@ -36,17 +37,14 @@ def test_a_color_says_for_against_or_open_and_the_shape_tells_the_rest() -> None
     assert {color for color, _ in MARKS.values()} == {FOR, AGAINST, OPEN}
 
 
-def test_a_speed_up_is_a_point_with_its_interval_in_the_line_of_its_experiment() -> None:
-    one, other = Measurement("a", 1.5, 1.2, 1.9, 6), Measurement("b", 0.9, 0.8, 1.0, 6)
-    fig = gains({"recurrent": {"6.4": one}, "feed-forward": {"6.6": other}}, SECTIONS, ["6.5"])
+def test_an_experiment_has_two_points_in_its_line_and_the_means_stand_below() -> None:
+    own, one = Measurement("a", 1.5, 1.2, 1.9, 6), Measurement("b", 0.9, 0.8, 1.0, 6)
+    mean = Pooled(1.1, 0.9, 1.3, 0.7, 1.7, 0.8)
+    fig = forest({"6.4": Factors(own, one)}, {"own": mean, "one": mean}, SECTIONS)
     (ax,) = fig.axes
-    points = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines}
-    assert points["recurrent"] == (1.5, 0)
-    assert points["feed-forward"] == (0.9, 2)
-    assert [1.2, 1.9] in [list(line.get_xdata()) for line in ax.lines]
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names == ["6.4 DRAW", "6.5 Handwriting", "6.6 MNIST"]
-    assert [(note.get_text(), note.xy[1]) for note in ax.texts if note.get_text() == "no number"] == [
-        ("no number", 1)
-    ]
+    drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines]
+    assert ([1.5], [-0.13]) in drawn
+    assert ([0.8, 1.0], [0.13, 0.13]) in drawn
+    assert ([0.7, 1.7], [1, 1]) in drawn
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["6.4 DRAW", "mean, own", "mean, one"]
     assert smallest(fig) >= READABLE

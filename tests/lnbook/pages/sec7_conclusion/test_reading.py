@@ -10,7 +10,8 @@ from lnbook.ledger.intervals import interval
 from lnbook.ledger.rules import Rule, Sentence, load_sentences
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement, Verdict, judge
-from lnbook.pages.sec7_conclusion.reading import EXPERIMENTS, SECTIONS, by_section, margin, with_confidence
+from lnbook.pages.sec7_conclusion import reading
+from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section, margin, with_confidence
 
 
 def rule(expect: str = "> 0") -> Rule:
@@ -51,8 +52,8 @@ def test_a_sentence_of_no_section_is_an_error() -> None:
 def test_every_sentence_of_the_ledger_has_its_section_and_so_has_every_section_a_sentence() -> None:
     inside = by_section([Judged(s, Verdict("verified")) for s in load_sentences()])
     assert all(inside.values())
-    assert len(EXPERIMENTS) == 7
-    assert set(EXPERIMENTS) < set(SECTIONS)
+    assert len(RACES) == 7
+    assert set(RACES) < set(SECTIONS)
 
 
 @given(
@@ -97,3 +98,20 @@ def test_a_verdict_that_needs_little_confidence_falls_when_more_is_asked() -> No
     assert with_confidence(single, 0.99) is single
     with pytest.raises(ValueError, match=r"1\.5.*between 0 and 1"):
         with_confidence(close, 1.5)
+
+
+def test_only_an_experiment_with_both_factors_takes_part() -> None:
+    some = Measurement("x", 2.0, 1.5, 2.7, 5, values=(2.0,) * 5)
+    found = {"s64-own-step": some, "s64-faster": some, "s65-own-step": some}
+    assert list(reading.races(found)) == ["6.4"]
+
+
+def test_an_advantage_is_the_quotient_of_geometric_means_with_welchs_interval() -> None:
+    def factors(value: float) -> reading.Factors:
+        return reading.Factors(*[Measurement("x", value, value / 2, 2 * value, 5)] * 2)
+
+    found = {"6.1": factors(2.0), "6.2": factors(8.0), "6.6": factors(1.0), "6.7": factors(4.0)}
+    mean = reading.advantage(found)
+    assert (mean.value, mean.n) == (pytest.approx(2.0), 4)
+    assert mean.low * mean.high == pytest.approx(4.0), "on logarithms the interval is symmetric"
+    assert reading.advantage({"6.1": factors(2.0)}).n == 1

@@ -1,0 +1,137 @@
+"""The race: symmetric, censored and not dropped, at own step sizes; how often it errs, and what it finds."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lnbook import curves, races
+from lnbook.ledger.rules import Rule, Sentence
+from lnbook.ledger.sentences import judge_sentence
+from lnbook.ledger.verdicts import Measurement, measured, seeds_needed
+from lnbook.races import RACES, Race
+
+NOTHING = Race("some", "loss", lambda rows: rows["loss"], 0.1, {"last": curves.last("loss")})
+
+
+def run(norm: str, levels: list[float], *, seed: int = 0, rate: float = 0.1) -> pd.DataFrame:
+    """Rows ten updates apart, as `tidy` makes them."""
+    times = 10.0 * np.arange(len(levels))
+    return pd.DataFrame(
+        {"norm": norm, "seed": seed, "rate": rate, "update": times, "time": times, "level": levels}
+    )
+
+
+def test_the_goal_is_the_lowest_level_that_both_reach_whoever_is_ahead() -> None:
+    fast, slow = [9.0, 5.0, 1.0], [9.0, 7.0, 5.0]
+    ahead = pd.concat([run("none", slow), run("layer", fast)])
+    behind = pd.concat([run("none", fast), run("layer", slow)])
+    assert races.factors(ahead)[0] == 2.0
+    assert races.factors(behind)[0] == 0.5
+
+
+@given(
+    st.lists(st.floats(0.1, 9), min_size=3, max_size=9), st.lists(st.floats(0.1, 9), min_size=3, max_size=9)
+)
+def test_a_race_the_other_way_round_has_the_inverse_factor(one: list[float], other: list[float]) -> None:
+    rows = pd.concat([run("none", [10.0, *one]), run("layer", [10.0, *other])])
+    there, back = races.factors(rows)[0], races.factors(rows, "layer", "none")[0]
+    assert there * back == pytest.approx(1.0)
+
+
+def test_a_run_that_is_best_before_training_has_not_raced() -> None:
+    assert math.isnan(races.factors(pd.concat([run("none", [1.0, 2.0]), run("layer", [3.0, 2.0])]))[0])
+
+
+def test_a_seed_without_a_partner_does_not_race() -> None:
+    rows = pd.concat([run("none", [3.0, 1.0]), run("none", [3.0, 1.0], seed=1), run("layer", [3.0, 1.0])])
+    assert races.factors(rows).to_dict() == {0: 1.0}
+
+
+def test_a_miss_bounds_the_factor_on_the_side_of_who_misses() -> None:
+    rows = pd.concat([run("none", [9.0, 8.0, 4.0]), run("layer", [9.0, 8.0, 6.0])])
+    table = races.along(rows, count=4)
+    reached, last = table.iloc[0], table.iloc[-1]
+    assert reached["low"] == reached["high"] == 1.0
+    assert (last["low"], last["high"]) == (0.0, 1.0), "no norm arrives at 20, layer norm not by 20"
+    other_way = races.along(rows, "layer", "none", count=4).iloc[-1]
+    assert (other_way["low"], other_way["high"]) == (1.0, math.inf)
+
+
+def test_a_miss_stays_in_the_median() -> None:
+    table = pd.DataFrame({"share": 1.0, "low": [0.0, 0.5, 2.0, 3.0, 4.0], "high": [0.9, 0.5, 2.0, 3.0, 4.0]})
+    (found,) = races.medians(table).to_dict("records")
+    assert (found["median"], found["missed"]) == (pytest.approx(2.0), 1)
+    assert (found["low"], found["high"], found["confidence"]) == (0.0, 4.0, 0.9375)
+
+
+def test_a_training_loss_counts_for_the_middle_of_its_updates() -> None:
+    rows = {"norm": "none", "seed": 0, "rate": 0.1, "update": [0, 10, 20], "train_loss": [math.nan, 2.0, 1.0]}
+    race = Race("some", "loss", lambda rows: rows["train_loss"], 0.1, {})
+    assert races.tidy(pd.DataFrame(rows), race)["time"].tolist() == [5.0, 15.0]
+
+
+def test_the_seed_that_is_judged_has_no_part_in_its_step_size() -> None:
+    rows = [
+        run("layer", [9.0, level], seed=seed, rate=rate)
+        for rate, levels in {0.1: (3.0, 1.0, 1.0), 0.2: (0.0, 2.0, math.nan)}.items()
+        for seed, level in enumerate(levels)
+    ]
+    table = pd.concat(rows)
+    assert races.own_steps(table, curves.last("level")) == {"layer": {0: 0.1, 1: 0.1, 2: 0.2}}
+    kept = races.at_own_steps(table, curves.last("level"))
+    assert kept.groupby("seed")["rate"].unique().map(list).to_dict() == {0: [0.1], 1: [0.1], 2: [0.2]}
+
+
+def test_one_seed_cannot_choose_for_itself() -> None:
+    with pytest.raises(ValueError, match=r"'layer' has 1 seeds at each of its step sizes \[0.1\]"):
+        races.own_steps(run("layer", [2.0, 1.0]), curves.last("level"))
+
+
+# --------------------------------------------------- chance and power, through the race and the roll-up
+
+# Standard deviations of the logarithm of a factor between seeds, as recorded at own step sizes.
+SPREAD = {"6.1": 0.35, "6.2": 0.43, "6.3": 0.05, "6.4": 0.27, "6.5": 0.54, "6.6": 0.21, "6.7": 0.23}
+SENTENCE = Sentence("p", "6", "Section 6", "it is faster")
+RULE = Rule(
+    "r",
+    *("6", "Section 6", "it is faster", "page", "updates", "> 1", "effect", "paper"),
+    sentence="p",
+    scale="ratio",
+    effect=1.2,
+    effect_from="ours",
+    steps="own",
+)
+
+
+def ledger(rng: np.random.Generator, factor: float, spread: float, n: int) -> str:
+    """The verdict on a sentence after a race of n pairs: curves that fall alike, one of them slower."""
+    update = np.arange(0, 1001, 50.0)
+    rows = []
+    for seed, log_factor in enumerate(rng.normal(math.log(factor), spread, n)):
+        for norm, pace in (("layer", 100.0), ("none", 100.0 * math.exp(log_factor))):
+            level = np.exp(-update / pace) + rng.uniform(0, 0.2)
+            rows.append(pd.DataFrame({"norm": norm, "seed": seed, "time": update, "level": level}))
+    found = {"r": measured(RULE, races.factors(pd.concat(rows)).dropna().tolist())}
+    return judge_sentence(SENTENCE, [RULE], found).verdict.word
+
+
+def rates(factor: float, spread: float, n: int, trials: int) -> float:
+    rng = np.random.default_rng(20261125)
+    words = [ledger(rng, factor, spread, n) for _ in range(trials)]
+    return sum(word in ("supported", "contradicted") for word in words) / trials
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("section", RACES)
+def test_two_thousand_races_err_at_most_once_in_twenty_and_find_a_factor_of_a_fifth(section: str) -> None:
+    trials, pilot = 2000, 6
+    spread = SPREAD[section]
+    half = spread / math.sqrt(pilot) * 2.5706  # Student's t over 5 degrees of freedom
+    n = seeds_needed(RULE, Measurement("r", 1.0, math.exp(-half), math.exp(half), pilot))
+    slack = 3 * math.sqrt(0.05 * 0.95 / trials)  # three standard errors of a share of 5 %
+    assert rates(1.0, spread, pilot, trials) <= 0.05 + slack
+    assert rates(1.2, spread, n, trials // 4) >= 0.8 - 3 * math.sqrt(0.16 / (trials // 4))
