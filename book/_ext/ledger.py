@@ -11,7 +11,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from digest import BOOK
 from lnbook.cli.experiments import find
-from lnbook.cli.settings import settings_of
+from lnbook.cli.settings import differences, settings_of
 from lnbook.ledger.flags import MARK, YOUNGER
 from lnbook.ledger.report import Report
 from lnbook.ledger.rules import Rule
@@ -197,6 +197,13 @@ def verdict_words(rule: Rule, found: Measurement | None, younger: bool) -> str:
     return marked(Verdict(verdict.word, verdict.where), younger)
 
 
+def table_of_differences(words: str) -> str:
+    """A row for each difference between scale "paper" and what the experiment repeats; "" for plain words."""
+    columns = "Setting", "In the paper or its sources", "Here"
+    rows = [("", [*zip(columns, map(escape, cells), strict=True)]) for cells in differences(words)]
+    return html_table("Differences", rows) if rows else ""
+
+
 class SettingsDirective(SphinxDirective):
     """`{settings} <section>`: where the settings of its experiment come from, and what is recorded of it."""
 
@@ -206,7 +213,10 @@ class SettingsDirective(SphinxDirective):
         for file in (BOOK / "results").glob("*/*.json"):
             self.env.note_dependency(str(file))
         found = settings_of(find(self.arguments[0]), BOOK)
-        items = "".join(f"<dt>{escape(label)}</dt><dd>{escape(words)}</dd>" for label, words in found.items())
+        items = "".join(
+            f"<dt>{escape(label)}</dt><dd>{table_of_differences(words) or escape(words)}</dd>"
+            for label, words in found.items()
+        )
         return [nodes.raw("", f'<dl class="settings">{items}</dl>', format="html")]
 
 

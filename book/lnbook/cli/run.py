@@ -16,7 +16,7 @@ from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.cli.options import UsageError
 from lnbook.cli.plan import plan
 from lnbook.cli.recording import record
-from lnbook.cli.settings import settings_of
+from lnbook.cli.settings import printed
 from lnbook.data.dataset import DataError
 from lnbook.ledger.rows import book_dir
 from lnbook.training.distributed import Group, join
@@ -59,7 +59,7 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
     except ValueError as error:
         raise UsageError(error) from None
     if asked.settings:
-        print("\n".join(f"{label}: {words}" for label, words in settings_of(experiment).items()))
+        print(printed(experiment))
         return 0
     try:
         every = jobs_of(experiment, asked.scale, asked.seed)

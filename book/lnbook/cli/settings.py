@@ -6,7 +6,7 @@ from lnbook.ledger.flags import changed_checkout
 from lnbook.ledger.rows import book_dir, read_facts
 from lnbook.training.task import Experiment
 
-__all__ = ["recorded", "settings_of"]
+__all__ = ["differences", "printed", "recorded", "settings_of"]
 
 LABELS = {
     "paper": "The paper says",
@@ -28,6 +28,30 @@ def settings_of(experiment: Experiment, book: Path | None = None) -> dict[str, s
         raise ValueError(f"{experiment.name} does not say where its settings come from; give it Settings.")
     words = {label: getattr(experiment.settings, key) for key, label in LABELS.items()}
     return words | {"Recorded": recorded(experiment, book)}
+
+
+def differences(words: str) -> list[tuple[str, str, str]]:
+    """What differs, what the paper or its sources have, and what scale "paper" has; [] for plain words.
+
+    >>> differences("Clipping | At 10. | At 1.")
+    [('Clipping', 'At 10.', 'At 1.')]
+    """
+    found = []
+    for line in words.splitlines():
+        if " | " in line:
+            what, theirs, ours = line.split(" | ")
+            found.append((what, theirs, ours))
+    return found
+
+
+def printed(experiment: Experiment, book: Path | None = None) -> str:
+    """The settings as lines, each difference on its own; the arguments are those of `settings_of`."""
+    lines = []
+    for label, words in settings_of(experiment, book).items():
+        rows = differences(words)
+        lines.append(f"{label}:" if rows else f"{label}: {words}")
+        lines += [f"  {what}: {theirs} Here: {ours}" for what, theirs, ours in rows]
+    return "\n".join(lines)
 
 
 def recorded(experiment: Experiment, book: Path | None = None) -> str:

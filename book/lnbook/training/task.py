@@ -109,7 +109,9 @@ class Settings:
         paper: what the paper says, and scale "paper" does.
         sources: what the articles and the code say that the paper builds on.
         ours: what nobody says.
-        differs: where scale "paper" deviates from the paper or its sources.
+        differs: where scale "paper" deviates from the paper or its sources: a line for each difference, of
+            three cells with " | " between them: what differs, what they have, what scale "paper" has. Words
+            without a cell where there is none.
         study: what scale "study" makes smaller.
     """
 

@@ -1,5 +1,6 @@
 """Every experiment says where its settings come from, and what is recorded of it."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from lnbook.__main__ import main as lnbook
 from lnbook.cli.experiments import EXPERIMENTS, find
-from lnbook.cli.settings import recorded, settings_of
+from lnbook.cli.settings import LABELS, differences, recorded, settings_of
 from lnbook.ledger.rows import write_rows
 
 
@@ -17,8 +18,18 @@ def test_an_experiment_says_where_each_setting_comes_from(
 ) -> None:
     assert lnbook(["run", section, "--settings"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(": ")[0] for line in lines] == list(settings_of(find(section)))
-    assert all(line.partition(": ")[2].strip() for line in lines)
+    labels = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
+    assert labels == list(settings_of(find(section)))
+    assert all(re.fullmatch(r"[^:]+:( .*\S)?|  [^:]+: .*\S Here: .*\S", line) for line in lines)
+
+
+@pytest.mark.parametrize("section", EXPERIMENTS)
+def test_a_difference_says_what_the_original_has_and_what_scale_paper_has(section: str) -> None:
+    words = settings_of(find(section))[LABELS["differs"]]
+    rows = differences(words)
+    assert len(rows) == (len(words.splitlines()) if "|" in words else 0)
+    assert all(cell == cell.strip() != "" for row in rows for cell in row)
+    assert len({what for what, *_ in rows}) == len(rows)
 
 
 def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path: Path) -> None:
