@@ -8,9 +8,9 @@ has, $n_w = 0$, since its number stands for a different entity in each question.
 the earlier ones are kept. Only passage and query are read, never the answer, so a passage may lose it.
 
 *Source* Section 6.2: "each passage is limited to 4 sentences". In the files of Cooijmans and others (2016),
-"top4", these are the 4 most relevant ones; some passages lose the answer this way. Neither the files nor the
-program that made them are published. The formula is ours: the inverse document frequency of Spärck Jones
-(1972).
+"top4", these are the 4 most relevant ones "as identified by a string matching procedure"; some passages lose
+the answer this way. The program is not published. The files were, at an address that we have not been able
+to try. The formula is ours: the inverse document frequency of Spärck Jones (1972).
 """
 
 from collections import Counter

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,19 @@ def test_a_difference_says_what_the_original_has_and_what_scale_paper_has(sectio
     assert len(rows) == (len(words.splitlines()) if "|" in words else 0)
     assert all(cell == cell.strip() != "" for row in rows for cell in row)
     assert len({what for what, *_ in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("section", ["6.1", "6.3"])
+def test_the_released_adam_is_as_much_faster_as_the_settings_say(section: str) -> None:
+    rows = differences(settings_of(find(section))[LABELS["differs"]])
+    told = next(theirs for what, theirs, _ in rows if what == "Adam's first steps")
+    said = re.findall(r"(\d\.\d) times at (?:update )?([\d,]+)", told)
+    assert len(said) == 5
+    for factor, update in said:
+        t = int(update.replace(",", ""))
+        adam = sqrt(1 - 0.999**t) / (1 - 0.9**t)
+        released = sqrt(1 - 0.001**t) / (1 - 0.1**t)  # 0.1 and 0.001 are the shares of what is new
+        assert float(factor) == round(released / adam, 1)
 
 
 def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ CHANGES = {  # of DRAW's experiment: what is replaced, by what, and whether it i
     "a constant": ("clip = 10.0", "clip = 1.0", True),
     "a docstring": ("The two terms for each case.", "Both terms.", False),
     "a comment": ("select = ", "# of the bound\n    select = ", False),
-    "where a setting comes from": ("Nothing that is known.", "Not known.", False),
+    "where a setting comes from": ("| Learned. | 0.", "| Learned. | Zeros.", False),
     "how many runs a study has": ("(LARGER, seeds=8)", "(LARGER, seeds=9)", False),
 }
 

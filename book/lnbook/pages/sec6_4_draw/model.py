@@ -11,8 +11,8 @@ h^d_t = \mathrm{LSTM}(h^d_{t-1}, z_t), \quad c_t = c_{t-1} + \tfrac1\gamma F_Y^\
 
 Where the filters $F$ look is said by $h^d$, for reading and for writing each; without a picture, $z_t$ comes
 from the prior $\mathcal N(0, I)$. The bound, in nats, is the Bernoulli log-loss of x under
-$\sigma(c_T)$ plus the divergences of all $z_t$ from the prior. The original learns the states before the
-first glimpse; here they are 0.
+$\sigma(c_T)$ plus the divergences of all $z_t$ from the prior. The original learns $c_0$ and $h_0$; here they
+are 0.
 
 With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell alone is normalized. With
 "propagation" they are those of `propagation`, which need no statistics.
