@@ -148,12 +148,15 @@ class RulesDirective(_LedgerDirective):
 
 
 class VerdictsDirective(_LedgerDirective):
-    """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or `undecided`."""
+    """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or `undecided`, or
+    what would be left if all estimates were judged `together`."""
 
     option_spec: ClassVar = {"show": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         known = self._record()
+        if self.options.get("show") == "together":
+            return [nodes.paragraph("", known.together())]
         tables: dict[str | None, Table] = {
             None: known.tally(),
             "against": known.decided_against(),
