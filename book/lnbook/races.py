@@ -226,6 +226,10 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
     A factor that is only bounded counts with its lower bound from below and its upper bound from above: an
     end that depends on it is 0 or infinite, and the median then NaN. `confidence` is that of the narrowest
     interval between two of the ordered factors with at least 0.9 (0.94 of five seeds, 0.93 of eight).
+
+    >>> bounds = {"low": [0.0, 2.0, 8.0, 9.0], "high": [1.0, 2.0, 8.0, 9.0]}
+    >>> f"{medians(pd.DataFrame({'share': 0.5, **bounds}))['median'].item():.2f}"
+    '4.00'
     """
     found = []
     for share, some in table.groupby("share"):
@@ -233,10 +237,8 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
         n = len(low)
         outside = 2 * stats.binom.cdf(np.arange(n // 2 + 1), n, 0.5)
         k = max(int((outside <= 0.1).sum()) - 1, 0)
-        middle = [
-            float(np.exp(np.median(np.log(ends)))) if (ends > 0).all() else float(np.median(ends))
-            for ends in (low, high)
-        ]
+        with np.errstate(divide="ignore"):  # the logarithm of 0, a bound of a miss
+            middle = [float(np.exp(np.median(np.log(ends)))) for ends in (low, high)]
         found.append(
             {
                 "share": float(share),
