@@ -3,18 +3,27 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import LABELS, Curve, lines
+from lnbook.shared.learning_curves import LABELS, lines
 
 __all__ = ["LABELS", "TITLES", "losses", "scores", "scores_in_words"]
 
-TITLES = {"sick": "SICK (Pearson)", "mr": "MR", "cr": "CR", "subj": "SUBJ", "pros_cons": "pros and cons"}
+Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
+
+TITLES = {  # of what Figure 3 shows, by the columns of the rows
+    "sick_pearson": "SICK (Pearson)",
+    "mr_accuracy": "MR",
+    "cr_accuracy": "CR",
+    "subj_accuracy": "SUBJ",
+    "pros_cons_accuracy": "pros and cons",
+}
 WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
 
 
-def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
+def losses(panels: Mapping[str, Bands]) -> Figure:
     """Nats per word against updates: one panel per title, one band per norm."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4 if len(panels) > 1 else 6.0, 3.1), squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
@@ -25,17 +34,17 @@ def losses(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
     return fig
 
 
-def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
+def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
     """One panel per task: its score against updates for each norm, and flat lines for what needs no training.
 
     Args:
-        curves: by task, at most five, then by norm; accuracies as shares.
-        untrained: by "bag" and "random", then by task.
+        curves: by a column of `TITLES`; accuracies as shares.
+        untrained: by "bag" and "random", then by column.
     """
     fig, grid = plots.subplots(2, 3, figsize=(7.0, 4.6))
     axes = grid.flatten()
-    for ax, (task, found) in zip(axes, curves.items(), strict=False):
-        factor, least = (1.0, -1.0) if task == "sick" else (100.0, 0.0)
+    for ax, (column, found) in zip(axes, curves.items(), strict=False):
+        factor, least = (1.0, -1.0) if column.startswith("sick") else (100.0, 0.0)
         low = least / factor
         shares = {
             norm: {k: v if k == "update" else factor * np.clip(v, low, 1) for k, v in curve.items()}
@@ -43,10 +52,10 @@ def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Ma
         }
         lines(ax, shares.items())
         for kind, (label, line) in WITHOUT.items():
-            level = factor * untrained[kind][task]
+            level = factor * untrained[kind][column]
             ax.axhline(level, color=plots.INK, linewidth=1.1, linestyle=line, label=label)
-        ax.set(title=TITLES[task], xlabel="updates")
-        ax.set_ylabel("correlation" if task == "sick" else "accuracy (%)")
+        ax.set(title=TITLES[column], xlabel="updates")
+        ax.set_ylabel("correlation" if column.startswith("sick") else "accuracy (%)")
         ax.margins(y=0.12)
     for ax in axes[len(curves) :]:
         ax.set_axis_off()
@@ -54,15 +63,16 @@ def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Ma
     return fig
 
 
-def scores_in_words(
-    curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]
-) -> str:
+def scores_in_words(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> str:
     """The text that stands for the picture of `scores`: where each line ends."""
     ends = {
-        task: [*(c["mean"][-1] for c in found.values()), untrained["bag"][task], untrained["random"][task]]
-        for task, found in curves.items()
+        TITLES[column]: [
+            *(c["mean"].iloc[-1] for c in found.values()),
+            *(untrained[k][column] for k in WITHOUT),
+        ]
+        for column, found in curves.items()
     }
-    told = "; ".join(f"{TITLES[task]} " + ", ".join(f"{v:.2f}" for v in end) for task, end in ends.items())
+    told = "; ".join(f"{title} " + ", ".join(f"{v:.2f}" for v in end) for title, end in ends.items())
     return (
         f"{len(curves)} panels of scores against updates, two curves and two flat lines in each. At the end, "
         f"no norm, layer norm, bag of words, random encoder: {told}."

@@ -1,13 +1,15 @@
 """Section 6.3's pictures draw what they are given."""
 
-import numpy as np
+import pandas as pd
 
 from lnbook.pages.sec6_3_skip_thoughts import drawings as skip_thoughts
 
-CURVE = {"update": np.array([10.0, 20.0]), "mean": np.array([0.5, 0.6])}
-CURVE |= {"low": CURVE["mean"] - 0.1, "high": CURVE["mean"] + 0.1}
+CURVE = pd.DataFrame({"update": [10, 20], "mean": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7]})
 PAIR = {"none": CURVE, "layer": CURVE}
-FLAT = {"bag": {"mr": 0.7, "sick": 0.4}, "random": {"mr": 0.65, "sick": 0.3}}
+FLAT = {
+    "bag": {"mr_accuracy": 0.7, "sick_pearson": 0.4},
+    "random": {"mr_accuracy": 0.65, "sick_pearson": 0.3},
+}
 
 
 def test_losses_have_a_panel_for_each_start_and_a_band_for_each_norm() -> None:
@@ -18,7 +20,7 @@ def test_losses_have_a_panel_for_each_start_and_a_band_for_each_norm() -> None:
 
 
 def test_scores_are_per_cent_but_for_the_correlation() -> None:
-    fig = skip_thoughts.scores({"sick": PAIR, "mr": PAIR}, FLAT)
+    fig = skip_thoughts.scores({"sick_pearson": PAIR, "mr_accuracy": PAIR}, FLAT)
     sick, mr, *rest = fig.axes
     assert sick.lines[0].get_ydata()[-1] == 0.6
     assert mr.lines[0].get_ydata()[-1] == 60.0
@@ -33,5 +35,5 @@ def test_scores_are_per_cent_but_for_the_correlation() -> None:
 
 
 def test_the_words_for_scores_name_every_end() -> None:
-    told = skip_thoughts.scores_in_words({"sick": PAIR, "mr": PAIR}, FLAT)
+    told = skip_thoughts.scores_in_words({"sick_pearson": PAIR, "mr_accuracy": PAIR}, FLAT)
     assert "SICK (Pearson) 0.60, 0.60, 0.40, 0.30; MR 0.60, 0.60, 0.70, 0.65." in told
