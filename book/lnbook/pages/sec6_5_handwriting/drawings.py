@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import LABELS, Curve, lines
+from lnbook.shared.learning_curves import LABELS, lines
 
-__all__ = ["LABELS", "known", "losses", "reading", "written"]
+__all__ = ["LABELS", "known", "losses", "reading", "told", "written"]
 
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
+Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
 
 
 def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
@@ -31,25 +33,33 @@ def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
     return fig
 
 
-def losses(panels: Mapping[str, Sequence[tuple[str, Curve]]]) -> Figure:
-    """The loss of a line against updates: one panel per title, one line per run or mean."""
+def losses(panels: Mapping[str, Bands]) -> Figure:
+    """The loss of a line against updates: one panel per title, one band per norm."""
     fig, axes = plots.subplots(
         1, len(panels), figsize=(max(4.6, 3.7 * len(panels)), 3.2), sharey=True, squeeze=False
     )
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        lines(ax, curves)
+        lines(ax, curves.items())
         ax.set(xlabel="updates", title=title)
     axes[0, 0].set_ylabel("test loss (nats per line)")
     axes[0, 0].legend(loc="upper right")
     return fig
 
 
-def known(curves: Sequence[tuple[str, Curve]], exact: float) -> Figure:
+def told(panels: Mapping[str, Bands]) -> tuple[str, dict[str, pd.Series]]:
+    """The text that stands for the picture of `losses`, and the data that it draws."""
+    drawn = {(title, norm): c for title, curves in panels.items() for norm, c in curves.items()}
+    ends = (f"{' '.join(k)}: {c['mean'].iloc[0]:.0f} to {c['mean'].iloc[-1]:.0f}" for k, c in drawn.items())
+    rows = pd.concat(drawn, names=["panel", "norm", "row"]).reset_index()
+    return f"Nats per line against updates. {'; '.join(ends)}", dict(rows)
+
+
+def known(curves: Bands, exact: float) -> Figure:
     """The same, with the exact loss that nothing can beat."""
     fig, ax = plots.subplots(figsize=(5.6, 3.0))
-    lines(ax, curves)
+    lines(ax, curves.items())
     ax.axhline(exact, color=plots.INK, linewidth=1.0)
-    end = max(curve["update"][-1] for _, curve in curves)
+    end = max(curve["update"].max() for curve in curves.values())
     ax.annotate("exact", (end, exact), (0, 4), textcoords="offset points", ha="right")
     ax.set(xlabel="updates", ylabel="test loss (nats per line)", ylim=(0, None))
     ax.legend(loc="upper right")

@@ -1,12 +1,12 @@
 """Section 6.5's pictures draw what they are given."""
 
 import numpy as np
+import pandas as pd
 
 from lnbook.figures import plots
 from lnbook.pages.sec6_5_handwriting import drawings
 
-CURVE = {"update": np.array([1.0, 2.0]), "mean": np.array([5.0, 3.0])}
-BAND = CURVE | {"low": np.array([4.0, 2.0]), "high": np.array([6.0, 4.0])}
+BAND = pd.DataFrame({"update": [1, 2], "mean": [5.0, 3.0], "low": [4.0, 2.0], "high": [6.0, 4.0]})
 LINE = [np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[9.0, 1.0]])]
 
 
@@ -23,16 +23,22 @@ def test_lines_of_writing_stand_below_each_other_under_their_titles() -> None:
 
 
 def test_losses_have_a_panel_a_title_and_name_each_norm_once() -> None:
-    fig = drawings.losses({"a": [("none", CURVE), ("none", CURVE), ("layer", BAND)], "b": [("layer", CURVE)]})
+    fig = drawings.losses({"a": {"none": BAND, "layer": BAND}, "b": {"layer": BAND}})
     assert [ax.get_title() for ax in fig.axes] == ["a", "b"]
     legend = fig.axes[0].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["no norm", "layer norm"]
-    assert len(fig.axes[0].lines) == 3
-    assert len(fig.axes[0].collections) == 1
+    assert len(fig.axes[0].lines) == len(fig.axes[0].collections) == 2
+
+
+def test_losses_become_words_and_columns() -> None:
+    words, data = drawings.told({"a": {"none": BAND}, "b": {"layer": BAND}})
+    assert words.endswith("a none: 5 to 3; b layer: 5 to 3")
+    assert list(data["norm"]) == ["none", "none", "layer", "layer"]
+    assert list(data["mean"]) == [5, 3, 5, 3]
 
 
 def test_the_exact_loss_is_a_line() -> None:
-    ax = drawings.known([("layer", BAND)], 2.5).axes[0]
+    ax = drawings.known({"layer": BAND}, 2.5).axes[0]
     assert ax.lines[-1].get_ydata()[0] == 2.5
     assert ax.get_ylim()[0] == 0
 
