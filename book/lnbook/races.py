@@ -311,11 +311,12 @@ def by_step(
     lines = {}
     for rate, some in rows.groupby("rate"):
         found = curves.per_seed(some, measure)
+        factor = curves.mean_of(factors(some, *[*names][:2]), geometric=True)
         line = {
             f"{what}, {name}": format(curves.mean_of(found.get(norm, [])), form)
             for norm, name in names.items()
         }
-        lines[f"{rate:g}"] = line | {"Factor": f"{curves.mean_of(factors(some, *names), geometric=True):.2f}"}
+        lines[f"{rate:g}"] = line | {"Factor": f"{factor:.2f}"}
     return pd.DataFrame(lines).T.rename_axis("Step size")
 
 
