@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -11,7 +12,7 @@ from matplotlib.patches import Rectangle
 from lnbook.data.boxes import Boxes
 from lnbook.figures import plots
 from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
-from lnbook.shared.learning_curves import Curve, lines
+from lnbook.shared.learning_curves import lines
 
 __all__ = ["found", "hierarchy", "pictures", "recalls"]
 
@@ -57,7 +58,7 @@ def found(
     return fig
 
 
-def recalls(curves: Mapping[int, Mapping[str, Curve]]) -> Figure:
+def recalls(curves: Mapping[int, Mapping[str, pd.DataFrame]]) -> Figure:
     """Figure 1: recall at K in percent against updates; one panel per K, one line and band per norm."""
     fig, axes = plots.subplots(1, len(TOP), figsize=(7.4, 2.9))
     for ax, (k, by_norm) in zip(axes, curves.items(), strict=True):

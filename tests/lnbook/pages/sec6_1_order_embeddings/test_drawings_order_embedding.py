@@ -1,6 +1,7 @@
 """Section 6.1's pictures draw what they are given."""
 
 import numpy as np
+import pandas as pd
 from matplotlib.colors import to_hex
 
 from lnbook.data.boxes import Boxes
@@ -30,8 +31,7 @@ def test_what_is_found_has_a_row_a_query_and_frames_the_right_one() -> None:
 
 
 def test_recalls_draw_a_panel_a_k_with_both_norms() -> None:
-    curve = {"update": np.array([1, 2]), "mean": np.array([3.0, 4.0])}
-    curve |= {"low": curve["mean"] - 1, "high": curve["mean"] + 1}
+    curve = pd.DataFrame({"update": [1, 2], "mean": [3.0, 4.0], "low": [2.0, 3.0], "high": [4.0, 5.0]})
     fig = drawings.recalls({k: {"none": curve, "layer": curve} for k in (1, 5, 10)})
     assert [ax.get_title() for ax in fig.axes] == ["R@1", "R@5", "R@10"]
     assert all(len(ax.lines) == len(ax.collections) == 2 for ax in fig.axes)
