@@ -1,8 +1,9 @@
 """Section 6.2's pictures: errors against updates, gains side by side, and attention on a text."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -19,15 +20,15 @@ LABELS = {
 }
 LINES = {**plots.LINES, "batch everywhere": (0, (1, 1))}
 WORD = {"ha": "center", "va": "center", "family": "monospace", "fontsize": 8.5, "parse_math": False}
-Curve = Mapping[str, np.ndarray]  # update, mean, low, high
+Bands = Mapping[Any, pd.DataFrame]  # as `lnbook.curves.band` makes them, by norm or gain
 
 
-def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
+def errors(curves: Bands, lines: Mapping[str, float]) -> Figure:
     """Validation error in percent against updates: one band per norm, other errors as lines."""
     fig, ax = plots.subplots(figsize=(6.4, 3.6))
     for norm, curve in curves.items():
         _band(ax, curve, norm.split()[0], LABELS[norm], LINES[norm])
-    end = max(curve["update"][-1] for curve in curves.values())
+    end = max(curve["update"].max() for curve in curves.values())
     for name, level in lines.items():
         ax.axhline(level, color=plots.INK, linewidth=0.8)
         ax.annotate(name, (end, level), (0, -12), textcoords="offset points", ha="right")
@@ -38,7 +39,7 @@ def errors(curves: Mapping[str, Curve], lines: Mapping[str, float]) -> Figure:
     return fig
 
 
-def gains(panels: Mapping[str, Mapping[float, Curve]]) -> Figure:
+def gains(panels: Mapping[str, Bands]) -> Figure:
     """One panel per norm: validation error in percent against updates, one band per gain at the start."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.2), sharey=True)
     for ax, (norm, curves) in zip(axes, panels.items(), strict=True):
@@ -51,7 +52,7 @@ def gains(panels: Mapping[str, Mapping[float, Curve]]) -> Figure:
     return fig
 
 
-def _band(ax: Axes, curve: Curve, norm: str, label: str, line: object) -> None:
+def _band(ax: Axes, curve: pd.DataFrame, norm: str, label: str, line: object) -> None:
     color = plots.COLORS[norm]
     ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=label)
     ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.12, linewidth=0)

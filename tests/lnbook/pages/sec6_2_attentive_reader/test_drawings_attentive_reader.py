@@ -1,15 +1,16 @@
 """Section 6.2's pictures."""
 
 import numpy as np
+import pandas as pd
 
 from lnbook.figures import plots
 from lnbook.pages.sec6_2_attentive_reader import drawings
 
 
-def curve(level: float) -> dict[str, np.ndarray]:
+def curve(level: float) -> pd.DataFrame:
     update = np.array([10.0, 20.0, 30.0])
     mean = level - update / 10
-    return {"update": update, "mean": mean, "low": mean - 1, "high": mean + 1}
+    return pd.DataFrame({"update": update, "mean": mean, "low": mean - 1, "high": mean + 1})
 
 
 def test_each_norm_has_a_line_of_its_own_in_its_color() -> None:
