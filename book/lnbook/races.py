@@ -144,7 +144,7 @@ def tidy(rows: pd.DataFrame | Sequence[Mapping[str, Any]], race: Race, **setting
 
     A training loss is a mean over the updates since the row before and counts for the middle of them.
     """
-    found = curves.runs(rows, **(race.only | settings))
+    found = curves.runs(rows, **{**race.only, **settings})
     level = race.falls(found).astype(float)
     time = found["update"].astype(float)
     if level.name == "train_loss":
