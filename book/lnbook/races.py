@@ -246,7 +246,7 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
                 "low": float(low[k]),
                 "high": float(high[n - 1 - k]),
                 "confidence": float(1 - outside[k]),
-                "missed": int((low != high).sum()),
+                "missed": int((some["low"] != some["high"]).sum()),
             }
         )
     return pd.DataFrame(found)

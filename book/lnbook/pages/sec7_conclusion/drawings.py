@@ -85,7 +85,7 @@ def forest(
         summaries: by name, of the factors at own step sizes and at one, in this order.
         titles: of the sections.
     """
-    fig, ax = plots.subplots(figsize=(6.2, 1.4 + 0.42 * (len(races) + len(summaries))))
+    fig, ax = plots.subplots(figsize=(5.8, 1.4 + 0.42 * (len(races) + len(summaries))))
     looks = [{"mfc": plots.COLORS["layer"]}, {"mfc": "white"}]
     common = {"color": plots.COLORS["layer"], "lw": 1.6, "marker": "o", "ms": 6}
     for y, pair in enumerate(races.values()):

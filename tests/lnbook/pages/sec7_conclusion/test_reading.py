@@ -71,7 +71,7 @@ def test_a_margin_above_one_decides_and_one_below_does_not(value, below, above, 
         assert word in ("supported", "contradicted")
     if distance < 1:
         assert found.low < 0 < found.high
-        assert word == "smaller than claimed"
+        assert word == "below what counts here"
 
 
 def test_without_an_interval_there_is_no_margin() -> None:
@@ -93,7 +93,7 @@ def test_another_confidence_gives_students_interval_of_that_confidence() -> None
 def test_a_verdict_that_needs_little_confidence_falls_when_more_is_asked() -> None:
     close = measured(1.0, 0.1, 1.9)
     assert judge(rule(), close).word == "supported"
-    assert judge(rule(), with_confidence(close, 0.99)).word == "smaller than claimed"
+    assert judge(rule(), with_confidence(close, 0.99)).word == "below what counts here"
     single = measured(1.0, 1.0, 1.0, n=1)
     assert with_confidence(single, 0.99) is single
     with pytest.raises(ValueError, match=r"1\.5.*between 0 and 1"):
