@@ -79,7 +79,7 @@ def test_the_table_of_contents_lists_exactly_the_pages_that_exist():
 
 
 def test_every_rule_is_measured_on_a_page_that_exists():
-    rules = load_rules(ROOT / "book" / "claims.toml")
+    rules, recorded = load_rules(ROOT / "book" / "claims.toml"), report(ROOT / "book").found
     assert len(rules) >= 300
     for rule in rules:
         page = ROOT / "book" / f"{rule.page}.ipynb"
