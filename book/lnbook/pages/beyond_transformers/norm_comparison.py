@@ -1,21 +1,19 @@
-"""Batch norm, layer norm, RMSNorm and what has replaced them: what each sees, and what it costs."""
+"""Batch norm, layer norm, RMSNorm and what has replaced them: what each sees and stores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnbook.ledger.tables import Table
-from lnbook.pages.beyond_transformers import norm_costs
 from lnlib.invariance import table1
 from lnlib.norms.normalize import layer_norm, rms_norm
 
-__all__ = ["CHANGES", "SequenceBatchNorm", "comparison", "relatives", "sequence_changes", "times"]
+__all__ = ["CHANGES", "SequenceBatchNorm", "comparison", "relatives", "sequence_changes"]
 
 CHANGES = (
     "all weights times 3",
@@ -73,25 +71,11 @@ def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
     return found
 
 
-def times(norms: Mapping[str, nn.Module], scale: str, units: int) -> dict[str, float]:
-    """Time of one forward and backward pass over layer norm's, the median of the rounds, one core.
-
-    >>> round(times({"layer": nn.LayerNorm(8)}, "smoke", 8)["layer"], 3)
-    1.0
-    """
-    cases, rounds = (256, 5) if scale == "smoke" else (4096, 15)
-    found = norm_costs.seconds(norms, cases, units, rounds=rounds)
-    return {name: float(np.median(t / found["layer"])) for name, t in found.items()}
-
-
-def comparison(
-    norms: Mapping[str, nn.Module], cost: Mapping[str, float], units: int, generator: torch.Generator
-) -> Table:
+def comparison(norms: Mapping[str, nn.Module], units: int, generator: torch.Generator) -> Table:
     """Layers side by side, in the order "batch", "layer", "rms": every cell is computed but the last row.
 
     Args:
         norms: of so many units, in training mode.
-        cost: as `times` has it.
         units, generator: of the random input, whose mean is 3.
     """
     a = 3 + torch.randn(64, units, generator=generator)
@@ -103,7 +87,6 @@ def comparison(
         "Mean of the outputs": [f"{m(a).detach().mean().abs():.0e}" for m in norms.values()],
         "Not seen (Table 1)": [", ".join(names) for names in invariant.values()],
         "Change if 56 of 64 cases leave": [f"{_change(m, a):.0e}" for m in norms.values()],
-        "Time over layer norm's": [f"{cost[n]:.1f}" for n in norms],
         "Used in (quoted)": ["convolutional networks", "BERT, GPT-2", "LLaMA, Qwen3"],
     }
     named = [[key, *map(str, values)] for key, values in rows.items()]
