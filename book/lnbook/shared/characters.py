@@ -22,6 +22,7 @@ from lnbook.training import Row, fit, generators, sweep, torch_threads
 
 __all__ = [
     "SCALES",
+    "Job",
     "Scale",
     "Text",
     "bits_of_counts",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 BOOK = "The Time Machine"
+Job = tuple[str, str, bool, float]  # placement, norm, warm-up, share of the learning rate
 
 
 @dataclass(frozen=True)
@@ -135,18 +137,20 @@ def run(
     placement: str,
     norm: str,
     warm: bool,
+    share: float,
     seed: int,
     scale: str,
 ) -> list[Row]:
     """Train one Transformer on a `Text`'s characters; rows have test `bits`, what `_told_apart` measures, and
     `varied_<k>`, the part of the stream's mean square behind block k that differs from place to place.
 
-    The learning rate rises in proportion to the update until `Scale.warm_up`, or is there from the first.
+    The learning rate, a share of `Scale.rate`, rises in proportion to the update until `Scale.warm_up`, or is
+    there from the first.
     """
     size = SCALES[scale]
     weights, order = generators(seed)
     model = _model(int(max(train.max(), test.max())) + 1, size, placement, norm, weights)
-    optimizer = torch.optim.Adam(model.parameters(), lr=size.rate, betas=(0.9, 0.98), fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=share * size.rate, betas=(0.9, 0.98), fused=True)
     if warm:
         ramp = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / size.warm_up))
         optimizer.register_step_post_hook(lambda *_: ramp.step())
@@ -159,7 +163,7 @@ def run(
         return {"bits": float(loss(logits, y)) / math.log(2), "told_apart": _told_apart(logits)} | varied
 
     rows = learn(model, optimizer, train, size, order, evaluate)
-    job = {"placement": placement, "norm": norm, "warm": warm, "seed": seed}
+    job = {"placement": placement, "norm": norm, "warm": warm, "share": share, "seed": seed}
     return [job | row for row in rows]
 
 
@@ -185,11 +189,9 @@ def learn(
     )
 
 
-def runs(
-    text: Text, jobs: Sequence[tuple[str, str, bool]], seeds: Sequence[int], scale: str
-) -> dict[tuple[str, str, bool], list[list[Row]]]:
-    """`run` for each placement, norm and warm-up, and each seed."""
-    names = ("placement", "norm", "warm")
+def runs(text: Text, jobs: Sequence[Job], seeds: Sequence[int], scale: str) -> dict[Job, list[list[Row]]]:
+    """`run` for each job and seed."""
+    names = ("placement", "norm", "warm", "share")
     asked = [dict(zip(names, job, strict=True)) | {"seed": s, "scale": scale} for job in jobs for s in seeds]
     found = sweep(run, asked, common=(text.train, text.test), processes=SCALES[scale].processes)
     done = iter(found)

@@ -46,7 +46,7 @@ def test_pairs_tell_what_single_characters_do_not():
 
 
 def test_runs_of_a_seed_share_their_passages_and_repeat_themselves(text, tiny):
-    jobs = [("post", "layer", False), ("pre", "rms", True)]
+    jobs = [("post", "layer", False, 1.0), ("pre", "rms", True, 1.0)]
     once, again = (transformer.runs(text, jobs, (3,), "smoke") for _ in range(2))
     for job in jobs:
         assert [r["bits"] for r in once[job][0]] == [r["bits"] for r in again[job][0]]
@@ -64,11 +64,22 @@ def test_warming_up_makes_the_first_updates_small(text, monkeypatch):
         first, last = (
             row["bits"]
             for row in transformer.run(
-                *codes, placement="pre", norm="layer", warm=True, seed=0, scale="smoke"
+                *codes, placement="pre", norm="layer", warm=True, share=1.0, seed=0, scale="smoke"
             )
         )
         moved[warm_up] = abs(last - first)
     assert moved[1000] < 0.02 * moved[1]  # rates 0.001 and 0.002 of the full one
+
+
+def test_a_share_of_the_rate_moves_the_first_update_by_that_share(text, monkeypatch):
+    size = transformer.Scale(1, 8, 2, 1, 8, 4, 1, 1, 1, 1e-4, 1)
+    monkeypatch.setitem(transformer.SCALES, "smoke", size)
+    moved = []
+    for share in (1.0, 0.25):
+        job = {"placement": "pre", "norm": "layer", "warm": False, "share": share, "seed": 0}
+        first, last = (row["bits"] for row in transformer.run(text.train, text.test, **job, scale="smoke"))
+        moved.append(last - first)
+    assert moved[1] == pytest.approx(moved[0] / 4, rel=0.05)  # a small step changes the loss in proportion
 
 
 def test_a_model_that_says_the_same_everywhere_tells_no_places_apart():

@@ -10,10 +10,11 @@ from matplotlib.ticker import NullLocator
 
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
-from lnbook.pages.beyond_transformers.placements import JOBS, Stacks
+from lnbook.pages.beyond_transformers.placements import JOBS, Readers, Stacks
+from lnbook.shared.characters import Job
 from lnbook.training import Row
 
-__all__ = ["curves", "in_text", "placements", "rows", "said", "stacks"]
+__all__ = ["curves", "gradients", "placements", "rows", "said"]
 
 INK, LAYER = plots.INK, plots.COLORS["layer"]
 NAMES = {"post": "after (2017)", "pre": "before", "summed": "inside (2016)", "none": "no norm"}
@@ -74,51 +75,51 @@ def placements() -> Figure:
     return fig
 
 
-def stacks(found: Stacks) -> Figure:
-    """Gradients of the last block against depth, and of all blocks of one network; lines are the limits."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.6), sharey=True)
+def gradients(found: Stacks, read: Readers) -> Figure:
+    """Of the last block against depth (above) and of all blocks (below), of stacks and of Transformers.
+
+    Lines are the limits of stacks, and join the means of Transformers.
+    """
+    fig, ((last, last_read), (every, every_read)) = plots.subplots(2, 2, figsize=(7.2, 6.4))
     limits = found.limits()
     for name, values in found.last.items():
-        _marks(left, found.depths[: values.shape[1]], values, name, limits["last"][name])
-    left.set(xscale="log", yscale="log", xlabel="depth $L$ (blocks)", title="last block")
-    left.set_ylabel("norm of the gradient")
-    left.set_xticks(found.depths, list(map(str, found.depths)))
-    left.xaxis.set_minor_locator(NullLocator())
+        _marks(last, found.depths[: values.shape[1]], values, name, limits["last"][name])
     for name, values in found.blocks.items():
-        _marks(right, range(1, 1 + found.block_depth), values, name, limits["blocks"][name])
-    right.set(xlabel="block $l$, the last at the right", title="every block of one network")
-    handles, names = left.get_legend_handles_labels()
+        _marks(every, range(1, 1 + found.block_depth), values, name, limits["blocks"][name])
+    for name, values in read.last.items():
+        _marks(last_read, read.depths, values, name, values.mean(0).tolist())
+    for name, values in read.blocks.items():
+        _marks(every_read, range(1, 1 + read.block_depth), values, name, values.mean(0).tolist())
+    for ax, depths in ((last, found.depths), (last_read, read.depths)):
+        ax.set(xscale="log", xlabel="depth $L$ (blocks)")
+        ax.set_xticks(depths, list(map(str, depths)))
+        ax.xaxis.set_minor_locator(NullLocator())
+    for ax, L in ((every, found.block_depth), (every_read, read.block_depth)):
+        ax.set(xlabel="block $l$, the last at the right", xticks=(1, L // 2, L))
+    for ax, ticks in (
+        (last, (1, 4, 16)),
+        (every, (1, 2, 3)),
+        (last_read, (0.3, 0.6, 1)),
+        (every_read, (0.3, 0.6, 1)),
+    ):
+        ax.set_yscale("log")
+        ax.set_yticks(ticks, list(map(str, ticks)))
+        ax.yaxis.set_minor_locator(NullLocator())
+    last.set(title="stack without attention", ylabel="gradient of the last block")
+    last_read.set(title="Transformer")
+    every.set_ylabel("gradient of each block")
+    handles, names = last.get_legend_handles_labels()
     fig.legend(handles, names, loc="outside upper center", ncols=4)
     return fig
 
 
-def in_text(depths: Sequence[int], gradients: Mapping[str, Runs], found: Stacks) -> Figure:
-    """Last blocks of Transformers that read; and how far a random step moves the output of a stack."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5))
-    for name, values in gradients.items():
-        _marks(left, depths, values, name, values.mean(0).tolist())
-    left.set(yscale="log", title="gradient, Transformer", ylabel="norm, last block")
-    for name, values in found.moved.items():
-        _marks(right, found.depths, values, name, found.limits()["moved"][name])
-    right.set(title="effect of a random step, stack", ylabel="relative change of $y$ / step")
-    for ax, places in ((left, depths), (right, found.depths)):
-        ax.set(xscale="log", xlabel="depth $L$ (blocks)")
-        ax.set_xticks(places, list(map(str, places)))
-        ax.xaxis.set_minor_locator(NullLocator())
-    left.set_yticks([0.2, 0.5, 1.0, 2.0], ["0.2", "0.5", "1", "2"])
-    left.yaxis.set_minor_locator(NullLocator())
-    left.legend(loc="lower left")
-    return fig
-
-
-def curves(
-    trained: Mapping[tuple[str, str, bool], Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]
-) -> Figure:
+def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]) -> Figure:
     """Bits per character against updates, one panel per placement; means and intervals; yardsticks."""
     fig, axes = plots.subplots(1, len(JOBS), figsize=(7.2, 3.8), sharey=True)
     looks = {
         "no warm-up": (LAYER, "--", "s"),
         "warm-up": (LAYER, "-", "o"),
+        "no warm-up, a third of the rate": (plots.OTHERS["teal"], "-.", "v"),
         "RMS norm, no warm-up": (plots.COLORS["rms"], plots.LINES["rms"], "^"),
     }
     for ax, (title, jobs) in zip(axes, JOBS.items(), strict=True):
@@ -132,7 +133,8 @@ def curves(
             ax.axhline(y, color=INK, lw=0.8)
             ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)
         ax.set(title=title, xlabel="updates", xticks=updates)
-        ax.legend(loc="upper right", fontsize=9)
+    named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
+    fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
     axes[0].set_ylabel("bits a character (test)")
     axes[0].set_ylim(bottom=min(yardsticks.values()) - 0.12)
     return fig

@@ -10,24 +10,24 @@ from jaxtyping import Float
 
 from lnbook.pages.beyond_transformers import residual_gradients as residual
 from lnbook.shared import characters as transformer
-from lnbook.shared.characters import Text
+from lnbook.shared.characters import Job, Text
 from lnbook.training import Row
 
-__all__ = ["JOBS", "Stacks", "ends", "reading", "stacks"]
+__all__ = ["JOBS", "Readers", "Stacks", "ends", "reading", "stacks"]
 
 Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
-Jobs = Mapping[tuple[str, str, bool], Sequence[Sequence[Row]]]
 
-# Panels and lines of the learning curves, and the placement, norm and warm-up of each.
-JOBS = {
+# Panels and lines of the learning curves. All but the first are at their best of the learning rates 0.0003,
+# 0.001, 0.003 and 0.01, by the mean bits of seeds 100 to 102.
+JOBS: dict[str, dict[str, Job]] = {
     "norm after": {
-        "no warm-up": ("post", "layer", False),
-        "warm-up": ("post", "layer", True),
+        "no warm-up": ("post", "layer", False, 1.0),
+        "warm-up": ("post", "layer", True, 1.0),
+        "no warm-up, a third of the rate": ("post", "layer", False, 1 / 3),
     },
     "norm before": {
-        "no warm-up": ("pre", "layer", False),
-        "warm-up": ("pre", "layer", True),
-        "RMS norm, no warm-up": ("pre", "rms", False),
+        "no warm-up": ("pre", "layer", False, 1.0),
+        "RMS norm, no warm-up": ("pre", "rms", False, 1.0),
     },
 }
 
@@ -74,7 +74,7 @@ def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
     ((2, 3), 3)
     """
     small = scale == "smoke"
-    depths, width, L = ((1, 4, 16), 32, 6) if small else ((1, 2, 4, 8, 16, 32, 64), 64, 32)
+    depths, width, L = ((1, 4, 16), 32, 6) if small else ((1, 2, 4, 8, 16, 32, 64), 64, 16)
     last = {p: residual.gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed")}
     last["none"] = residual.gradient_by_depth("none", depths[: 2 if small else 4], width, seeds)
     both = ("post", "pre")
@@ -83,23 +83,50 @@ def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
     return Stacks(depths, width, last, L, blocks, moved)
 
 
-def reading(text: Text, depths: Sequence[int], seeds: Sequence[int]) -> Curves:
-    """Gradients of the last block of Transformers that read a text, before training, by placement.
+@dataclass(frozen=True)
+class Readers:
+    """Transformers that read a text, before training, one row per seed.
 
-    >>> found = reading(transformer.read("smoke"), (1, 2), (0, 1))
-    >>> found["post"].shape
-    (2, 2)
+    Attributes:
+        depths: of the networks.
+        every: gradients of all blocks by placement and depth, the first block first.
+        block_depth: of the networks whose blocks are drawn and judged.
+        alone: their gradients on passages of one character, where attention has nothing to average.
     """
-    return {
-        p: np.stack([transformer.block_gradients(text, p, d, seeds)[:, -1] for d in depths], 1)
-        for p in ("post", "pre")
-    }
+
+    depths: Sequence[int]
+    every: dict[str, dict[int, Float[np.ndarray, "_ _"]]]
+    block_depth: int
+    alone: Curves
+
+    @property
+    def last(self) -> Curves:
+        """Gradients of the last block by placement."""
+        return {p: np.stack([found[d][:, -1] for d in self.depths], 1) for p, found in self.every.items()}
+
+    @property
+    def blocks(self) -> Curves:
+        """Gradients of all blocks of the networks of `block_depth` by placement."""
+        return {p: found[self.block_depth] for p, found in self.every.items()}
 
 
-def ends(trained: Jobs, key: str) -> dict[tuple[str, str, bool], Float[np.ndarray, " seeds"]]:
+def reading(text: Text, depths: Sequence[int], block_depth: int, seeds: Sequence[int]) -> Readers:
+    """Measure them; `block_depth` is one of the depths.
+
+    >>> found = reading(transformer.read("smoke"), (1, 2), 2, (0, 1))
+    >>> found.last["post"].shape, found.alone["pre"].shape
+    ((2, 2), (2, 2))
+    """
+    both = ("post", "pre")
+    every = {p: {d: transformer.block_gradients(text, p, d, seeds) for d in depths} for p in both}
+    alone = {p: transformer.block_gradients(text, p, block_depth, seeds, length=1) for p in both}
+    return Readers(depths, every, block_depth, alone)
+
+
+def ends(trained: Mapping[Job, Sequence[Sequence[Row]]], key: str) -> dict[Job, Float[np.ndarray, " seeds"]]:
     """A column of the last rows of all runs, one number per seed.
 
-    >>> ends({("pre", "layer", True): [[{"bits": 7.0}, {"bits": 2.0}]]}, "bits")
-    {('pre', 'layer', True): array([2.])}
+    >>> ends({("pre", "layer", True, 1.0): [[{"bits": 7.0}, {"bits": 2.0}]]}, "bits")
+    {('pre', 'layer', True, 1.0): array([2.])}
     """
     return {job: np.array([run[-1][key] for run in runs]) for job, runs in trained.items()}

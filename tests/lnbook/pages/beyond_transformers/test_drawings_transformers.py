@@ -5,7 +5,7 @@ import pytest
 
 from lnbook.figures import plots
 from lnbook.pages.beyond_transformers import drawings
-from lnbook.pages.beyond_transformers.placements import JOBS, Stacks
+from lnbook.pages.beyond_transformers.placements import JOBS, Readers, Stacks
 
 RUNS = np.array([[1.0, 2.0], [2.0, 4.0]])
 
@@ -28,23 +28,23 @@ def found() -> Stacks:
     return Stacks((1, 4), 8, both | {"none": RUNS[:, :1]}, 2, both, both)
 
 
-def test_stacks_draw_marks_over_limits_and_shorten_what_explodes(found: Stacks) -> None:
-    fig = drawings.stacks(found)
-    left, right = fig.axes
-    assert [t.get_text() for t in left.get_xticklabels()] == ["1", "4"]
-    limit = next(line for line in right.lines if line.get_linestyle() == "-")
+@pytest.fixture
+def read() -> Readers:
+    every = {p: {1: RUNS[:, :1], 2: RUNS} for p in ("post", "pre")}
+    return Readers((1, 2), every, 2, {"post": RUNS, "pre": RUNS})
+
+
+def test_gradients_of_stacks_stand_beside_those_of_transformers(found: Stacks, read: Readers) -> None:
+    fig = drawings.gradients(found, read)
+    last, last_read, every, every_read = fig.axes
+    assert [t.get_text() for t in last.get_xticklabels()] == ["1", "4"]
+    assert [t.get_text() for t in last_read.get_xticklabels()] == ["1", "2"]
+    limit = next(line for line in every.lines if line.get_linestyle() == "-")
     assert limit.get_ydata().tolist() == found.limits()["blocks"]["pre"]
+    means = next(line for line in every_read.lines if line.get_linestyle() == "-")
+    assert means.get_ydata().tolist() == RUNS.mean(0).tolist()
     assert [t.get_text() for t in fig.legends[0].texts] == ["after (2017)", "before", "no norm"]
-    assert plots._svg(fig, "stacks")
-
-
-def test_gradients_in_a_text_stand_beside_effects_of_a_step(found: Stacks) -> None:
-    fig = drawings.in_text((1, 8), {"pre": RUNS}, found)
-    left, right = fig.axes
-    assert left.get_yscale() == "log"
-    assert [t.get_text() for t in left.get_xticklabels()] == ["1", "8"]
-    assert [t.get_text() for t in right.get_xticklabels()] == ["1", "4"]
-    assert plots._svg(fig, "in-text")
+    assert plots._svg(fig, "gradients")
 
 
 def test_curves_have_a_panel_a_placement_and_yardsticks_in_each() -> None:
@@ -52,10 +52,11 @@ def test_curves_have_a_panel_a_placement_and_yardsticks_in_each() -> None:
     jobs = [job for panel in JOBS.values() for job in panel.values()]
     fig = drawings.curves({job: [run, run] for job in jobs}, {"counted": 1.7})
     for ax, panel in zip(fig.axes, JOBS.values(), strict=True):
-        assert [t.get_text() for t in ax.get_legend().texts] == list(panel)
+        assert ax.get_legend_handles_labels()[1] == list(panel)
         assert ax.texts[0].get_text() == "counted"
         assert ax.lines[0].get_ydata().tolist() == [5.0, 4.0]  # not the one before training
         assert ax.lines[-1].get_ydata()[0] == pytest.approx(1.7)
+    assert {t.get_text() for t in fig.legends[0].texts} == {name for panel in JOBS.values() for name in panel}
     assert plots._svg(fig, "curves")
 
 

@@ -36,12 +36,16 @@ def test_every_curve_has_a_limit_of_its_length(found):
 
 def test_readers_last_blocks_are_the_last_columns():
     text = transformer.read("smoke")
-    both = placements.reading(text, (2,), (0,))
+    read = placements.reading(text, (1, 2), 2, (0,))
     every = transformer.block_gradients(text, "post", 2, (0,))
-    assert both["post"][0, 0] == every[0, -1]
+    np.testing.assert_array_equal(read.blocks["post"], every)
+    assert read.last["post"][0, 1] == every[0, -1]
+    np.testing.assert_array_equal(
+        read.alone["post"], transformer.block_gradients(text, "post", 2, (0,), length=1)
+    )
 
 
 def test_every_job_is_a_run_that_can_be_made():
     jobs = [job for panel in placements.JOBS.values() for job in panel.values()]
     assert len(set(jobs)) == len(jobs) == 5
-    assert {placement for placement, _, _ in jobs} == {"post", "pre"}
+    assert {placement for placement, *_ in jobs} == {"post", "pre"}
