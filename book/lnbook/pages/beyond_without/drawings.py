@@ -15,7 +15,16 @@ __all__ = ["dots", "growth", "responses", "rows"]
 
 NONE, LAYER, OTHERS = plots.COLORS["none"], plots.COLORS["layer"], plots.OTHERS
 COLORS = {"without a norm": NONE, "dynamic tanh": OTHERS["red"]}
-COLORS |= dict.fromkeys(("layer norm", "trained with norms", "trained on: with norms"), LAYER)
+COLORS |= dict.fromkeys(
+    (
+        "layer norm",
+        "layer norm, W2 over root L",
+        "layer norm, W2 = 0",
+        "trained with norms",
+        "trained on: with norms",
+    ),
+    LAYER,
+)
 LOOKS = {
     "layer norm": (LAYER, "-"),
     "dynamic tanh": (OTHERS["red"], "--"),
