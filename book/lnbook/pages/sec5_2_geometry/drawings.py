@@ -155,7 +155,7 @@ def rates(
         left.annotate(f"{rate:g}", (update[-1], values[-1]), (4, -4), textcoords="offset points")
     left.set(xlabel="update", title="norm of the weights (start: 1)")
     left.set_xlim(1, 3 * len(values))
-    for (name, values), color, line in zip(loss.items(), (LAYER, INK, NONE), ("-", "--", ":"), strict=True):
+    for (name, values), color, line in zip(loss.items(), (LAYER, INK, INK), ("-", "--", ":"), strict=True):
         for seed in values:
             right.loglog(tried, seed, "o", color=color, alpha=0.4, ms=4, mew=0)
         right.loglog(tried, values.mean(0), color=color, ls=line, label=name)

@@ -99,7 +99,7 @@ def train(
     scale: float = 1.0,
     units: int = 100,
     batch: int = 64,
-    pinned: bool = False,
+    held: float | None = None,
 ) -> Walk:
     r"""Train from weights of one seed and record the walk of W.
 
@@ -109,7 +109,8 @@ def train(
         rate, updates, batch: of plain stochastic gradient descent.
         decay: $\lambda$, of W only.
         scale: multiplies W at the start, which a normalized network does not see.
-        pinned: bring W back to its first length after each update, as if its norm did not grow.
+        held: the length that the model sees of W, at the start and after each update; by default W's norm
+            is free to grow.
     """
     x, y = cases
     initial, order = generators(seed)
@@ -117,6 +118,8 @@ def train(
     W = scale * torch.randn(units, D, generator=initial) / D**0.5
     V = torch.randn(10, units, generator=initial) / units**0.5
     start = [W, torch.ones(units), torch.zeros(units), V, torch.zeros(10)]
+    if held is not None:
+        W *= held / _seen(method, W).norm()
     parameters = [p.requires_grad_() for p in start]
     rows = []
     with torch_threads(1):  # so small a network gains nothing from more, and its numbers would depend on it
@@ -129,8 +132,8 @@ def train(
                 W *= 1 - rate * decay
                 for p, gradient in zip(parameters, gradients, strict=True):
                     p -= (rate if p is W else REST) * gradient
-                if pinned:
-                    W *= before.norm() / _seen(method, W).norm()
+                if held is not None:
+                    W *= held / _seen(method, W).norm()
             after = _seen(method, W)
             rows.append((before.norm(), gradients[0].norm(), _angle(before, after), loss.detach()))
     return Walk(rate, decay, *torch.tensor(rows).double().numpy().T)
@@ -169,15 +172,21 @@ def smooth_angle(walks: Sequence[Walk], span: int) -> Float[np.ndarray, " update
 def brakes(
     cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
 ) -> dict[str, list[list[Walk]]]:
-    """Runs by learning rate and seed: layer norm with its norm free, with it held, and no normalization."""
-    ways = {"norm free": ("layer", False), "norm held": ("layer", True), "no layer norm": ("none", False)}
-    return {
-        name: [
-            [train(cases, method, s, rate=rate, updates=updates, pinned=pinned) for s in seeds]
-            for rate in rates
-        ]
-        for name, (method, pinned) in ways.items()
-    }
+    """Layer-normalized runs by learning rate and seed: W's norm free, or held where the free run begins or ends."""
+    found: dict[str, list[list[Walk]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
+    for rate in rates:
+        free = [train(cases, "layer", s, rate=rate, updates=updates) for s in seeds]
+        lengths = [walk.length[[0, -1]] for walk in free]
+        first, last = (
+            [
+                train(cases, "layer", s, rate=rate, updates=updates, held=float(ends[k]))
+                for s, ends in zip(seeds, lengths, strict=True)
+            ]
+            for k in (0, 1)
+        )
+        for way, runs in zip(found.values(), (free, first, last), strict=True):
+            way.append(runs)
+    return found
 
 
 def from_starts(

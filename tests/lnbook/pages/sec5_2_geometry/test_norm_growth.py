@@ -46,12 +46,13 @@ def test_weights_three_times_as_long_start_with_the_same_loss_and_turn_by_a_nint
     assert np.tan(short.angle[0]) / np.tan(long.angle[0]) == pytest.approx(9, rel=1e-2)
 
 
-def test_pinned_weights_keep_their_length_and_free_ones_grow(cases) -> None:
+def test_held_weights_keep_the_length_given_and_free_ones_grow(cases) -> None:
     for method in NORMALIZED:
-        pinned, free = (
-            growth.train(cases, method, 0, rate=1.0, updates=30, units=16, pinned=p) for p in (True, False)
+        held, free = (
+            growth.train(cases, method, 0, rate=1.0, updates=30, units=16, held=h) for h in (7.0, None)
         )
-        np.testing.assert_allclose(pinned.length, pinned.length[0], rtol=1e-5)  # float32
+        np.testing.assert_allclose(held.length, 7, rtol=1e-5)  # float32
+        assert held.loss[0] == pytest.approx(free.loss[0], rel=1e-5)  # a length that the model does not see
         assert free.length[-1] > 1.02 * free.length[0]
 
 
@@ -97,12 +98,14 @@ def test_smooth_angles_keep_the_mean_square(cases) -> None:
     assert np.mean(smooth**2) == pytest.approx(np.mean([w.angle**2 for w in walks]), rel=1e-12)
 
 
-def test_brakes_hold_the_norm_of_the_second_way_only_and_slow_the_first_down(cases) -> None:
+def test_brakes_hold_the_norm_where_the_free_run_begins_and_where_it_ends(cases) -> None:
     walks = growth.brakes(cases, (0.1, 1.0), [0, 1], 60)
     assert {way: (len(rates), len(rates[0])) for way, rates in walks.items()} == dict.fromkeys(walks, (2, 2))
-    free, held, _ = (rates[1][0] for rates in walks.values())
-    assert held.slowdown == pytest.approx(1, rel=1e-4)  # float32 norms
+    free, first, last = (rates[1][1] for rates in walks.values())
     assert free.slowdown < 0.99
+    for held, end in ((first, 0), (last, -1)):
+        np.testing.assert_allclose(held.length, free.length[end], rtol=1e-5)  # float32 norms
+        assert held.loss[0] == pytest.approx(free.loss[0], rel=1e-5)  # the same weights and cases
 
 
 def test_a_lost_run_counts_as_guessing() -> None:
