@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from lnbook.figures import plots
 from lnbook.shared.shift import Group
 
-__all__ = ["by_rate", "shift_and_loss", "trust", "turned"]
+__all__ = ["by_rate", "shift_and_loss", "trust"]
 
 NONE, LAYER, BATCH, INK = (*(plots.COLORS[name] for name in ("none", "layer", "batch")), plots.INK)
 NORMS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
@@ -79,22 +79,6 @@ def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float,
         (ax.get_legend_handles_labels() for ax in np.atleast_1d(axes)), key=lambda h: len(h[1])
     )
     fig.legend(handles, labels, loc="outside lower center", ncols=3)
-    return fig
-
-
-def turned(panels: Mapping[str, Mapping[str, Float[np.ndarray, "S L"]]]) -> Figure:
-    """The cosine between each detached gradient and the true one, layer by layer; thin lines are starts."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.6), sharey=True)
-    for ax, (title, methods) in zip(axes, panels.items(), strict=True):
-        for norm, cosines in methods.items():
-            color, line, mark, label = METHODS[norm]
-            layer = np.arange(1, cosines.shape[1] + 1)
-            ax.plot(layer, cosines.T, color=color, lw=0.6, alpha=0.5)
-            ax.plot(layer, cosines.mean(0), mark, ls=line, color=color, label=label)
-        ax.set(title=title, xlabel="hidden layer", ylim=(min(-0.05, ax.get_ylim()[0]), 1.05))
-        ax.xaxis.set_major_locator(FixedLocator(layer.tolist()[:: 1 if len(layer) < 5 else 2]))
-    axes[0].set_ylabel("cosine with the true gradient")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
 
 

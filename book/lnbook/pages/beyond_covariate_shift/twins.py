@@ -5,7 +5,6 @@ of each is its own, and Adam, like plain gradient descent, keeps them apart. All
 starts in front; on a small network this takes a fraction of the time of one run after the other.
 """
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn.functional import cosine_similarity, cross_entropy
+from torch.nn.functional import cross_entropy
 
 from lnbook.data import Images
 from lnbook.pages.beyond_covariate_shift.detached import detached_layer_norm
@@ -22,7 +21,7 @@ from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generat
 from lnlib.norms.normalize import layer_norm
 from lnlib.norms.standardize import standardize
 
-__all__ = ["NORMS", "Arrays", "Twins", "batches_of", "cosines", "loss", "losses", "pictures", "train_run"]
+__all__ = ["NORMS", "Arrays", "Twins", "batches_of", "loss", "losses", "pictures", "train_run"]
 
 NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
     "none": None,
@@ -120,31 +119,6 @@ def losses(logits: Float[Tensor, "S N K"], y: Int64[Tensor, "S N"]) -> Float[Ten
 def loss(logits: Float[Tensor, "S N K"], y: Int64[Tensor, "S N"]) -> Float[Tensor, ""]:
     """The sum of the starts' losses, whose gradient is each start's own."""
     return losses(logits, y).sum()
-
-
-def cosines(
-    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"]
-) -> dict[str, Float[np.ndarray, "S L"]]:
-    """How far detached statistics turn the gradient: the cosine with the true one, layer by layer.
-
-    Args:
-        model: with "simple" layer norm, at any weights.
-        x, y: the cases.
-    """
-
-    def gradient(norm: str) -> list[Tensor]:
-        other = copy.copy(model)  # the same parameters
-        other.norm = norm
-        slopes = torch.autograd.grad(loss(other(x), y), list(model.weights)[:-1])
-        return [slope.flatten(1) for slope in slopes]
-
-    true = gradient("simple")
-    return {
-        norm: torch.stack(
-            [cosine_similarity(*pair) for pair in zip(gradient(norm), true, strict=True)], 1
-        ).numpy()
-        for norm in ("mean detached", "std detached", "both detached")
-    }
 
 
 def batches_of(x: Tensor, y: Tensor, size: int, seeds: Sequence[int]) -> Iterator[Cases]:

@@ -59,14 +59,3 @@ def test_by_rate_has_a_line_and_a_band_for_each_method(count) -> None:
         np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.5, 0.3])
         assert len(ax.collections) == 2
     assert drawn(fig)
-
-
-def test_turned_shows_each_start_and_their_mean() -> None:
-    cosines = np.array([[0.2, 0.4, 0.9], [0.4, 0.6, 0.9]])
-    fig = drawings.turned({"before": {"std detached": cosines}, "after": {"std detached": cosines}})
-    *starts, mean = fig.axes[0].lines
-    for line, values in zip(starts, cosines, strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), values)
-    np.testing.assert_allclose(mean.get_ydata(), [0.3, 0.5, 0.9])
-    np.testing.assert_array_equal(mean.get_xdata(), [1, 2, 3])
-    assert drawn(fig)

@@ -64,21 +64,6 @@ def test_only_some_learn_a_gain_and_a_bias(norm, gains, biases) -> None:
     assert sum(bool(len(b)) for b in model.biases) == biases
 
 
-def test_cosines_are_those_of_networks_with_the_same_weights() -> None:
-    x = torch.randn(2, 9, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    y = torch.randint(3, (2, 9), generator=torch.Generator().manual_seed(1))
-    model = Twins([5, 6, 4, 3], "simple", SEEDS, dtype=torch.float64)
-    found = twins.cosines(model, x, y)
-    assert model.norm == "simple"
-    for norm, values in found.items():
-        other = Twins([5, 6, 4, 3], norm, SEEDS, dtype=torch.float64)
-        for layer in (0, 1):
-            g, h = (torch.autograd.grad(twins.loss(m(x), y), m.weights[layer])[0][1] for m in (model, other))
-            expected = float((g * h).sum() / g.norm() / h.norm())
-            assert values[1, layer] == pytest.approx(expected, abs=1e-12)
-        assert (np.abs(values) < 1 - 1e-6).all()
-
-
 def test_an_unknown_norm_is_refused() -> None:
     with pytest.raises(ValueError, match="the norms are none, batch, layer"):
         Twins([5, 6, 3], "weight", SEEDS)
