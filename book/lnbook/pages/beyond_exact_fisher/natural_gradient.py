@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float, Int64
 from scipy.sparse.linalg import LinearOperator, cg
@@ -19,7 +20,7 @@ from torch.nn.functional import cross_entropy, one_hot
 
 from lnbook import data
 from lnbook.ledger.intervals import interval
-from lnbook.shared.curves import updates_to
+from lnbook.races import arrival
 from lnbook.training import Minibatches, Row, generators
 from lnlib.fisher import FisherOperator
 from lnlib.fisher.linearization import linearize
@@ -221,4 +222,4 @@ def reach(
     """When each seed's training loss first falls to a goal, by either clock; infinite if it never does."""
     columns = (runs_of(rows, method, key).tolist() for key in ("loss", clock))
     times = zip(*columns, strict=True)
-    return np.array([updates_to(goal, loss, at) if min(loss) <= goal else np.inf for loss, at in times])
+    return np.array([arrival(pd.DataFrame({"time": at, "level": loss}), goal) for loss, at in times])
