@@ -190,7 +190,7 @@ def test_every_room_is_named_as_its_page():
         ("pages/sec6_4_draw/model.py", "from lnbook.pages.sec2_background.batches import x", True),
         ("pages/sec6_4_draw/model.py", "from .drawings import x", False),
         ("pages/sec6_4_draw/model.py", "from ..sec2_background import batches", True),
-        ("pages/sec6_4_draw/model.py", "from lnbook.shared import curves", False),
+        ("pages/sec6_4_draw/model.py", "from lnbook.shared import studies", False),
         ("explore/strokes.py", "import lnbook.cli.run", True),
         ("data/lookup.py", "import lnbook", True),
     ],

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from lnbook.curves import recorded
 from lnbook.data.readings import FIRST_MARKER, load_readings
 from lnbook.data.stories import floor
 from lnbook.pages.sec6_2_attentive_reader import experiment as attentive_reader
@@ -14,7 +15,6 @@ from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, KINDS, STUDIES, Reading
 from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS
-from lnbook.shared.curves import stored
 from lnbook.training import Machine, noise_of, train
 
 SMALL = {"units": 8, "rate": 1e-2, "batch_size": 16, "updates": 4, "rows": 2}
@@ -67,7 +67,7 @@ def test_the_paper_scale_reads_sentences_from_all_of_a_passage(
 
 
 def test_the_recorded_study_is_still_the_one_to_run() -> None:
-    _, facts = stored("attentive_reader")
+    _, facts = recorded("attentive_reader")
     assert [run["job"] for run in facts["runs"]] == EXPERIMENT.jobs("study", 100)
 
 
