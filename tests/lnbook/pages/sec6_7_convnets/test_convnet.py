@@ -174,6 +174,22 @@ def test_a_row_says_of_each_layer_where_its_border_stands() -> None:
     assert rows[0]["test_cases"] == rows[-1]["test_cases"] == 360
 
 
+def test_step_sizes_can_be_chosen_by_pictures_that_neither_train_nor_test() -> None:
+    images, task = load("digits"), classification()
+    (cases, _) = task.parts["valid"]
+    assert torch.equal(cases, torch.from_numpy(images.valid_x))
+    for row in train(task, progress=False).rows:
+        assert math.isfinite(row["valid_nll"])
+        assert 0 <= row["valid_error"] <= 1
+        assert row["valid_cases"] == len(images.valid_x)
+
+
+def test_validation_pictures_take_no_offset_from_the_test_pictures() -> None:
+    images, (*_, offsets) = load("digits"), generators(0, 3)
+    _, moved = (rolled(torch.from_numpy(x), offsets) for x in (images.train_x, images.test_x))
+    assert torch.equal(classification(pictures="rolled").parts["test"][0], moved)
+
+
 def test_the_statistics_of_a_new_batch_norm_are_the_cases_own_and_move_no_average() -> None:
     task = classification("batch")
     before = {name: value.clone() for name, value in task.model.state_dict().items()}
