@@ -150,8 +150,8 @@ def mean_of(values: Sequence[float] | pd.Series, *, geometric: bool = False) -> 
     given = given[~np.isnan(given)]
     if len(given) < 2:
         return Mean(float(given[0]) if len(given) else math.nan, None, None, len(given))
-    ends = np.exp(interval(np.log(given))) if geometric else interval(given)
-    return Mean(*map(float, ends), len(given))
+    value, low, high = np.exp(interval(np.log(given))) if geometric else interval(given)
+    return Mean(float(value), float(low), float(high), len(given))
 
 
 def band(

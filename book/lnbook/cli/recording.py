@@ -1,6 +1,7 @@
 """Keeping an experiment's rows in `book/results/`, and the objections to that."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lnbook.cli.options import UsageError
@@ -40,10 +41,10 @@ def record(
             f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --gather --record; to "
             f"record it anyway, with a note in the provenance, add {ways}."
         )
-    first = {label(one.job): one.facts["rules"] for one in recorded_runs(experiment.name, scale, folder)}
-    for one in outcomes:  # a run that is made again keeps the rules under which its seed was first seen
-        one.facts["rules"] = first.get(label(one.job), one.facts.get("rules", {}))
-    return gather(experiment, outcomes, scale, folder / scale, accepted=sorted(found))
+    # A run that is made again keeps the rules under which its seed was first seen.
+    first = {label(o.job): {"rules": o.facts["rules"]} for o in recorded_runs(experiment.name, scale, folder)}
+    kept = [replace(o, facts={**o.facts, **first.get(label(o.job), {})}) for o in outcomes]
+    return gather(experiment, kept, scale, folder / scale, accepted=sorted(found))
 
 
 def objections(

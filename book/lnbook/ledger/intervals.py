@@ -71,5 +71,5 @@ def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
     error2 = float(w @ (y - mean) ** 2 / (K - 1) / w.sum())
     half = stdtrit(K - 1, 0.975) * math.sqrt(error2)
     ahead = stdtrit(K - 2, 0.975) * math.sqrt(between + error2)
-    ends = (math.exp(mean + x) for x in (0, -half, half, -ahead, ahead))
-    return Pooled(*ends, max(0.0, 1 - (K - 1) / Q) if Q > 0 else 0.0)
+    value, low, high, next_low, next_high = (math.exp(mean + x) for x in (0, -half, half, -ahead, ahead))
+    return Pooled(value, low, high, next_low, next_high, max(0.0, 1 - (K - 1) / Q) if Q > 0 else 0.0)

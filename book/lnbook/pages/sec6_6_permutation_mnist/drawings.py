@@ -1,7 +1,7 @@
 """Section 6.6's pictures: learning curves, who is first, batches and rates, and how sure the networks are."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ LABELS = {
     "layer, logits too": "layer norm, logits too",
 }
 CASES = 55_000  # of training
-Curve = Mapping[str, Sequence[float]] | pd.DataFrame  # update, mean, low, high
+Curve: TypeAlias = Mapping[str, Sequence[float]] | pd.DataFrame  # update, mean, low, high
 PERCENT = [1, 2, 3, 5, 10, 20, 50, 100]
 
 
