@@ -13,7 +13,16 @@ from lnbook.shared import characters as transformer
 from lnbook.shared.characters import Job, Text
 from lnbook.training import Row
 
-__all__ = ["JOBS", "Readers", "Stacks", "ends", "reading", "stacks"]
+__all__ = [
+    "JOBS",
+    "Readers",
+    "Stacks",
+    "ends",
+    "first_over_last",
+    "largest_over_smallest",
+    "reading",
+    "stacks",
+]
 
 Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
 
@@ -108,6 +117,24 @@ class Readers:
     def blocks(self) -> Curves:
         """Gradients of all blocks of the networks of `block_depth` by placement."""
         return {p: found[self.block_depth] for p, found in self.every.items()}
+
+
+def first_over_last(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
+    """The first block's gradient over the last's.
+
+    >>> first_over_last(np.array([[1.0, 3.0, 2.0]]))
+    array([0.5])
+    """
+    return blocks[:, 0] / blocks[:, -1]
+
+
+def largest_over_smallest(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
+    """How far the blocks of a network lie apart.
+
+    >>> largest_over_smallest(np.array([[1.0, 3.0, 2.0]]))
+    array([3.])
+    """
+    return blocks.max(1) / blocks.min(1)
 
 
 def reading(text: Text, depths: Sequence[int], block_depth: int, seeds: Sequence[int]) -> Readers:
