@@ -81,7 +81,7 @@ def eq10(
     $\log P(y|x;w,b) = \frac{(a+b)y - \eta(a+b)}{\phi} + c(y,\phi)$.
 
     *Erratum* below Eq. (11) the paper calls $c$ the log partition function. $\eta$ is: it makes the
-    probabilities sum to 1. $c$ is the base measure.
+    probabilities sum to 1. $c$ is the logarithm of the base measure.
 
     An event with even odds has probability 1/2:
 

@@ -102,8 +102,8 @@ def eq15(z: Float[Array, " D"], alpha: Float[Array, " D"], beta: Float[Array, " 
     $LN(z;\alpha,\beta) = \frac{z-\mu}{\sigma}\odot\alpha+\beta$.
 
     *Erratum* the supplement then calls alpha additive and beta multiplicative and starts alpha at zeros,
-    beta at ones. In this equation alpha multiplies and beta adds: started as printed, the result is a
-    vector of ones whatever z is. The start that works is alpha = 1, beta = 0.
+    beta at ones. The words are right, the letters exchanged: in this equation alpha multiplies and beta adds.
+    By the letters, the result at the start is a vector of ones; by the words, alpha = 1 and beta = 0 there.
 
     >>> eq15(np.array([1.0, 2.0, 3.0, 6.0]), np.zeros(4), np.ones(4))
     array([1., 1., 1., 1.])

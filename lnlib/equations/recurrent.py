@@ -113,12 +113,12 @@ def eq20(
 ) -> Gates4:
     r"""Eq. (20): $(f_t,i_t,o_t,g_t) = LN(W_h h_{t-1};\alpha_1,\beta_1) + LN(W_x x_t;\alpha_2,\beta_2) + b$.
 
-    *Erratum* the print starts each alpha at zeros and each beta at ones: see :func:`eq15`. It has no epsilon,
+    *Erratum* the letters of gain and bias are exchanged below Eq. (22): see :func:`eq15`. It has no epsilon,
     so a state of zeros, where every sequence begins, gives 0/0: NaN.
 
     >>> W_h, W_x, zero, one = np.eye(4)[:, :1], np.arange(4.0)[:, None], np.zeros(4), np.ones(4)
     >>> gates = eq20(W_h, W_x, zero, np.ones(1), np.ones(1), zero, one, zero, one)
-    >>> np.stack(gates).T  # started as printed: two betas, whatever h and x are
+    >>> np.stack(gates).T  # alpha 0 and beta 1: two betas, whatever h and x are
     array([[2., 2., 2., 2.]])
     """
     f, i, o, g = np.split(eq15(W_h @ h, alpha_1, beta_1) + eq15(W_x @ x, alpha_2, beta_2) + b, 4)

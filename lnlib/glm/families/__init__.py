@@ -1,8 +1,8 @@
 r"""Exponential families of outputs: Eqs. (10) and (11), for one case or many.
 
 $\log P(y\mid z) = \frac{z^\top y - \eta(z)}{\phi} + c(y, \phi)$ with natural parameter $z$, log partition
-function $\eta$, dispersion $\phi$ and base measure $c$. The mean is $\nabla\eta(z)$ and the covariance
-$\phi\nabla^2\eta(z)$.
+function $\eta$, dispersion $\phi$ and logarithm of the base measure $c$. The mean is $\nabla\eta(z)$ and the
+covariance $\phi\nabla^2\eta(z)$.
 
 =================  ==========================================  ==================  =======================
 family             outcome `y`                                 dispersion          natural domain

@@ -55,6 +55,7 @@ def started(
     gain: float = 1.0,
     bias: float = 0.0,
     spread: float = 0.0,
+    b: float = 0.0,
     dtype: torch.dtype = torch.float64,
 ) -> Network:
     """A layer-normalized network at a start of one's choice.
@@ -63,8 +64,9 @@ def started(
         kind: the class.
         width, units: of the input and of the state.
         seed: of the weights, drawn as torch does, and of the spread.
-        gain, bias: of all normalizations; 0 and 1 are the supplement's.
+        gain, bias: of all normalizations; 0 and 1 are the supplement's alpha and beta.
         spread: standard deviation of what is added to each gain.
+        b: largest size of Eq. (20)'s b, drawn evenly as torch does with 1/sqrt(units).
     """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -75,6 +77,8 @@ def started(
                     value.fill_(gain).add_(spread * torch.randn_like(value))
                 elif name.startswith("bias"):
                     value.fill_(bias)
+                if b and name.startswith("bias_ih"):  # holds beta_2 + b
+                    value.add_(torch.empty_like(value).uniform_(-b, b))
     return network
 
 
