@@ -172,7 +172,7 @@ def smooth_angle(walks: Sequence[Walk], span: int) -> Float[np.ndarray, " update
 def brakes(
     cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
 ) -> dict[str, list[list[Walk]]]:
-    """Layer-normalized runs by rate and seed: W's norm free, or held at the free run's first or last."""
+    """Layer-normalized runs by learning rate and seed: W's norm free, or held where it begins or ends."""
     found: dict[str, list[list[Walk]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
     for rate in rates:
         free = [train(cases, "layer", s, rate=rate, updates=updates) for s in seeds]
