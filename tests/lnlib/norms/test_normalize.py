@@ -12,6 +12,8 @@ from exact import standardized
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
+from torch._dynamo.exc import BackendCompilerFailed
+from torch._inductor.exc import InvalidCxxCompiler
 from torch.testing import assert_close
 
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
@@ -191,7 +193,14 @@ def test_compiled_in_one_graph_values_and_gradients_are_the_same(name: str) -> N
 def test_compiled_to_machine_code_hard_rows_stay_exact() -> None:
     torch.compiler.reset()
     a = torch.stack([draw(16) + 1e6, draw(16) * 1e30, torch.full((16,), 0.1).double(), draw(16)]).float()
-    got = torch.compile(layer_norm, fullgraph=True, dynamic=False)(a)
+    # anew each time: torch's cache on disk does not ask for which vectors of the CPU its code was written
+    compiled = torch.compile(layer_norm, fullgraph=True, dynamic=False, options={"fx_graph_cache": False})
+    try:
+        got = compiled(a)
+    except BackendCompilerFailed as error:
+        if not isinstance(error.inner_exception, InvalidCxxCompiler):
+            raise
+        pytest.skip("torch.compile finds no C++ compiler here")
     for row, out in zip(a, got, strict=True):
         exact = torch.tensor(standardized(row.tolist(), 1e-5))
         # a few roundings of numbers up to sqrt(15); the constant row exactly

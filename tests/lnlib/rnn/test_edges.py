@@ -78,7 +78,8 @@ def test_nothing_at_all_gives_the_biases_at_any_epsilon(
         total = sum(t.sum() for t in (output, *states(final)))
         gradients = torch.autograd.grad(total, [x, *hx, *module.parameters()])
     assert all(t.isfinite().all() for t in (output, *states(final), *gradients))
-    assert_close(output[:, :1].expand_as(output), output, rtol=0, atol=0)  # every case the same
+    # every case the same, but for torch, which rounds full vectors of units and what is left over differently
+    assert_close(output[:, :1].expand_as(output), output, **way.close)
     without_weights = network(kind, way.dtype, norm=norm, variant=variant, eps=eps)
     with torch.no_grad():
         for name, value in without_weights.named_parameters():
