@@ -116,6 +116,8 @@ def test_a_page_declares_the_stored_rows_that_it_reads_and_none_that_are_not_the
     for rows in rows_read(page):
         for kind in ("csv", "json"):  # rows are read with how they came about
             file = ROOT / "book" / "results" / f"{rows}.{kind}"
+            if not file.is_file():  # rules before their runs
+                continue
             assert file in declared, f"{page.stem} reads {rows}.{kind} undeclared"
     if reads_the_whole_record(page):
         record = {f for kind in ("book", "study", "paper") for f in (BOOK / "results" / kind).iterdir()}

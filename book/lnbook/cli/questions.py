@@ -33,7 +33,6 @@ class Question:
 
 QUESTIONS = (
     Question("6.4", "paper", "is DRAW's bound lower with layer norm, also after 200 passes?"),
-    Question("6.6", "paper", "60 passes with batches of 4: Figure 6, right", {"batch_size": 4}),
     Question("6.6", "paper", "60 passes with batches of 128: Figure 6, left"),
     Question("6.1", "paper", "retrieval of captions and images on the paper's features"),
     Question("6.2", "paper", "the attentive reader on CNN's questions"),

@@ -12,6 +12,7 @@ from torch import nn
 
 from lnbook.data import load
 from lnbook.shared import permutation_mnist as experiment
+from lnbook.shared import permutation_mnist_right
 from lnbook.shared.classifiers import BatchNorm
 from lnbook.shared.permutation_mnist import EXPERIMENT, STUDIES, Classification, Norm, network
 from lnbook.training import Machine, Row, generators, train
@@ -318,11 +319,17 @@ def test_two_processes_give_the_rows_of_one(preview: list[Outcome]) -> None:
 def test_the_sizes_are_the_papers_where_the_paper_gives_them() -> None:
     for scale in ("book", "study", "paper"):
         assert (experiment.DATA[scale], experiment.HIDDEN[scale]) == ("mnist", (1000, 1000))
-    assert {128, 4} <= {study.batch_size for study in STUDIES["paper"]}
     first = STUDIES["paper"][0]
     assert (first.batch_size, first.epochs, first.rates) == (128, 60, (1e-3,))
     assert first.seeds >= 5
     assert set(first.norms) == {"none", "batch", "layer"}
+
+
+def test_figure_6_right_has_sixty_passes_of_four_and_seeds_that_no_rule_has_seen() -> None:
+    jobs = permutation_mnist_right.EXPERIMENT.jobs("paper", 0)
+    assert {(job["batch_size"], job["epochs"], job["rate"]) for job in jobs} == {(4, 60, 1e-3)}
+    assert {job["seed"] for job in jobs} == set(range(200, 208)), "as the condition of the rules says"
+    assert {job["norm"] for job in jobs} == {"none", "batch", "layer"}
 
 
 def test_no_two_studies_of_a_scale_share_a_setting() -> None:
