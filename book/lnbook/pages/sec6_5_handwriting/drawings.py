@@ -46,12 +46,14 @@ def losses(panels: Mapping[str, Bands]) -> Figure:
     return fig
 
 
-def told(panels: Mapping[str, Bands]) -> tuple[str, dict[str, pd.Series]]:
-    """The text that stands for the picture of `losses`, and the data that it draws."""
-    drawn = {(title, norm): c for title, curves in panels.items() for norm, c in curves.items()}
-    ends = (f"{' '.join(k)}: {c['mean'].iloc[0]:.0f} to {c['mean'].iloc[-1]:.0f}" for k, c in drawn.items())
-    rows = pd.concat(drawn, names=["panel", "norm", "row"]).reset_index()
-    return f"Nats per line against updates. {'; '.join(ends)}", dict(rows)
+def told(panels: Mapping[str, Bands]) -> str:
+    """The text that stands for the picture of `losses`."""
+    ends = (
+        f"{title}, {norm}: {curve['mean'].iloc[0]:.0f} to {curve['mean'].iloc[-1]:.0f}"
+        for title, curves in panels.items()
+        for norm, curve in curves.items()
+    )
+    return f"Nats per line against updates. {'; '.join(ends)}"
 
 
 def known(curves: Bands, exact: float) -> Figure:
