@@ -110,12 +110,15 @@ RULE = Rule(
 def ledger(rng: np.random.Generator, factor: float, spread: float, n: int) -> str:
     """The verdict on a sentence after a race of n pairs: curves that fall alike, one of them slower."""
     update = np.arange(0, 1001, 50.0)
-    rows = []
-    for seed, log_factor in enumerate(rng.normal(math.log(factor), spread, n)):
-        for norm, pace in (("layer", 100.0), ("none", 100.0 * math.exp(log_factor))):
-            level = np.exp(-update / pace) + rng.uniform(0, 0.2)
-            rows.append(pd.DataFrame({"norm": norm, "seed": seed, "time": update, "level": level}))
-    found = {"r": measured(RULE, races.factors(pd.concat(rows)).dropna().tolist())}
+    slower = np.exp(rng.normal(math.log(factor), spread, n))
+    pace = 100.0 * np.stack([np.ones(n), slower])[..., None]  # norm, seed, time
+    level = np.exp(-update / pace) + rng.uniform(0, 0.2, (2, n, 1))
+    names = {
+        "norm": np.repeat(["layer", "none"], n * len(update)),
+        "seed": np.tile(np.repeat(np.arange(n), len(update)), 2),
+    }
+    rows = pd.DataFrame(names | {"time": np.tile(update, 2 * n), "level": level.ravel()})
+    found = {"r": measured(RULE, races.factors(rows).dropna().tolist())}
     return judge_sentence(SENTENCE, [RULE], found).verdict.word
 
 
