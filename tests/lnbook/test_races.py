@@ -112,7 +112,7 @@ def ledger(rng: np.random.Generator, factor: float, spread: float, n: int) -> st
     update = np.arange(0, 1001, 50.0)
     slower = np.exp(rng.normal(math.log(factor), spread, n))
     pace = 100.0 * np.stack([np.ones(n), slower])[..., None]  # norm, seed, time
-    level = np.exp(-update / pace) + rng.uniform(0, 0.2, (2, n, 1))
+    level = np.exp(-update / pace) + rng.uniform(0, 0.2, (n, 1))  # a floor, the same for both
     names = {
         "norm": np.repeat(["layer", "none"], n * len(update)),
         "seed": np.tile(np.repeat(np.arange(n), len(update)), 2),
