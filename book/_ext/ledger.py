@@ -73,11 +73,16 @@ def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
     return f'data-verdict="{escape(verdict.word)}" data-section="{escape(part)}" data-evidence="{kinds}"'
 
 
+def evidence(rule: Rule, found: Measurement | None) -> str:
+    """What was measured, or of a rule that is there before its runs what will be."""
+    return measured_cell(rule, found) if found else f"{rule.quantity}: not run yet"
+
+
 def sentence_row(judged: Judged, known: Report) -> list[Cell]:
     """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
         f'<li><a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>: '
-        f"{escape(measured_cell(rule, found))} {badge(verdict, known.flags.get(rule.id, ''))}</li>"
+        f"{escape(evidence(rule, found))} {badge(verdict, known.flags.get(rule.id, ''))}</li>"
         for rule, found, verdict in judged.rules
     )
     says = (
@@ -97,7 +102,7 @@ def rule_row(rule: Rule, known: Report) -> list[Cell]:
     return [
         ("Where", f'<a href="{escape(rule.page)}.html">{escape(rule.source)}</a>'),
         ("Statement", escape(rule.says)),
-        ("We measured", escape(measured_cell(rule, found))),
+        ("We measured", escape(evidence(rule, found))),
         ("Verdict", badge(judge(rule, found), known.flags.get(rule.id, ""))),
     ]
 

@@ -1,8 +1,10 @@
 """Section 1's pictures: learning curves of several methods, one panel per batch size."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -11,7 +13,7 @@ from lnbook.figures import plots
 __all__ = ["learning_curves", "lines", "training_losses"]
 
 LABELS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
-Curve = Mapping[str, Sequence[float] | np.ndarray]  # update, mean, low, high
+Curve: TypeAlias = Mapping[str, Sequence[float] | np.ndarray] | pd.DataFrame  # update, mean, low, high
 
 
 def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
