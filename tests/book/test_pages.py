@@ -193,7 +193,7 @@ def rules_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
     from lnbook.ledger.rules import load_rules
     from lnbook.ledger.tables import HEADER
 
-    known = {(r.source, r.says, r.quantity): r.id for r in load_rules()}
+    known, recorded = {(r.source, r.says, r.quantity): r.id for r in load_rules()}, report(BOOK).found
     shown: dict[str, set[tuple[str, str]]] = {}
     for table in soup(page).select(".lnlib-table table"):
         head = [th.get_text() for th in table.select("thead th")]
@@ -201,7 +201,9 @@ def rules_shown(page: Path) -> dict[str, set[tuple[str, str]]]:
             for row in table.select("tbody tr"):
                 source, says, measured, verdict = (td.get_text() for td in row.find_all("td")[-4:])
                 for (where, what, quantity), name in known.items():
-                    if (where, what) == (source, says) and measured.startswith((f"{quantity}: ", "-")):
+                    if (where, what) == (source, says) and (
+                        measured.startswith(f"{quantity}: ") or (measured == "-" and name not in recorded)
+                    ):
                         shown.setdefault(name, set()).add((measured, verdict))
     return shown
 
