@@ -16,7 +16,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-__all__ = ["Group", "Network", "Normalize", "Run", "compare", "dependence", "lateness", "train"]
+from lnlib import batch_norm
+
+__all__ = ["Group", "Network", "Normalize", "Run", "compare", "dependence", "drifting", "lateness", "train"]
 
 Normalize = Callable[[int, Tensor], Tensor]
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
@@ -95,12 +97,24 @@ def dependence(
 
 @dataclass(frozen=True)
 class Run:
-    """One training run: the loss before each update, and what the second layer's units receive after it."""
+    """One training run: the loss before each update, and what the hidden layers' units receive after it.
+
+    `received` has the mean and the deviation over the cases; `mean` and `std` are those of the second layer.
+    """
 
     loss: Float[np.ndarray, " updates"]
-    mean: Float[np.ndarray, "updates H"]
-    std: Float[np.ndarray, "updates H"]
+    received: Float[np.ndarray, "updates layers 2 H"]
     network: Network
+
+    @property
+    def mean(self) -> Float[np.ndarray, "updates H"]:
+        """Of each unit of the second layer."""
+        return self.received[:, 1, 0]
+
+    @property
+    def std(self) -> Float[np.ndarray, "updates H"]:
+        """Of each unit of the second layer."""
+        return self.received[:, 1, 1]
 
     @property
     def shift(self) -> float:
@@ -131,19 +145,18 @@ def train(
     units: int = 100,
     batch: int = 64,
 ) -> Run:
-    """Train three hidden layers and record, on the first 500 cases, what the units of the second receive."""
+    """Train three hidden layers and record, on the first 500 cases, what their units receive."""
     x, y = cases
     network = Network((x.shape[1], units, units, units, 10), seed, normalize)
     generator = torch.Generator().manual_seed(seed + 1000)
-    losses, means, stds = [], [], []
+    losses, moments = [], []
     for _ in range(updates):
         drawn = torch.randint(len(x), (batch,), generator=generator)
         losses.append(network.update(x[drawn], y[drawn], rate))
         with torch.no_grad():
-            received = network(x[:500])[1][1]
-        means.append(received.mean(0))
-        stds.append(received.std(0))
-    return Run(np.array(losses), torch.stack(means).numpy(), torch.stack(stds).numpy(), network)
+            received = torch.stack(network(x[:500])[1])
+        moments.append(torch.stack([received.mean(1), received.std(1)], 1))
+    return Run(np.array(losses), torch.stack(moments).numpy(), network)
 
 
 @dataclass(frozen=True)
@@ -168,6 +181,26 @@ class Group:
         """The geometric mean of the losses at each update, smoothed over nine updates."""
         mean = np.exp(np.log([run.loss for run in self.runs]).mean(0))
         return np.convolve(np.pad(mean, 4, mode="edge"), np.ones(9) / 9, mode="valid")
+
+
+def drifting(run: Run, *, held: bool = False) -> Normalize:
+    r"""Batch norm, then the means and scales of a run's units, relative to those after its first update.
+
+    $\bar a_i\,\sigma_i^t/\sigma_i^1 + (\mu_i^t-\mu_i^1)/\sigma_i^1$ at update t, for a network that `train`
+    trains as long; with `held` the last update's from the beginning.
+    """
+    mean, std = torch.from_numpy(run.received).unbind(2)
+    offset, stretch = (mean - mean[0]) / std[0], std / std[0]
+    passes = iter(range(2 * len(mean)))  # one to learn and one to measure an update
+    now = -1
+
+    def normalize(k: int, a: Tensor) -> Tensor:
+        nonlocal now
+        if k == 0 and not held:
+            now = next(passes) // 2
+        return batch_norm(a) * stretch[now, k] + offset[now, k]
+
+    return normalize
 
 
 def compare(

@@ -86,8 +86,20 @@ def test_compare_keeps_the_best_rate_and_never_one_that_diverges(cases) -> None:
 
 def test_the_path_ends_where_the_loss_reaches_the_goal() -> None:
     loss = np.array([4.0, 3.0, 2.0, 1.0, 0.0] * 2)  # windows of 2: means 3.5, 2.5, 1.5, 0.5, 2.0, ...
-    mean = np.cumsum(np.ones((10, 3)), axis=0)  # one unit of length an update
-    run = shift.Run(loss, mean, np.full((10, 3), 2.0), shift.Network((4, 3, 10), seed=0))
+    received = np.full((10, 2, 2, 3), 2.0)
+    received[:, 1, 0] = np.cumsum(np.ones((10, 3)), axis=0)  # one unit of length an update
+    run = shift.Run(loss, received, shift.Network((4, 3, 10), seed=0))
     assert run.path(1.5) == pytest.approx(3 / 2)  # three moves between four updates
     assert run.path(-1.0) == pytest.approx(9 / 2)  # never reached: all of it
     assert run.path(9.0) < run.path(1.5)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_drift_is_put_back_update_by_update_or_at_its_end(cases, held) -> None:
+    plain = shift.train(cases, 3, rate=0.3, updates=6, units=8)
+    other = shift.train(cases, 3, shift.drifting(plain, held=held), rate=0.0, updates=6, units=8)
+    first = plain.received[:1]
+    moved = (plain.received - [[[[1.0], [0.0]]]] * first) / first[:, :, 1:]  # from mean 0 and deviation 1
+    expected = np.broadcast_to(moved[-1:], moved.shape) if held else moved
+    # float32; batch norm's epsilon and the deviation's n - 1 change it by less than 1 %
+    np.testing.assert_allclose(other.received, expected, rtol=0.02, atol=1e-3)

@@ -16,8 +16,9 @@ def test_each_run_is_a_dot_of_its_shift_and_loss() -> None:
     network = Network((2, 2), seed=0)
 
     def run(loss: float, step: float) -> Run:
-        mean = step * np.arange(10.0)[:, None]
-        return Run(np.full(10, loss), mean, np.ones_like(mean), network)
+        received = np.ones((10, 2, 2, 1))
+        received[:, 1, 0] = step * np.arange(10.0)[:, None]
+        return Run(np.full(10, loss), received, network)
 
     groups = {
         name: Group(0.1, [run(0.5 / k, 0.1 * k), run(0.4 / k, 0.2 * k)])
