@@ -23,6 +23,7 @@ LOOKS = {
     "sgd": (plots.OTHERS["magenta"], ":", "SGD"),
     "adam": (INK, "--", "Adam"),
     "natural": (plots.OTHERS["teal"], "-", "natural gradient"),
+    "kfac": (plots.OTHERS["teal"], (0, (2, 2)), "... in factors"),
     "printed": (plots.OTHERS["red"], "-.", "... with Eq. (13)"),
     "empirical": (plots.OTHERS["olive"], (0, (5, 1, 1, 1)), "... empirical"),
 }

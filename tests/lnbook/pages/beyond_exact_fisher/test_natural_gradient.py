@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from torch.func import jacrev, vmap
 from torch.nn.functional import cross_entropy
 
 from lnbook.pages.beyond_exact_fisher import natural_gradient as learn
 from lnlib.fisher import fisher, printed_eq13
+from lnlib.norms import layer_norm
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,20 @@ def test_the_empirical_direction_solves_with_the_outer_products_of_autograds_gra
     F = J.mT @ J / len(x)
     exact = torch.linalg.solve(F + 0.1 * torch.eye(len(F)), J.mean(0))
     torch.testing.assert_close(learn.direction("empirical", glm, x, y, 0.1), exact, rtol=1e-6, atol=1e-9)
+
+
+def test_the_factored_direction_solves_with_the_product_of_the_mean_factors(batch) -> None:
+    glm, x, y = batch
+    g, C = learn.gradient(glm, x, y), glm.covariance(x)
+    outputs = vmap(jacrev(lambda a: glm.gain * layer_norm(a, eps=0.0)))(x @ glm.W.mT)
+    S = (outputs.mT @ C @ outputs).mean(0)
+    unit = layer_norm(x @ glm.W.mT, eps=0.0)
+    blocks = torch.kron(S, x.mT @ x / len(x)), C.mean(0), (unit[:, :, None] * C * unit[:, None]).mean(0)
+    found, wanted = glm.unpack(learn.direction("kfac", glm, x, y, 0.03)), glm.unpack(g)
+    for F, d, slope in zip(blocks, found, wanted, strict=True):
+        exact = torch.linalg.solve(F + 0.03 * torch.eye(len(F)), slope.flatten())
+        # 1e-8: the entries are of size 1, and the condition number is about 1000
+        torch.testing.assert_close(d.flatten(), exact, rtol=1e-6, atol=1e-8)
 
 
 def test_adam_is_torchs(task) -> None:
