@@ -24,6 +24,7 @@ _MODULES = {
     "permutation_mnist": "shared.permutation_mnist",
     "permutation_mnist_right": "shared.permutation_mnist_right",
     "convnet": "pages.sec6_7_convnets.experiment",
+    "convnet_own": "pages.sec6_7_convnets.own_steps",
 }
 
 

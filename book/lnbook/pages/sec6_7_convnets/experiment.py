@@ -32,6 +32,7 @@ __all__ = [
     "Classification",
     "Pictures",
     "Study",
+    "jobs_of",
     "layers_of",
     "rolled",
 ]
@@ -116,14 +117,15 @@ def layers_of(scale: str, images: Images) -> tuple[tuple[int, ...], tuple[int, .
     return LAYERS["smoke" if images.train_x.shape[-1] < SMALL else scale]
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    if scale not in STUDIES:
+def jobs_of(studies: Mapping[str, Sequence[Study]], scale: str, seed: int) -> list[Job]:
+    """The runs of a scale, seeds outermost. Raises ValueError where there is no such scale."""
+    if scale not in studies:
         raise ValueError(
             "Section 6.7 names no network, no data and no numbers, so nothing can be run as in the paper; "
             'ours is scale "study".'
         )
     found: list[Job] = []
-    for study in STUDIES[scale]:
+    for study in studies[scale]:
         if study.data == "cifar10" and find(study.data) == "absent":
             continue
         for k, norm, rate in product(range(study.seeds), study.norms, study.rates):
@@ -132,6 +134,10 @@ def _jobs(scale: str, seed: int) -> list[Job]:
             job |= {"rows": study.rows, "seed": seed + k}
             found.append(job)
     return sorted(found, key=lambda job: int(job["seed"]))
+
+
+def _jobs(scale: str, seed: int) -> list[Job]:
+    return jobs_of(STUDIES, scale, seed)
 
 
 def _data(job: Job, scale: str) -> list[str]:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
+from lnbook.pages.sec6_7_convnets import own_steps
 from lnbook.pages.sec6_7_convnets.experiment import STUDIES, Classification, rolled
 from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Norm, Padding
 from lnbook.pages.sec6_7_convnets.statistics import reaches_over
@@ -232,6 +233,18 @@ def test_every_scale_has_its_jobs_seeds_outermost_and_equal_keys(monkeypatch: py
         assert "cifar10" not in {job["data"] for job in jobs}
     monkeypatch.setattr(convnet, "find", lambda name: "cache")
     assert "cifar10" in {job["data"] for job in convnet.EXPERIMENT.jobs("study", 0)}
+
+
+def test_own_step_sizes_have_seeds_that_no_rule_has_seen() -> None:
+    seen = {job["seed"] for job in convnet.EXPERIMENT.jobs("study", 0)}
+    jobs = own_steps.EXPERIMENT.jobs("study", 0)
+    assert not seen & {job["seed"] for job in jobs}
+    assert {(job["norm"], job["epochs"], job["rate"]) for job in jobs} == {
+        (norm, epochs, rate)
+        for norm in ("none", "batch", "layer")
+        for epochs, rates in ((2, (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)), (10, (1e-3, 3e-3, 1e-2)))
+        for rate in rates
+    }
 
 
 def test_the_engine_runs_a_job() -> None:

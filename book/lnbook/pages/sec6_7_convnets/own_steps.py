@@ -1,0 +1,34 @@
+"""Three norms at several step sizes each, with seeds that no rule has seen.
+
+An experiment of its own, so that its record keeps the rules that were written before its runs: each network's
+step size is chosen on validation pictures.
+"""
+
+from dataclasses import replace
+
+from lnbook.pages.sec6_7_convnets import experiment
+from lnbook.pages.sec6_7_convnets.experiment import LONGER, PLAIN, RATE, RATES, Study
+from lnbook.training import Job
+
+__all__ = ["EXPERIMENT"]
+
+FIRST = 100  # seed
+STUDIES = {
+    "smoke": [Study(PLAIN, "digits", epochs=1, seeds=2, rows=2, rates=(RATE, RATES[0]))],
+    "study": [
+        Study(PLAIN, "fashion_mnist", epochs=2, seeds=5, rows=20, rates=(RATE, *RATES)),
+        Study(PLAIN, "fashion_mnist", epochs=10, seeds=5, rows=20, rates=(RATE, *LONGER)),
+    ],
+}
+
+
+def _jobs(scale: str, seed: int) -> list[Job]:
+    return experiment.jobs_of(STUDIES, scale, seed + FIRST)
+
+
+EXPERIMENT = replace(
+    experiment.EXPERIMENT,
+    name="convnet_own",
+    summary="a ConvNet without a norm, with batch norm and with layer norm, each at its own step size",
+    jobs=_jobs,
+)
