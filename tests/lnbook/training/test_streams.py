@@ -25,6 +25,7 @@ def shell(redirection: str, *words: str, **variables: str) -> subprocess.Complet
         env=os.environ | variables,
         capture_output=True,
         text=True,
+        encoding=variables.get("PYTHONIOENCODING", "utf-8"),
         check=False,
         timeout=PATIENCE,
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -47,7 +46,7 @@ def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, flo
         factor, least = (1.0, -1.0) if column.startswith("sick") else (100.0, 0.0)
         low = least / factor
         shares = {
-            norm: {k: v if k == "update" else factor * np.clip(v, low, 1) for k, v in curve.items()}
+            norm: curve.assign(**{k: factor * v.clip(low, 1) for k, v in curve.items() if k != "update"})
             for norm, curve in found.items()
         }
         lines(ax, shares.items())
