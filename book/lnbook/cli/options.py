@@ -1,7 +1,6 @@
 """The options of `python -m lnbook run`, and what they choose."""
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import torch
 
 from lnbook.cli.experiments import EXPERIMENTS
 from lnbook.ledger.rows import SCALES
-from lnbook.training.runs import SEEDS
 from lnbook.training.task import Job, Machine
 
 __all__ = ["UsageError", "check", "chosen", "device_of", "machine", "parser"]
@@ -24,18 +22,13 @@ TYPES = {
 ACCEPTED = ("changed-code", "stand-in", "partial", "dirty", "fewer")
 
 NOTES = """
---plan makes the runs that the record lacks, of every experiment at scales paper and study, the biggest
-question first: those that fit into --minutes, then some that the next such command goes on with. It leaves
-out runs whose data are not here, and says so. With --record it keeps an experiment's rows, beside recorded
-ones, as soon as all its runs are there.
-
 On Ctrl-C, SIGTERM or a closed terminal, every run under way writes a checkpoint and stops; a run that is
 killed loses what came after its last checkpoint. --resume goes on, and gives the rows of an uninterrupted
 run, bit for bit; a run whose settings, data or code have changed does not go on.
 Under torchrun the processes train one model together, run after run.
 
-exit status: 0 done, or a plan's time is up; 1 a run failed, and stderr says why; 2 the command cannot be
-carried out, and stderr says why; 130 interrupted
+exit status: 0 done; 1 a run failed, and stderr says why; 2 the command cannot be carried
+out, and stderr says why; 130 interrupted
 """
 
 
@@ -53,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
         description="Run one of the paper's experiments: several seeds of several methods, side by side.",
         epilog=f"experiments:\n{sections}\n{NOTES}",
     )
-    found.add_argument("experiment", nargs="?", help="section or name: 6.6 or permutation_mnist")
+    found.add_argument("experiment", help="section or name: 6.6 or permutation_mnist")
     found.add_argument(
         "--settings",
         action="store_true",
@@ -63,14 +56,13 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--scale",
         choices=SCALES,
+        default="book",
         help="smoke: seconds; book (default): minutes; study: hours; paper: the paper's sizes",
     )
     add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
     add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
     add("--job", type=int, metavar="K", help="only the K-th of these runs, from 0: for a scheduler's array")
     add("--list", action="store_true", help="print a command for each run, and run nothing")
-    add("--plan", action="store_true", help="instead of an experiment: run what the record lacks")
-    add("--minutes", type=float, metavar="M", help="stop a plan then, with checkpoints (default: never)")
     add = found.add_argument_group("where the results go").add_argument
     add("--out", type=Path, metavar="DIR", help="checkpoints, rows and provenance (default: in _build)")
     add("--resume", action="store_true", help="go on with runs that have begun")
@@ -103,49 +95,13 @@ def parser() -> argparse.ArgumentParser:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raise `UsageError` for options that are impossible, alone or together; set the default scale."""
-    if options.plan:
-        _check_plan(options)
-    elif options.experiment is None:
-        raise UsageError(
-            f"Name an experiment ({', '.join(EXPERIMENTS)}, or its name), or give --plan to run what the "
-            f"record lacks of all of them."
-        )
-    elif options.minutes is not None:
-        raise UsageError("--minutes is for --plan; Ctrl-C stops other runs, and --resume goes on with them.")
-    options.scale = options.scale or "book"
+    """Raise `UsageError` for options that are impossible, alone or together."""
     if options.resume and options.restart:
         raise UsageError("--resume goes on with runs, --restart starts them over; give one.")
     if options.list and (options.restart or options.gather):
         raise UsageError(
             "--list prints commands that go on with runs where they stand, and a last one that gathers; it "
             "goes with neither --restart nor --gather. To start over, give another --out."
-        )
-
-
-def _check_plan(options: argparse.Namespace) -> None:
-    """Raise `UsageError` for options that a plan, which chooses its runs itself, cannot follow."""
-    chosen = {
-        options.experiment or "": options.experiment,
-        "--scale": options.scale,
-        "--only": options.only,
-        "--job": options.job is not None,
-        "--settings": options.settings,
-        "--restart": options.restart,
-        "--partial": options.partial,
-        "torchrun": "WORLD_SIZE" in os.environ,
-    }
-    if refused := [word for word, given in chosen.items() if given]:
-        raise UsageError(
-            f"--plan goes on with runs of every experiment, each in one process, and chooses them itself: "
-            f"it does not go with {', '.join(refused)}. Leave that out, or leave out --plan and --minutes."
-        )
-    if not 0 <= options.seed < SEEDS:
-        raise UsageError(f"--seed is the first seed, from 0 to below 2**32; got {options.seed}.")
-    if options.minutes is not None and (options.gather or not options.minutes > 0):
-        raise UsageError(
-            f"--minutes is how long a plan may run, more than 0; got {options.minutes}"
-            f"{' with --gather, which runs nothing' if options.gather else ''}."
         )
 
 

@@ -9,9 +9,9 @@ from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.training.gather import gather
 from lnbook.training.report import stand_ins
 from lnbook.training.runs import Outcome, label
-from lnbook.training.task import Experiment, Job
+from lnbook.training.task import Experiment
 
-__all__ = ["joined", "objections", "record", "recorded_runs"]
+__all__ = ["objections", "record", "recorded_runs"]
 
 OF_ALL = ("accepted", "runs", "scale", "seconds")  # facts that `gather` states for all runs together
 
@@ -89,29 +89,4 @@ def recorded_runs(name: str, scale: str, folder: Path) -> list[Outcome]:
         asked = {name: str(job.get(name, "")) for name in settings}
         mine = [row for row in rows if all(row[name] == value for name, value in asked.items())]
         found.append(Outcome(job, [{k: v or None for k, v in row.items()} for row in mine], told, failed))
-    return found
-
-
-def joined(jobs: Sequence[Job], new: Sequence[Outcome], recorded: Sequence[Outcome]) -> list[Outcome]:
-    """The new run of each job, or else the recorded one, in the order of the jobs.
-
-    Raises UsageError if they read different data or computed at different precisions, since such runs cannot
-    stand in one table.
-    """
-    every = [*new, *recorded]
-    found = [one for job in jobs if (one := next((o for o in every if o.job == job), None))]
-    told: dict[str, set[str]] = {}
-    for outcome in found:
-        for name in ("dtype", "autocast"):
-            told.setdefault(name, set()).add(outcome.facts[name])
-        for data in outcome.facts["data"]:
-            content = data.get("sha256", data["name"])
-            told.setdefault(f"the data set {data['requested']}", set()).add(content)
-    odd = [f"{name} ({' or '.join(sorted(values))})" for name, values in told.items() if len(values) > 1]
-    if odd:
-        raise UsageError(
-            f"Nothing is recorded: new runs differ from the recorded ones in {'; '.join(odd)}. Make "
-            f"the new runs again as the record's were, or make all of them again: `run` without --plan, with "
-            f"--restart and --record."
-        )
     return found

@@ -5,16 +5,14 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from time import monotonic as clock
 
 import torch
 
 from lnbook.cli import options
 from lnbook.cli.begin import places, prepare, refuse_stand_ins
 from lnbook.cli.closing import failures, gathered, say
-from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.cli.experiments import find
 from lnbook.cli.options import UsageError
-from lnbook.cli.plan import plan
 from lnbook.cli.recording import record
 from lnbook.cli.settings import printed
 from lnbook.data.dataset import DataError
@@ -45,15 +43,11 @@ def main(argv: Sequence[str]) -> int:
     except (OutputError, CheckpointError, RunBusy, ProcessLost, DataError) as error:
         return say(error, 1)
     except KeyboardInterrupt as stop:
-        again = "the same command" if asked.plan else "--resume"
-        return say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with {again}.", INTERRUPTED)
+        return say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with --resume.", INTERRUPTED)
 
 
 def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
     options.check(asked)
-    if asked.plan:
-        experiments = [find(section) for section in EXPERIMENTS]
-        return plan(asked, argv, experiments, book_dir(), clock)
     try:
         experiment = find(asked.experiment)
     except ValueError as error:

@@ -10,7 +10,6 @@ From an experiment to its rows:
 - `identity`, `sameness`: what a run is, so that it goes on with the same data and code or not at all.
 - `checkpoint`, `format`, `files`, `signals`, `streams`, `errors`: a run that is killed, finds its disk full
   or its files damaged goes on from what is whole, or says what is wrong.
-- `deadline`, `pace`: a time at which runs stop as they do at Ctrl-C; how long a run would take here.
 - `distributed`: the processes that `torchrun` starts train one model together.
 - `runs`, `sweeps`: one run of an experiment, and many in local processes.
 - `gather`, `report`: rows and provenance in two files, and a table. The command line is `lnbook.cli.run`.

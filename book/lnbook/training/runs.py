@@ -15,7 +15,6 @@ from lnbook.data.lookup import noted
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import RunFolder
-from lnbook.training.deadline import Deadline, Ending
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
 from lnbook.training.identity import check_contents, code_digest, contents, identity
@@ -50,10 +49,8 @@ class Plan:
         every_seconds: from one checkpoint to the next.
         bar, lines: show a bar, or a line for each row, on stderr.
         names: the settings that tell the runs apart.
-        prefix: what comes before these in a run's name.
         changed_code: go on with runs that other code began; their facts then name both codes, as `codes`.
         content: of the runs' data, from `lnbook.training.identity.contents`; needed with a folder.
-        deadline: when the runs stop, with a checkpoint; for runs with a folder, each in one process.
     """
 
     experiment: Experiment
@@ -64,10 +61,8 @@ class Plan:
     bar: bool = False
     lines: bool = False
     names: Sequence[str] = ()
-    prefix: str = ""
     changed_code: bool = False
     content: Mapping[str, str] = field(default_factory=dict)
-    deadline: Deadline | None = None
 
 
 def label(job: Job) -> str:
@@ -160,15 +155,8 @@ def run(
 
 
 def attempt(plan: Plan, *, job: Job) -> Outcome:
-    """One of many runs: if its folder cannot be used, that is its outcome, and the others go on.
-
-    After the plan's deadline the run does not begin, and `facts["unfinished"]` says where it stands.
-    """
+    """One of many runs: if its folder cannot be used, that is its outcome, and the others go on."""
     try:
-        if plan.folder and plan.deadline and plan.deadline.passed():
-            path = plan.folder / label(job)
-            if not RunFolder.outcome_in(path):
-                return unfinished(path, job) or Outcome(job, [], {"unfinished": "not begun"})
         return run_one(plan, job=job)
     except (CheckpointError, OutputError, RunBusy) as error:
         return Outcome(job, [], {}, str(error))
@@ -194,15 +182,13 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         started = time.perf_counter()
         _forget_peak_memory()
         task = plan.experiment.task(job, plan.scale, plan.machine)
-        if folder and plan.deadline:
-            task.batches = Ending(task.batches, plan.deadline)
         code = {"code": code_digest(folder.job)} if folder else {}
         begun = _facts(plan, job, group, 0.0) | code
         if folder:
             check_contents({name: plan.content[name] for name in plan.experiment.data(job, plan.scale)})
         if folder:
             folder.begin(begun)
-        name, failed = plan.prefix + title(job, plan.names), ""
+        name, failed = title(job, plan.names), ""
         try:
             done = train(
                 task,
@@ -218,11 +204,6 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
             )
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
-        except KeyboardInterrupt:
-            late = folder and plan.deadline and plan.deadline.passed()
-            if not (folder and late and (stopped := unfinished(folder.path, job))):
-                raise
-            return stopped
         sessions = RunFolder.sessions(folder.path) if folder else [begun]
         facts = _facts(plan, job, group, done.wall_seconds) | code
         facts["rules"] = sessions[0].get("rules", {})  # as they were before there was any data

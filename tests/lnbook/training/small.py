@@ -89,17 +89,6 @@ class Small(Task):
         return {"nll": means["nll"], "noisy": means["noisy"], "balance": means["classes"].min()}
 
 
-class Ticks:
-    """A clock that goes on by a second whenever it is read."""
-
-    def __init__(self) -> None:
-        self.read = 0.0
-
-    def __call__(self) -> float:
-        self.read += 1.0
-        return self.read
-
-
 def jobs(scale: str, seed: int) -> list[Job]:
     norms = [("layer", 0.0), ("batch", 0.0), ("batch", 0.3)]
     return [{"norm": norm, "dropout": dropout, "seed": seed + k} for k in range(2) for norm, dropout in norms]
