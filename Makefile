@@ -40,7 +40,7 @@ help:
 	@echo "make pdf    make book, then print it to one PDF (needs Chromium)"
 	@echo "make release  make pdf, then put pages, PDF, results and packages into one bundle"
 	@echo "make test   install and run every test: library, notebooks, pages, browser"
-	@echo "make check  lint, format, types, then every test"
+	@echo "make check  lint, format, types, imports, then every test"
 	@echo "make links  follow every link of the book (needs the network)"
 	@echo "make data   list the data sets and download what is missing"
 	@echo "make bench  measure speed and accuracy against peers"
@@ -92,6 +92,7 @@ lint: $(READY)
 	$(call timed,linting,$(BIN)/ruff check .)
 	$(call timed,checking the format,$(BIN)/ruff format --check .)
 	$(call timed,checking the types,$(BIN)/mypy)
+	$(call timed,checking who imports whom,$(BIN)/lint-imports --no-logo)
 
 check: lint test
 
@@ -112,4 +113,4 @@ bench: $(READY)
 	$(call timed,benchmarking the experiments on sequences,$(BIN)/python benchmarks/sequences.py)
 
 clean:
-	$(call timed,removing _build and caches,rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis)
+	$(call timed,removing _build and caches,rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache)

@@ -1,14 +1,14 @@
 """What every test runs under: checked shapes and types, and the same random draws each time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import jaxtyping
 import pytest
 from browser import Chromium, launch
 from hypothesis import settings
-from pairwise import pairwise
 
 # With --slow every annotated argument and result is checked while the tests run. Not so the kernels: numba
 # compiles functions, not wrappers of them.
@@ -78,9 +78,23 @@ def beyond_pairs(items: list[pytest.Item]) -> set[pytest.Item]:
             grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for cases in grids.values():
-        kept = pairwise([{axis: repr(v) for axis, v in case.callspec.params.items()} for case in cases])
+        kept = pairwise([sorted((axis, repr(v)) for axis, v in c.callspec.params.items()) for c in cases])
         left_out |= set(cases) - {cases[i] for i in kept}
     return left_out
+
+
+def pairwise(cases: Sequence[Sequence[tuple[str, str]]]) -> list[int]:
+    """Which cases, few, hold together every pair of values that any case holds, chosen greedily.
+
+    Most errors need no third value together.
+    """
+    pairs = [set(combinations_with_replacement(case, 2)) for case in cases]
+    left, chosen = set().union(*pairs), []
+    while left:
+        best = max(range(len(cases)), key=lambda i: len(pairs[i] & left))  # the first, if several are
+        chosen.append(best)
+        left -= pairs[best]
+    return sorted(chosen)
 
 
 @pytest.fixture

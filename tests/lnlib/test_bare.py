@@ -2,11 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 # What an environment has not that has only the library's own dependencies.
 MISSING = ("matplotlib", "numba", "pooch", "scipy", "sklearn", "sympy", "tqdm", "lnbook")
+LIBRARY = Path(__file__).resolve().parents[2] / "lnlib"
+# These stand on an extra, and are imported when somebody asks for what they do.
+ON_EXTRAS = {"kernels", "chunks.py", "fused.py", "symbolic.py"}
 WITHOUT = f"import torch, sys\nfor name in {MISSING}: sys.modules[name] = None\n"
 
 
@@ -19,6 +23,13 @@ def without_extras(code: str) -> str:
 def test_everything_that_is_exported_is_there():
     code = "import lnlib\nprint(len([getattr(lnlib, name) for name in lnlib.__all__]))"
     assert int(without_extras(code)) >= 19
+
+
+def test_every_module_is_there_but_those_that_stand_on_an_extra():
+    files = [f.relative_to(LIBRARY.parent) for f in sorted(LIBRARY.rglob("*.py"))]
+    alone = [f.with_suffix("") for f in files if not ON_EXTRAS & {*f.parts}]
+    modules = [".".join(f.parts).removesuffix(".__init__") for f in alone]
+    without_extras("import " + ", ".join(modules))
 
 
 def test_a_normalization_a_recurrent_network_a_fisher_matrix_and_table_1_work():
