@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
-from lnbook.cli import claims, data, explore, features, run
+from lnbook.cli import claims, data, explore, run
 from lnbook.cli.run import INTERRUPTED
 from lnbook.data import resolve_environment
 from lnbook.training.signals import stops_interrupt
@@ -22,7 +22,6 @@ COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
     "claims": (claims.main, "show the paper's claims with what was measured and the verdicts"),
     "data": (data.main, "show where the data sets are, or download them"),
     "explore": (explore.main, "write the interactive figures as files that a browser opens"),
-    "features": (features.main, "compute the vectors of pictures that Section 6.1 reads"),
     "run": (run.main, "run one of the paper's experiments, or go on with it"),
 }
 

@@ -9,7 +9,7 @@ but corrupt is an error; lnbook never deletes it. Nothing uses a network silentl
 use. Programs that change the folder, or start others, call `resolve_environment` first.
 
 Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (`iam`, `iam_parts`),
-`coco_vgg/` (`captions`, `karpathy`), `bookcorpus/`, `mpqa/` and `word2vec/` (modules of these names); the
+`coco_vgg/` (`captions`), `bookcorpus/`, `mpqa/` and `word2vec/` (modules of these names); the
 modules say in which form. Scale "paper" reads them.
 
 `load` reads pictures; `books`, `captions`, `questions`, `sentences` and `strokes` the data of the sequence

@@ -3,8 +3,7 @@
 `load_captions("coco_captions")` joins COCO's captions with boxes around objects; pictures without a box
 (48 of 5,000) are left out, the others split at random by a fixed seed: 500 to validate, 1,000 to test.
 `load_captions("scenes")` generates the stand-in. `load_features(folder)` reads the paper's data: Karpathy's
-splits with features of a convnet, either as Vendrov and others published them or by Karpathy's own list
-(`lnbook.data.karpathy`).
+splits with features of a convnet, as Vendrov and others published them.
 """
 
 import json
@@ -21,7 +20,6 @@ from lnbook.data.boxes import Boxes, featurize
 from lnbook.data.coco import COCO_CLASSES
 from lnbook.data.dataset import DataError
 from lnbook.data.files import content, digest_of_folder
-from lnbook.data.karpathy import read_split
 from lnbook.data.lookup import OnStandIn, noted, published
 from lnbook.data.scenes import CLASSES, Text, picture, scenes, words
 from lnbook.data.users import read_text
@@ -30,7 +28,6 @@ __all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
 PARTS = ("train", "valid", "test")
 CAPTIONS_BYTES = 2**28  # of one part, at most; the longest has 30 MB
-LISTING = "dataset_coco.json"
 SCENES = {"train": 800, "valid": 100, "test": 200}
 
 
@@ -100,70 +97,44 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
     return Captions(made, provenance, CLASSES)
 
 
-def load_features(folder: Path | None = None, *, network: str = "10crop") -> Captions:
+def load_features(folder: Path | None = None) -> Captions:
     """The paper's data: five captions per picture, and features of a convnet, in Karpathy's parts.
 
     *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding, published with the code of
     Vendrov and others (2016): `train.txt`, `val.txt`, `test.txt` with one caption per line, and
-    `images/<network>/train.npy` and so on. If these texts are missing and Karpathy's `dataset_coco.json` is
-    there, that list gives the parts and captions, and `images/<network>.npy` holds the features, one row per
-    picture, in the order of the list's "images". The provenance says which layout was read, as "layout".
+    `images/10crop/train.npy` and so on, ten crops of a picture through VGG-19.
 
     Args:
         folder: holds these files; default: `$LNLIB_DATA/coco_vgg`.
-        network: whose features to read; they are scaled to length 1.
+
+    The features are scaled to length 1.
 
     Raises `DataError` if a file is missing or not as it must be: UTF-8 text; vectors of one length in all
     parts, finite and not zero; five captions for each picture.
     """
     place = folder or Path(os.environ.get("LNLIB_DATA", ".")) / "coco_vgg"
-    listed = (place / LISTING).is_file() and not (place / "train.txt").exists()
-    parts = _listed(place, network) if listed else _archived(place, network)
+    parts = _archived(place)
     provenance = {
         "name": "coco_vgg",
         "requested": "coco_vgg",
         "source": "LNLIB_DATA",
         "licence": "annotations CC BY 4.0",
-        "citation": "Karpathy, Fei-Fei (2015)" if listed else "Vendrov (2016)",
+        "citation": "Vendrov (2016)",
         "sha256": digest_of_folder(place),
-        "layout": f"{LISTING}, images/{network}.npy" if listed else f"coco.zip, images/{network}",
     }
     return Captions(parts, noted(provenance))
 
 
-def _listed(place: Path, network: str) -> dict[str, Captioned]:
-    """By Karpathy's list, with one file of features."""
-    splits, pictures = read_split(place / LISTING)
-    path = place / "images" / f"{network}.npy"
-    if not path.is_file():
-        raise DataError(
-            f"{path} is not there; it must hold the features of the {pictures} pictures of {LISTING}, "
-            f"one row each, in their order. `python -m lnbook features {place} --pictures ... --weights ...` "
-            f"computes them."
-        )
-    if (rows := len(_vectors(path))) != pictures:
-        raise DataError(
-            f"{path} has {rows} rows, but {place / LISTING} lists {pictures} pictures; there must be one row "
-            f"per picture. Compute the features of all of them."
-        )
-    return {
-        part: Captioned(_directions(path, split.rows), split.texts, _fives(split.texts))
-        for part, split in splits.items()
-    }
-
-
-def _archived(place: Path, network: str) -> dict[str, Captioned]:
+def _archived(place: Path) -> dict[str, Captioned]:
     """By the texts and features of Vendrov's archive."""
     parts = {}
     for part, name in zip(PARTS, ("train", "val", "test"), strict=True):
-        captions, features = place / f"{name}.txt", place / "images" / network / f"{name}.npy"
+        captions, features = place / f"{name}.txt", place / "images" / "10crop" / f"{name}.npy"
         if missing := [path for path in (captions, features) if not path.is_file()]:
             raise DataError(
                 f"{missing[0]} is not there, and lnbook cannot fetch the features of Karpathy's splits "
                 f"(1 GB) by a known hash. Get the coco.zip that the README of "
-                f"github.com/ivendrov/order-embedding links to, and unpack it into {place}; or put "
-                f"Karpathy's {LISTING} there, and features of its pictures as images/{network}.npy, which "
-                f"`python -m lnbook features` computes."
+                f"github.com/ivendrov/order-embedding links to, and unpack it into {place}."
             )
         texts = read_text(captions, CAPTIONS_BYTES).splitlines()
         vectors = _directions(features)
@@ -200,16 +171,15 @@ def _vectors(path: Path) -> np.ndarray:
     return held
 
 
-def _directions(path: Path, rows: Int64[np.ndarray, " I"] | None = None) -> Float32[np.ndarray, "I F"]:
-    """The vectors of an .npy file, or some of its rows, scaled to length 1."""
+def _directions(path: Path) -> Float32[np.ndarray, "I F"]:
+    """The vectors of an .npy file, scaled to length 1."""
     held = _vectors(path)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        vectors = np.array(held if rows is None else held[rows], dtype=np.float32)
+        vectors = np.array(held, dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if len(wrong := np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))):
-        first = wrong[0] if rows is None else rows[wrong[0]]
         raise DataError(
-            f"{path}: {len(wrong)} rows, the first is row {first}, have no direction: they have a "
+            f"{path}: {len(wrong)} rows, the first is row {wrong[0]}, have no direction: they have a "
             f"number that is not finite or is too large, or nothing but zeros. Compute them again."
         )
     vectors /= lengths

@@ -105,7 +105,7 @@ def _published_in(folder: Path, entry: DataSet) -> dict[str, bytes | Path]:
 
 
 def _may_serve(entry: DataSet) -> bool:
-    """Whether the user's folder holds the published files (of bAbI there may be only an excerpt)."""
+    """Whether the user's folder holds the published files."""
     folder = Path(USERS_FOLDER or "nowhere") / entry.name
     whole = all(any((folder / f"{f.name}{end}").is_file() for end in ("", ".gz")) for f in entry.files)
     return bool(entry.files) and (whole or (folder / ARCHIVE).is_file())

@@ -1,7 +1,6 @@
 """A user's hostile files: each is refused by name, with the fix, before memory is used."""
 
 import gzip
-import json
 import os
 import struct
 import subprocess
@@ -17,7 +16,6 @@ from lnbook.data.bookcorpus import sentences
 from lnbook.data.captions import load_features
 from lnbook.data.iam import read_line, read_lines
 from lnbook.data.iam_parts import read_list
-from lnbook.data.karpathy import read_split
 from lnbook.data.mpqa import phrases
 from lnbook.data.questions import read_questions
 from lnbook.data.users import read_bytes, read_text
@@ -70,13 +68,6 @@ def vectors(folder: Path) -> Path:
     return folder / "a.bin"
 
 
-def pictures(folder: Path) -> Path:
-    said = [{"tokens": ["dog"]}] * 5
-    images = [{"cocoid": k, "split": s, "sentences": said} for k, s in enumerate(("train", "val", "test"))]
-    (folder / "dataset_coco.json").write_text(json.dumps({"images": images}))
-    return folder / "dataset_coco.json"
-
-
 READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], object]]] = {
     "captions": (lambda f: features(f).parents[2] / "train.txt", load_features),
     "strokes": (iam, read_lines),
@@ -84,7 +75,6 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], object]]] = {
     "question": (question, lambda folder: list(read_questions(folder))),
     "forms": (forms, lambda folder: read_list(folder / "trainset.txt")),
     "word vectors": (vectors, lambda folder: read_vectors(folder / "a.bin", ["cat"])),
-    "pictures": (pictures, lambda folder: read_split(folder / "dataset_coco.json")),
     "phrases": (text("mpqa.pos", "so good"), lambda folder: phrases(folder / "mpqa.pos")),
     "books": (text("books.txt", "a cat ."), lambda folder: list(sentences(folder / "books.txt"))),
 }

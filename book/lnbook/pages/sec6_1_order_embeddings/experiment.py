@@ -215,9 +215,7 @@ EXPERIMENT = Experiment(
         "Validation | The first 1,000 pictures. | All 5,000, in five parts of 1,000.\n"
         "Words | All of the training and validation captions, split at blanks. | Those of the training "
         "captions, at most 100,000, split by lnbook's own rules.\n"
-        "Features | Their file of VGG features. | The same, if a user has it. With Karpathy's list instead, "
-        "the user's own (`python -m lnbook features` computes them from COCO's pictures and torchvision's "
-        "VGG-19).",
+        "Features | Their file of VGG features. | The same, if a user has it.",
         study="Vectors of object boxes in place of VGG features, 3,452 pictures, 256 units, 1,000 updates; "
         "also four larger step sizes.",
     ),
