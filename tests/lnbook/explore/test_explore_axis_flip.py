@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, said
+from explorable import evaluate, said
 
 from lnbook.explore.axis_flip import axis_flip
 from lnlib import equations
@@ -257,72 +256,6 @@ def test_the_grid_has_one_tab_stop_and_the_buttons_do_what_the_keys_do(chromium,
         page.get_by_role("slider").press("Home")
         page.locator('[role="grid"] .cell').nth(47).click()  # outside the batch: not selectable
         assert page.get_by_text("Case 1, unit 8:").is_visible()
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = axis_flip()._repr_html_() + axis_flip(np.eye(12)[:, :10] * 9)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for method in LNLIB:
-            for label in page.locator(f"label.{method}").all():
-                label.click()
-            assert accessibility_issues(page) == []
-        for slider in page.get_by_role("slider").all():
-            slider.press("Home")
-        assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("units", [8, 10])
-def test_a_phone_shows_the_figure_without_sideways_scrolling_of_the_page(chromium, tmp_path, units):
-    file = tmp_path / "phone.html"
-    file.write_text(axis_flip(cases=12, units=units).to_html(), encoding="utf-8")
-    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
-        assert overflow(page) == 0
-        panels = page.locator(".panels").evaluate("e => e.scrollWidth - e.clientWidth")
-        assert panels == 0 if units == 8 else panels < 80
-        assert page.locator(".matrix .cell").evaluate_all(TOO_WIDE) == []
-        sizes = page.locator("button, label, [role=grid] .cell").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(sizes) >= 24  # WCAG 2.2, target size
-
-
-@pytest.mark.browser
-def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path):
-    first, second = axis_flip(), axis_flip(seed=1, cases=4, units=5)
-    file = tmp_path / "shared.html"
-    figures = first._repr_html_() + second._repr_html_() + first._repr_html_()
-    file.write_text(THEMED.format(theme="light", figures=figures), encoding="utf-8")
-    with chromium.open_page(file) as (page, errors, _):
-        assert page.locator("section").count() == 3
-        page.locator("label.layer").nth(1).click()
-        states = page.locator("section").evaluate_all("all => all.map(e => e.dataset.method)")
-        assert states == ["batch", "layer", "batch"]
-        page.locator("label.none").nth(0).click()
-        states = page.locator("section").evaluate_all("all => all.map(e => e.dataset.method)")
-        assert states == ["none", "layer", "batch"]
-        assert errors == []
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.locator("table").is_visible()
-        assert page.locator("tr").count() == 1 + 6 + 8
-    with chromium.open_page(file) as (page, _, _):
-        assert not page.locator("table").is_visible()
-        page.emulate_media(media="print")
-        assert page.locator("table").is_visible()
-        assert not page.get_by_role("slider").is_visible()
 
 
 @pytest.mark.browser

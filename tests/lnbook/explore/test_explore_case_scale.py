@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, settled
+from explorable import evaluate, settled
 
 from lnbook.explore.case_scale import case_scale
 from lnlib.invariance import eps_factor
@@ -231,69 +230,3 @@ def test_the_rows_are_described_in_words(chromium, file):
         numbers = ", ".join(f"{value:.2f}" for value in expected(GRIDS[0], 0, -1.0, 0.0)["layer"][0])
         assert labels[8] == f"Layer norm, case 1, × −1.00: {numbers}".replace("-", "−")
         assert labels[9].startswith("Layer norm, case 2, same:")
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = case_scale()._repr_html_() + case_scale(seed=1, cases=6, units=6)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for button in page.get_by_role("button", name="with ε").all():
-            button.click()
-        settled(page.locator(".lnlib-figure").last)
-        assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "grid",
-    [None, np.outer([1, 2, 3, 4, 5, -6], [1, 2, 3, 4, 5e3, -6]), np.zeros((3, 3))],
-    ids=["drawn", "wide", "zeros"],
-)
-def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, grid):
-    file = tmp_path / "phone.html"
-    file.write_text(case_scale(grid).to_html(), encoding="utf-8")
-    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, errors, _):
-        for button in page.get_by_role("button").all():
-            button.click()
-            assert "NaN" not in settled(page)
-            assert overflow(page) == 0
-            assert page.locator(".bars span, .case p").evaluate_all(TOO_WIDE) == []
-        targets = page.locator("button, label").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(targets) >= 24  # WCAG 2.2, target size
-        assert errors == []
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 720, 1280])
-def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
-    with chromium.open_page(file, width=width) as (page, _, _):
-        tops = set()
-        for button in page.get_by_role("button").all():
-            button.click()
-            settled(page)
-            tops.add(page.locator(".panels").bounding_box()["y"])
-        assert len(tops) == 1
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").inner_text().startswith("Case 1 is multiplied by δ")
-        assert page.locator("tr").count() == 1 + 6
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("Case 1 is multiplied by δ")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").first.is_visible()

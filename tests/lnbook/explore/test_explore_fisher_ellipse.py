@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, said
+from explorable import evaluate, settled
 from torch import Tensor
 
 from lnbook.explore.fisher_ellipse import DEGREES, MODELS, OUTPUTS, START, fisher_ellipse, metric, model
@@ -217,12 +216,6 @@ def test_the_fallback_table_holds_what_lnlib_computes():
 # ------------------------------------------------------------------------------------------- the browser
 
 
-def spoken(page: Any) -> str:
-    """What the figure says once the reader pauses."""
-    page.locator("[role=status]:not([aria-busy])").wait_for()
-    return said(page)
-
-
 def places(path: str) -> np.ndarray:
     """The points of a drawn path."""
     return np.array([[float(v) for v in point.split(" ")] for point in path.strip("MZ").split("L")])
@@ -258,7 +251,7 @@ def test_every_model_draws_and_says_what_lnlib_computes(chromium, file):
                 page.get_by_role("radio", name=outputs).check()
                 check_drawn(page, norm, family, START["length"], DEGREES)
                 one, two = (Case(0, norm, family, r, DEGREES).metric() for r in (1.0, 2.0))
-                text = spoken(page)
+                text = settled(page)
                 along = "0" if norm in HOMOGENEOUS else f"×{float(two[0, 0] / one[0, 0]):.2f}"
                 ratio = float(two[1, 1] / one[1, 1])
                 assert f"|w| = 2: the metric is ×{ratio:.2f} across w, {along} along it." in text
@@ -285,7 +278,7 @@ def test_the_keyboard_reaches_every_control(chromium, file):
                 page.keyboard.press(key)
         check_path = places(page.locator("path.now").first.get_attribute("d"))
         assert len(check_path) == 4
-        text = spoken(page)
+        text = settled(page)
         assert text.startswith("Weight norm, |w| = 0.5: the metric is ×4.00 across w, 0 along it.")
         values = page.locator(".range b").all_inner_texts()
         assert values == ["0.5", "100", "0.1"]
@@ -300,7 +293,7 @@ def test_a_tap_puts_the_weights_where_it_is(chromium, file):
         at = {"x": box["width"] * (3.6 - 1.45) / 7.2, "y": box["height"] * (3.6 - 1.45) / 4.5}
         plot.tap(position=at)
         assert page.locator(".range b").all_inner_texts()[:2] == ["2.05", "135"]  # 1.45 times the root of 2
-        assert "|w| = 2.05: the metric is ×0.24" in spoken(page)
+        assert "|w| = 2.05: the metric is ×0.24" in settled(page)
         plot.tap(position={"x": box["width"] / 2, "y": box["height"] - 4})  # below 0: no such direction
         assert page.locator(".range b").all_inner_texts()[0] == "0.85"
 
@@ -314,70 +307,3 @@ def test_the_plots_are_described_in_words(chromium, file):
         )
         assert labels[1].startswith("Metric across w at length 3, over that at length 1: no norm 1.00")
         assert labels[1].endswith("the others, 1/|w|² 0.11")
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = fisher_ellipse()._repr_html_() + fisher_ellipse(seed=1)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for name in ("no norm", "batch norm", "layer norm, one row"):
-            for radio in page.get_by_role("radio", name=name).all():
-                radio.check()
-            spoken(page.locator(".lnlib-figure").last)
-            assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 760, 1280])
-def test_nothing_overflows_or_jumps_while_the_reader_tries_the_controls(chromium, file, width):
-    with chromium.open_page(file, width=width, height=844, has_touch=True) as (page, _, _):
-        tops = set()
-        for name, _ in MODELS.values():
-            page.get_by_role("radio", name=name).check()
-            for outputs in OUTPUTS.values():
-                page.get_by_role("radio", name=outputs).check()
-                spoken(page)
-                assert overflow(page) == 0
-                tops.add(page.locator(".panels").bounding_box()["y"])
-        assert page.locator("section label, section .key span").evaluate_all(TOO_WIDE) == []
-        assert len(tops) == 1
-        sizes = page.locator("label").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(sizes) >= 24  # WCAG 2.2, target size
-
-
-@pytest.mark.browser
-def test_a_cell_can_run_again_and_figures_share_a_page(chromium, tmp_path):
-    figure, other = fisher_ellipse()._repr_html_(), fisher_ellipse(seed=1)._repr_html_()
-    file = tmp_path / "shared.html"
-    file.write_text(THEMED.format(theme="light", figures=figure + other + figure), encoding="utf-8")
-    with chromium.open_page(file) as (page, errors, _):
-        assert page.locator("section").count() == 3
-        page.get_by_role("radio", name="no norm").nth(1).check()
-        checked = [
-            part.get_by_role("radio", name="no norm").is_checked() for part in page.locator("section").all()
-        ]
-        assert checked == [False, True, False]
-        assert errors == []
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").inner_text().startswith("The Fisher metric around weights w")
-        assert page.locator("tr").count() == 1 + len(MODELS) * len(OUTPUTS)
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("The Fisher metric around weights w")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").first.is_visible()

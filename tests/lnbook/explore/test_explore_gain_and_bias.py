@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, settled
+from explorable import evaluate, settled
 
 from lnbook.explore.gain_and_bias import gain_and_bias
 from lnlib.norms.normalize import layer_norm
@@ -239,67 +238,3 @@ def test_the_bars_are_as_long_as_their_numbers_and_the_dashes_show_the_case(chro
         assert page.locator(".layer .bar.over").count() == 0
         label = page.locator(".layer [role=img]").get_attribute("aria-label")
         assert label == "Output: gain × standardized + bias: 6.00, 0.00, −8.00, −2.00"
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = gain_and_bias()._repr_html_() + gain_and_bias([1.0, 300.0])._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for slider in page.get_by_role("slider", name="Case times").all():
-            slider.press("End")
-        settled(page.locator(".lnlib-figure").last)
-        assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("case", [None, [-1234.5, 1.0, 2.0, 3.0, 4.0, 1e6], [0.001, 0.002, 0.0], [5.0, 5.0]])
-def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, case):
-    file = tmp_path / "phone.html"
-    file.write_text(gain_and_bias(case).to_html(), encoding="utf-8")
-    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, errors, _):
-        for button in page.get_by_role("button").all():
-            button.click()
-            assert "NaN" not in settled(page)
-        assert overflow(page) == 0
-        assert page.locator(".bars span, .own b").evaluate_all(TOO_WIDE) == []
-        targets = page.locator("button, label").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(targets) >= 24  # WCAG 2.2, target size
-        assert errors == []
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 720, 1280])
-def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
-    with chromium.open_page(file, width=width) as (page, _, _):
-        tops = set()
-        for button in page.get_by_role("button").all():
-            button.click()
-            settled(page)
-            tops.add(page.locator(".none").bounding_box()["y"])
-        page.get_by_role("slider", name="Case plus").press("End")
-        settled(page)
-        assert tops == {page.locator(".none").bounding_box()["y"]}
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").inner_text().startswith("One case through layer norm.")
-        assert page.locator("tr").count() == 1 + 5
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("One case through layer norm.")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").first.is_visible()

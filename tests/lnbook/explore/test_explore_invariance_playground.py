@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import Chromium, accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, said
+from browser import Chromium
+from explorable import evaluate, said
 
 from lnbook.explore.invariance_playground import START, invariance_playground, transformations
 from lnlib.invariance import COLUMNS, PAPER, measure, normalized, statistics, summed_inputs, table1
@@ -358,71 +358,3 @@ def test_the_live_text_speaks_when_a_verdict_turns_and_not_at_every_step(chromiu
         assert page.evaluate("spoken") == 0
         size.fill("-1.5")
         assert page.evaluate("spoken") == 1
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = invariance_playground()._repr_html_() + invariance_playground(seed=1)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for name in ("Negative δ", "Frozen statistics", "Small variance beside ε", "Reset"):
-            for button in page.get_by_role("button", name=name).all():
-                button.click()
-            assert accessibility_issues(page) == []
-        for slider in page.get_by_role("slider").all():
-            slider.press("PageUp")
-        assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize(("units", "cases"), [(4, 5), (6, 8)])
-def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path, units, cases):
-    file = tmp_path / "phone.html"
-    file.write_text(invariance_playground(units=units, cases=cases).to_html(), encoding="utf-8")
-    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
-        for name in ("Negative δ", "Small variance beside ε", "Frozen statistics"):
-            page.get_by_role("button", name=name).click()
-            for slider in page.get_by_role("slider").all():
-                assert overflow(page) == 0
-                assert page.locator("section td, section thead th").evaluate_all(TOO_WIDE) == []
-                slider.press("PageUp")
-        sizes = page.locator("button, label").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(sizes) >= 24  # WCAG 2.2, target size
-
-
-@pytest.mark.browser
-def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path):
-    first, second = invariance_playground(), invariance_playground(seed=1)
-    file = tmp_path / "shared.html"
-    figures = first._repr_html_() + second._repr_html_() + first._repr_html_()
-    file.write_text(THEMED.format(theme="light", figures=figures), encoding="utf-8")
-    with chromium.open_page(file) as (page, errors, _):
-        assert page.locator("section").count() == 3
-        page.get_by_role("radio", name="Weight vector").nth(1).check()
-        checked = [[radio.is_checked() for radio in part.get_by_role("radio").all()].index(True)
-                   for part in page.locator("section").all()]  # fmt: skip
-        assert checked == [0, 2, 0]
-        assert errors == []
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").is_visible()
-        assert page.get_by_role("table").inner_text().startswith("Table 1, computed")
-        assert page.locator("tr").count() == 1 + len(ROWS)
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("Table 1, computed")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").first.is_visible()

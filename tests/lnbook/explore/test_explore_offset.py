@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, settled
+from explorable import evaluate, settled
 
 from lnbook.explore.offset import RANGE, offset, shifted_weights
 from lnlib.norms.normalize import layer_norm, rms_norm
@@ -235,63 +234,3 @@ def test_bars_and_arrows_are_described_in_words(chromium, file):
             "RMSNorm of a",
         ]
         assert labels[3].startswith("The plane of std and mean. Summed inputs a at std 1.")
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = offset()._repr_html_() + offset(seed=1, units=7, inputs=5)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for slider in page.get_by_role("slider").all():
-            slider.press("End")
-        settled(page.locator(".lnlib-figure").last)
-        assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path):
-    file = tmp_path / "phone.html"
-    for sizes in ({}, {"units": 7, "inputs": 5}):
-        file.write_text(offset(**sizes).to_html(), encoding="utf-8")
-        with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
-            page.get_by_role("slider").press("Home")
-            settled(page)
-            assert overflow(page) == 0
-            assert page.locator("section td, section th, .bars span").evaluate_all(TOO_WIDE) == []
-            targets = page.locator("button, label").evaluate_all(
-                "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-            )
-            assert min(targets) >= 24  # WCAG 2.2, target size
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 720, 1280])
-def test_the_bars_stay_where_they_are_when_the_text_changes(chromium, file, width):
-    with chromium.open_page(file, width=width) as (page, _, _):
-        tops = set()
-        for control in (*page.get_by_role("button").all(), page.get_by_role("checkbox")):
-            control.click()
-            settled(page)
-            tops.add(page.locator(".panels").bounding_box()["y"])
-        assert len(tops) == 1
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").inner_text().startswith("A number c is added")
-        assert page.locator("tr").count() == 1 + 4
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("A number c is added")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").is_visible()

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, settled
+from explorable import evaluate, settled
 
 from lnbook.explore.recurrent_drift import FUNCTIONS, PRESETS, Setting, recurrent_drift, unroll
 from lnlib.rnn import RNN
@@ -343,71 +342,6 @@ def test_where_gradients_explode_the_text_owns_up_to_rounding(chromium, file):
 
 
 @pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = recurrent_drift()._repr_html_() + recurrent_drift(seed=1, units=5)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for name in ("It fades", "High gain"):
-            for button in page.get_by_role("button", name=name).all():
-                button.click()
-            settled(page.locator(".lnlib-figure").last)
-            assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, file):
-    with chromium.open_page(file, width=390, height=844, has_touch=True) as (page, _, _):
-        for name in PRESETS:
-            page.get_by_role("button", name=name).click()
-            page.get_by_role("slider").last.press("End")
-            settled(page)
-            assert overflow(page) == 0
-            assert page.locator("section td, section th").evaluate_all(TOO_WIDE) == []
-        widths = page.locator(".plot").evaluate_all("all => all.map(plot => plot.clientWidth)")
-        assert min(widths) > 280
-        sizes = page.locator("button, label").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(sizes) >= 24  # WCAG 2.2, target size
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 760, 1280])
-def test_the_plots_stay_where_they_are_when_the_text_changes(chromium, file, width):
-    with chromium.open_page(file, width=width) as (page, _, _):
-        tops = set()
-        for name in PRESETS:
-            page.get_by_role("button", name=name).click()
-            settled(page)
-            tops.add(page.locator(".panels").bounding_box()["y"])
-        assert len(tops) == 1
-
-
-@pytest.mark.browser
-def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path):
-    first, second = recurrent_drift(), recurrent_drift(seed=1)
-    file = tmp_path / "shared.html"
-    figures = first._repr_html_() + second._repr_html_() + first._repr_html_()
-    file.write_text(THEMED.format(theme="light", figures=figures), encoding="utf-8")
-    with chromium.open_page(file) as (page, errors, _):
-        assert page.locator("section").count() == 3
-        page.get_by_role("radio", name="tanh").nth(1).check()
-        checked = [
-            part.get_by_role("radio", name="tanh").is_checked() for part in page.locator("section").all()
-        ]
-        assert checked == [False, True, False]
-        assert errors == []
-
-
-@pytest.mark.browser
 def test_states_that_die_out_entirely_still_draw(chromium, tmp_path):
     file = tmp_path / "dead.html"
     for seed in range(6):
@@ -424,16 +358,3 @@ def test_states_that_die_out_entirely_still_draw(chromium, tmp_path):
         if dead:
             return
     pytest.fail("no seed's rectifiers switch all units off: nothing was tested")
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").inner_text().startswith("A recurrence after 100 steps")
-        assert page.locator("tr").count() == 1 + len(PRESETS)
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("A recurrence after 100 steps")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").first.is_visible()

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from browser import accessibility_issues, overflow
-from explorable import THEMED, TOO_WIDE, evaluate, said
+from explorable import evaluate, settled
 from torch import Tensor
 
 from lnbook.explore.residual_depth import PLACEMENTS, residual_depth
@@ -144,12 +143,6 @@ def test_what_cannot_be_drawn_is_refused_with_its_reason(given, message):
 # ------------------------------------------------------------------------------------------- the browser
 
 
-def spoken(page: Any) -> str:
-    """What the figure says once the reader pauses."""
-    page.locator("[role=status]:not([aria-busy])").wait_for()
-    return said(page)
-
-
 def drawn(page: Any, plot: int, placement: str) -> np.ndarray:
     """Points (percent, value) of a measured line."""
     path = page.locator(".plot").nth(plot).locator(f"path.{placement}:not(.limit)").get_attribute("d")
@@ -173,7 +166,7 @@ def test_the_lines_and_the_words_are_what_the_script_computes(chromium, file):
                     np.testing.assert_allclose(drawn(page, 0, placement)[:, 1], want, rtol=1e-6)
                     along = drawn(page, 1, placement)[:, 1]
                     np.testing.assert_allclose(along, profiles[placement][-1], rtol=1e-6)
-                text = spoken(page)
+                text = settled(page)
                 shown = re.match(r"Depth 64, (\w+) block: pre-LN ([\d.]+), post-LN ([\d.]+)", text)
                 assert shown[1] == block
                 for k, placement in enumerate(("pre", "post"), start=2):
@@ -204,9 +197,9 @@ def test_the_keyboard_reaches_every_control(chromium, file):
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         assert not np.allclose(drawn(page, 0, "pre"), before)
-        assert spoken(page).startswith("Depth 2, first block: pre-LN")
+        assert settled(page).startswith("Depth 2, first block: pre-LN")
         page.get_by_role("slider").first.press("Home")
-        assert "Add blocks to see a law." in spoken(page)
+        assert "Add blocks to see a law." in settled(page)
         assert len(drawn(page, 1, "pre")) == 1
         assert errors == []
 
@@ -217,72 +210,3 @@ def test_the_plots_are_described_in_words(chromium, file):
         labels = page.locator(".plot").evaluate_all("all => all.map(plot => plot.ariaLabel)")
         assert labels[0].startswith("Gradient of the last block, depth 1 to 64: pre-LN from 0.")
         assert labels[1].startswith("Gradient of block 1 to 64: pre-LN from 0.")
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("host", ["own page", "themed page"])
-def test_the_figure_is_accessible_in_light_and_dark(chromium, file, host, theme):
-    if host == "themed page":
-        figures = residual_depth()._repr_html_() + residual_depth(seed=1, width=8)._repr_html_()
-        file.write_text(THEMED.format(theme=theme, figures=figures), encoding="utf-8")
-    other = {"light": "dark", "dark": "light"}[theme]  # the page's own choice wins over the system's
-    with chromium.open_page(file, theme=other if host == "themed page" else theme) as (page, errors, failed):
-        for name in ("last", "first"):
-            for radio in page.get_by_role("radio", name=name).all():
-                radio.check()
-            spoken(page.locator(".lnlib-figure").last)
-            assert accessibility_issues(page) == []
-        assert (errors, failed) == ([], [])
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 760, 1280])
-def test_nothing_overflows_or_jumps_while_the_reader_tries_the_controls(chromium, file, width):
-    with chromium.open_page(file, width=width, height=844, has_touch=True) as (page, _, _):
-        tops = set()
-        page.get_by_role("radio", name="8").check()
-        for block in ("last", "first"):
-            page.get_by_role("radio", name=block).check()
-            for depth, c in (("Home", "End"), ("End", "End"), ("End", "Home")):
-                page.get_by_role("slider").first.press(depth)
-                page.get_by_role("slider").last.press(c)
-                spoken(page)
-                assert overflow(page) == 0
-                tops.add(page.locator(".panels").bounding_box()["y"])
-        assert page.locator("section label, section .key span").evaluate_all(TOO_WIDE) == []
-        assert len(tops) == 1
-        sizes = page.locator("button, label").evaluate_all(
-            "all => all.map(e => e.getBoundingClientRect()).map(r => Math.min(r.width, r.height))"
-        )
-        assert min(sizes) >= 24  # WCAG 2.2, target size
-
-
-@pytest.mark.browser
-def test_a_cell_can_run_again_and_figures_share_a_page(chromium, tmp_path):
-    figure, other = residual_depth()._repr_html_(), residual_depth(seed=1)._repr_html_()
-    file = tmp_path / "shared.html"
-    file.write_text(THEMED.format(theme="light", figures=figure + other + figure), encoding="utf-8")
-    with chromium.open_page(file) as (page, errors, _):
-        assert page.locator("section").count() == 3
-        page.get_by_role("radio", name="first").nth(1).check()
-        checked = [
-            part.get_by_role("radio", name="first").is_checked() for part in page.locator("section").all()
-        ]
-        assert checked == [False, True, False]
-        assert errors == []
-
-
-@pytest.mark.browser
-def test_without_scripts_and_in_print_the_table_is_there(chromium, file):
-    with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
-        assert page.get_by_role("table").inner_text().startswith("The gradient of the last block's weights")
-        assert page.locator("tr").count() == 1 + len(PLACEMENTS)
-    with chromium.open_page(file) as (page, _, _):
-        fallback = page.get_by_text("The gradient of the last block's weights")
-        assert not fallback.is_visible()
-        page.emulate_media(media="print")
-        assert fallback.is_visible()
-        assert not page.get_by_role("slider").first.is_visible()

@@ -4,10 +4,11 @@ import base64
 
 import numpy as np
 import pytest
-from browser import launch
 from explorable import evaluate
 
 from lnbook.explore.strokes import strokes
+
+FIGURE = strokes  # of the fixture `file`
 
 
 def test_the_script_finds_the_pixels_that_the_builder_packed():
@@ -57,10 +58,8 @@ def test_without_scripts_a_table_says_what_forms():
 
 
 @pytest.mark.browser
-def test_it_plays_once_and_can_be_stopped_and_dragged(tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text(strokes().to_html(), encoding="utf-8")
-    with launch() as chromium, chromium.open_page(path.as_uri()) as (page, _, _):
+def test_it_plays_once_and_can_be_stopped_and_dragged(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
         slider = page.get_by_role("slider")
         page.wait_for_function(
             "document.querySelector('.lnlib-figure').shadowRoot.querySelector('input').value == 6"

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from browser import launch
 from explorable import evaluate
 
 from lnbook.explore.writing import writing
 
+FIGURE = writing  # of the fixture `file`
 LINE = [np.array([[0.0, 0.0], [3.0, 4.0]]), np.array([[10.0, -2.0]])]
 
 
@@ -58,10 +58,8 @@ def test_the_largest_figure_stays_under_300_kb():
 
 
 @pytest.mark.browser
-def test_a_reader_chooses_the_sentence_and_the_bias(tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text(writing().to_html(), encoding="utf-8")
-    with launch() as chromium, chromium.open_page(path.as_uri()) as (page, _, _):
+def test_a_reader_chooses_the_sentence_and_the_bias(chromium, file):
+    with chromium.open_page(file) as (page, _, _):
         picture = page.get_by_role("img")
         assert "“one wave” as the network wrote it, bias 2" in picture.get_attribute("aria-label")
         page.get_by_role("radio", name="two waves more").check()
