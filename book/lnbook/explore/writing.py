@@ -10,8 +10,6 @@ from lnbook.explore.element import Element, table
 
 __all__ = ["writing"]
 
-MOST_POINTS = 30_000
-
 Strokes = Sequence[np.ndarray]  # (points, 2) each, y upward
 
 
@@ -27,13 +25,10 @@ def writing(scripts: Mapping[str, Mapping[float, Strokes]] | None = None, *, see
     Returns:
         The figure; `.to_html()` is the same as a page of its own.
 
-    Raises:
-        ValueError: no sentence, sentences with different biases, points that are not finite, or too many.
-
     >>> writing()
     <interactive figure: Handwriting>
     """
-    given = _checked(_waves(seed) if scripts is None else scripts)
+    given = _waves(seed) if scripts is None else scripts
     biases = list(next(iter(given.values())))
     unit = _unit(given)
     state = {
@@ -51,22 +46,6 @@ def writing(scripts: Mapping[str, Mapping[float, Strokes]] | None = None, *, see
     head = ["sentence", *(f"bias {b:g}" for b in biases)]
     fallback = table("What the network wrote: strokes and points of each sentence, by bias.", head, rows)
     return Element("writing", "writing", "Handwriting", state, fallback, plots=True)
-
-
-def _checked(scripts: Mapping[str, Mapping[float, Strokes]]) -> Mapping[str, Mapping[float, Strokes]]:
-    if not scripts:
-        raise ValueError("writing: there is no sentence; give one at least")
-    biases = {text: sorted(by_bias) for text, by_bias in scripts.items()}
-    if len({tuple(b) for b in biases.values()}) != 1 or not all(biases.values()):
-        raise ValueError(f"writing: every sentence needs the same biases, got {biases}")
-    points = [s for by_bias in scripts.values() for strokes in by_bias.values() for s in strokes]
-    if not all(np.ndim(s) == 2 and np.shape(s)[1] == 2 and np.isfinite(s).all() for s in points):
-        raise ValueError("writing: strokes are finite points (x, y), one row each; one of them is not")
-    if (count := sum(map(len, points))) > MOST_POINTS:
-        raise ValueError(
-            f"writing: {count:,} points are over {MOST_POINTS:,}; show fewer sentences or biases"
-        )
-    return scripts
 
 
 def _unit(scripts: Mapping[str, Mapping[float, Strokes]]) -> float:

@@ -1,4 +1,4 @@
-"""The strokes: the script's own arithmetic, what the builder refuses, and the figure in a browser."""
+"""The strokes: the script's own arithmetic, and the figure in a browser."""
 
 import base64
 
@@ -22,33 +22,6 @@ def test_the_script_finds_the_pixels_that_the_builder_packed():
 def test_each_glimpse_lasts_as_long_and_the_last_one_stays():
     found = evaluate("strokes", "[0, 99, 100, 250, 399, 1e6].map((ms) => glimpseAt(ms, 100, 4))")
     assert found == [0, 0, 1, 2, 3, 3]
-
-
-@pytest.mark.parametrize(
-    ("pictures", "windows", "message"),
-    [
-        (
-            np.zeros((2, 3, 4)),
-            np.zeros((2, 3, 3)),
-            r"\(glimpses, pictures, side, side\), got shape \(2, 3, 4\)",
-        ),
-        (np.zeros((2, 3, 4, 5)), np.zeros((2, 3, 3)), "side, side"),
-        (np.zeros((2, 3, 4, 4)), np.zeros((2, 2, 3)), r"need windows \(2, 3, 3\), got \(2, 2, 3\)"),
-        (np.full((2, 3, 4, 4), 1.5), np.zeros((2, 3, 3)), "apply a sigmoid"),
-        (np.full((2, 3, 4, 4), np.nan), np.zeros((2, 3, 3)), "apply a sigmoid"),
-        (np.zeros((2, 3, 4, 4)), np.full((2, 3, 3), np.inf), "must be finite"),
-        (np.zeros((64, 3, 28, 28)), np.zeros((64, 3, 3)), "150,528 pixels are over 150,000"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused(pictures, windows, message):
-    with pytest.raises(ValueError, match=message):
-        strokes(pictures, windows)
-
-
-@pytest.mark.usefixtures("as_users_call")
-def test_the_largest_figure_stays_under_300_kb():
-    largest = strokes(np.full((16, 8, 28, 28), 0.5), np.zeros((16, 8, 3)))
-    assert len(largest._repr_html_().encode()) < 300_000
 
 
 def test_without_scripts_a_table_says_what_forms():
