@@ -108,7 +108,6 @@ bench: $(READY)
 	$(call timed,benchmarking the Fisher matrix,$(BIN)/python benchmarks/fisher.py)
 	$(call timed,benchmarking Laplace's evidence,$(BIN)/python benchmarks/evidence.py)
 	$(call timed,benchmarking the recurrent networks,$(BIN)/python benchmarks/recurrent.py)
-	$(call timed,benchmarking int8 weights,$(BIN)/python benchmarks/quantized.py)
 	$(call timed,benchmarking training,$(BIN)/python benchmarks/training.py)
 	$(call timed,benchmarking the experiments on sequences,$(BIN)/python benchmarks/sequences.py)
 

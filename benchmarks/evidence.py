@@ -8,19 +8,57 @@ lines for each factor on the weights in front of the norms: as they are, and aft
 Times are milliseconds, medians over rounds in each of which both take a turn. Needs the extra `laplace`.
 """
 
+import warnings
 from functools import partial
 from statistics import median
 
-import evidence_peers
 import torch
 from rounds import Row, in_turn, parser, record
+from torch import Tensor, nn
+from torch.func import jvp
+from torch.utils.data import DataLoader, TensorDataset
 
 from lnbook.ledger.provenance import provenance
 from lnbook.pages.beyond_using_fisher import network as digits
 from lnlib.fisher import canonical, log_evidence
 
+# A dependency of laplace-torch imports torchvision. Where torch is built for the CPU and torchvision is not,
+# that import stops at the first of these operators unless they are declared. Nothing here calls them.
+OPERATORS = ("nms", "qnms")
+SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+DECLARED = torch.library.Library("torchvision", "FRAGMENT")
+try:
+    import torchvision  # noqa: F401 - to see whether it can be
+except RuntimeError:
+    for operator in OPERATORS:
+        DECLARED.define(operator + SCHEMA)
+
+# A dependency of laplace-torch and torch's own first jvp still call the deprecated torch.jit.script.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from laplace import Laplace
+
+    jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
+
+
 CASES, HIDDEN, STEPS = 1318, 12, 200
 FACTORS = (0.2, 1.0, 5.0)
+
+
+def laplace_torch(model: nn.Module, X: Tensor, y: Tensor, prior_precision: float = 1.0) -> float:
+    """The log marginal likelihood of the class labels, in nats, with the full Gauss-Newton matrix.
+
+    laplace-torch makes some constants in torch's default dtype; set it to the model's for full precision.
+    """
+    posterior = Laplace(
+        model,
+        "classification",
+        subset_of_weights="all",
+        hessian_structure="full",
+        prior_precision=prior_precision,
+    )
+    posterior.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
+    return float(posterior.log_marginal_likelihood())
 
 
 def main() -> None:
@@ -34,7 +72,7 @@ def main() -> None:
         plain = digits.stretched(model, factor)
         for taken, weights in {"as they are": plain, "canonical": canonical(plain, x)}.items():
             calls = {
-                "laplace_torch": partial(evidence_peers.log_evidence, weights, x, y),
+                "laplace_torch": partial(laplace_torch, weights, x, y),
                 "lnlib": partial(log_evidence, weights, x, y),
             }
             row: Row = {"factor": factor, "weights": taken} | {name: call() for name, call in calls.items()}

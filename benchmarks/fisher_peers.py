@@ -7,14 +7,13 @@ Needs the extra `peers`: pip install -c constraints.txt -e '.[peers]'
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 
 import torch
 from backpack import backpack, extend, extensions
 from nngeometry.metrics import FIM
 from nngeometry.object.pspace import PMatDense
 from torch import Tensor, nn
-from torch.func import functional_call, jacrev, jvp, linearize, vjp, vmap
+from torch.func import functional_call, jacrev, jvp, vjp, vmap
 
 from lnlib import GLM
 
@@ -64,8 +63,8 @@ def dense(glm: GLM, X: Tensor) -> dict[str, Callable[[], Tensor]]:
     return ways
 
 
-def torch_func_product(glm: GLM, X: Tensor, *, prepared: bool) -> Product:
-    """Forward, covariance, backward; the two derivatives linearized once if prepared."""
+def torch_func_product(glm: GLM, X: Tensor) -> Product:
+    """Forward, covariance, backward."""
     model = module(glm)
     values = {name: value.detach() for name, value in model.named_parameters()}
     shapes = [value.shape for value in values.values()]
@@ -92,13 +91,6 @@ def torch_func_product(glm: GLM, X: Tensor, *, prepared: bool) -> Product:
     def pull(R: Tensor) -> Parameters:
         return vjp(f, values)[1](R)[0]
 
-    if prepared:
-        with warnings.catch_warnings():  # torch.func.linearize, of its own intermediate graph
-            warnings.filterwarnings("ignore", "Attempted to insert a get_attr Node", UserWarning)
-            push = linearize(f, values)[1]
-        once = vjp(f, values)[1]
-        pull = lambda R: once(R)[0]  # noqa: E731
-
     def multiply(v: Tensor) -> Tensor:
         return torch.cat([piece.flatten() for piece in pull(covariance(push(parts(v)))).values()])
 
@@ -112,8 +104,7 @@ def curvlinops_product(glm: GLM, X: Tensor) -> Product:
 
 
 PRODUCTS: dict[str, Callable[[GLM, Tensor], Product]] = {  # with vectors in the order of `module(glm)`
-    "torch.func": partial(torch_func_product, prepared=False),
-    "torch.func, prepared": partial(torch_func_product, prepared=True),
+    "torch.func": torch_func_product,
     "curvlinops": curvlinops_product,
 }
 

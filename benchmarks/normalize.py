@@ -1,4 +1,4 @@
-"""Speed and accuracy of lnlib's normalizations against torch's own.
+"""Speed and accuracy of lnlib's layer norm against torch's own.
 
     python benchmarks/normalize.py             print the table
     python benchmarks/normalize.py --record    and keep it in book/results/benchmarks/
@@ -22,57 +22,40 @@ import lnlib
 from lnbook.ledger.provenance import provenance
 
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
-Case = tuple[str, str, torch.dtype, float]  # norm, shape, dtype, mean
+Case = tuple[str, torch.dtype, float]  # shape, dtype, mean
 
-PAIRS: dict[str, dict[str, Norm]] = {
-    "layer": {
-        "torch": lambda a, g, b: F.layer_norm(a, g.shape, g, b),
-        "lnlib": lambda a, g, b: lnlib.layer_norm(a, g, b),
-    },
-    "rms": {
-        "torch": lambda a, g, b: F.rms_norm(a, g.shape, g, 1e-5) + b,
-        "lnlib": lambda a, g, b: lnlib.rms_norm(a, g) + b,
-    },
-    "batch": {
-        "torch": lambda a, g, b: F.batch_norm(a, None, None, g, b, training=True),
-        "lnlib": lambda a, g, b: lnlib.batch_norm(a, g, b),
-    },
-    "group": {
-        "torch": lambda a, g, b: F.group_norm(a, 8, g, b),
-        "lnlib": lambda a, g, b: lnlib.group_norm(a, 8, g, b),
-    },
+METHODS: dict[str, Norm] = {
+    "torch": lambda a, g, b: F.layer_norm(a, g.shape, g, b),
+    "lnlib": lambda a, g, b: lnlib.layer_norm(a, g, b),
 }
-CASES = [  # norm, cases, units, dtype, mean: a mean of 1e4 is taken off first, at its price
-    ("layer", 4096, 1024, torch.float32, 0.0),
-    ("layer", 4096, 1024, torch.float32, 1e4),
-    ("layer", 512, 512, torch.float32, 0.0),
-    ("layer", 64, 64, torch.float32, 0.0),
-    ("layer", 4096, 1024, torch.bfloat16, 0.0),
-    ("rms", 4096, 1024, torch.float32, 0.0),
-    ("batch", 4096, 1024, torch.float32, 0.0),
-    ("group", 4096, 1024, torch.float32, 0.0),
+CASES = [  # cases, units, dtype, mean: a mean of 1e4 is taken off first, at its price
+    (4096, 1024, torch.float32, 0.0),
+    (4096, 1024, torch.float32, 1e4),
+    (512, 512, torch.float32, 0.0),
+    (64, 64, torch.float32, 0.0),
+    (4096, 1024, torch.bfloat16, 0.0),
 ]
 
 
 def main() -> None:
     args = parser(__doc__, 100).parse_args()
-    rows = [*speed(args.rounds), *accuracy(), *gradient_accuracy()]
+    rows = [*speed(args.rounds), *accuracy()]
     for line in [list(rows[0]), *(row.values() for row in rows)]:
         cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line]
-        print("{:<26}{:<8}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}".format(*cells))
+        print("{:<26}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}".format(*cells))
     if args.record:
         record("normalize", rows, provenance(rounds=args.rounds))
 
 
 def speed(rounds: int) -> Iterator[Row]:
     """Forward, and forward with backward, of torch's function and ours."""
-    for norm, cases, units, dtype, mean in CASES:
+    for cases, units, dtype, mean in CASES:
         a, upstream = draw(cases, units, mean, dtype), draw(cases, units, 0.0, dtype, seed=1)
         g, b = draw(1, units, 1.0, dtype)[0], draw(1, units, 0.0, dtype, seed=1)[0]
-        case = (norm, f"{cases}x{units}", dtype, mean)
-        forward = {method: partial(f, a, g, b) for method, f in PAIRS[norm].items()}
+        case = (f"{cases}x{units}", dtype, mean)
+        forward = {method: partial(f, a, g, b) for method, f in METHODS.items()}
         yield from times("forward (ms)", case, forward, rounds)
-        both = {method: partial(differentiate, f, (a, g, b), upstream) for method, f in PAIRS[norm].items()}
+        both = {method: partial(differentiate, f, (a, g, b), upstream) for method, f in METHODS.items()}
         yield from times("forward + backward (ms)", case, both, rounds)
 
 
@@ -96,21 +79,7 @@ def accuracy() -> Iterator[Row]:
             "one-pass": (a - a.mean(1, keepdim=True)) / (one_pass + eps).sqrt(),
             "lnlib": lnlib.layer_norm(a, eps=eps),
         }
-        yield from errors("largest error", ("layer", "512x512", torch.float32, mean), outputs, truth)
-
-
-def gradient_accuracy() -> Iterator[Row]:
-    """The gain's gradient, a sum over the cases, in half precision; relative to its largest entry."""
-    for dtype in (torch.float16, torch.bfloat16):
-        a, upstream = draw(4096, 512, 0.0, dtype), draw(4096, 512, 0.0, dtype, seed=1)
-        leaves = (a, torch.ones(512, dtype=dtype), torch.zeros(512, dtype=dtype))
-        wide = differentiate(PAIRS["layer"]["torch"], [t.double() for t in leaves], upstream.double())[1]
-        outputs = {
-            method: differentiate(f, leaves, upstream)[1] / wide.abs().max()
-            for method, f in PAIRS["layer"].items()
-        }
-        case = ("layer", "4096x512", dtype, 0.0)
-        yield from errors("error of gain's gradient", case, outputs, wide / wide.abs().max())
+        yield from errors("largest error", ("512x512", torch.float32, mean), outputs, truth)
 
 
 def errors(measure: str, case: Case, outputs: Mapping[str, Tensor], truth: Tensor) -> Iterator[Row]:
@@ -125,10 +94,9 @@ def differentiate(norm: Norm, args: Sequence[Tensor], upstream: Tensor) -> tuple
 
 
 def row(measure: str, case: Case, method: str, value: float, ratio: float) -> Row:
-    norm, shape, dtype, mean = case
+    shape, dtype, mean = case
     return {
         "measure": measure,
-        "norm": norm,
         "shape": shape,
         "dtype": str(dtype).removeprefix("torch."),
         "mean": mean,

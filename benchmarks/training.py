@@ -1,12 +1,12 @@
-"""Speed of training the network of Section 6.6 against plain loops, and against what no loop can avoid.
+"""Speed of training the network of Section 6.6 against plain loops.
 
     python benchmarks/training.py             print the table (4 minutes on a quiet machine)
     python benchmarks/training.py --record    and keep it in book/results/benchmarks/
 
 784-1000-1000-10 in float32 on MNIST, which is in memory, at the paper's two batch sizes. Evaluation is not
 counted. Ratios are medians over rounds in each of which every method runs in turn: `speed` is that of a
-DataLoader loop over torch's own layers, `over` the time over that of the floor, the matrix products on oneDNN
-and the optimizer's step, `cost` the time over that without a norm. Processor time, on one core.
+DataLoader loop over torch's own layers, `cost` the time over that without a norm. Processor time, on one
+core.
 """
 
 import os
@@ -22,7 +22,7 @@ from training_peers import PEERS, Norm
 from lnbook import data
 from lnbook.ledger.provenance import provenance
 
-REFERENCE, FLOOR = "DataLoader", "floor, oneDNN"
+REFERENCE = "DataLoader"
 NORMS: tuple[Norm, ...] = ("none", "layer", "batch")
 UPDATES = {128: 20, 4: 60}  # batch size -> updates that are timed together
 
@@ -35,7 +35,7 @@ def main() -> None:
     rows = []
     for row in measure(args.rounds):
         cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print("{:>6}{:>8}  {:<29}{:>8}{:>9}{:>8}{:>8}{:>8}".format(*cells), flush=True)
+        print("{:>6}{:>8}  {:<27}{:>8}{:>9}{:>8}{:>8}".format(*cells), flush=True)
         rows.append(row)
     if args.record:
         record("training", rows, provenance(rounds=args.rounds, threads=1))
@@ -59,7 +59,6 @@ def measure(rounds: int) -> Iterator[Row]:
                 "ms": ms,
                 "cases a second": 1e3 * batch_size / ms,
                 "speed": ratio(taken[f"{norm} {REFERENCE}"], taken[way]),
-                "over": ratio(taken[way], taken[f"{norm} {FLOOR}"]),
                 "cost": ratio(taken[way], taken[f"none {method}"]),
             }
 

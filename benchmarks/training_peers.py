@@ -1,4 +1,4 @@
-"""Ways to train the network of Section 6.6, as others write them, and what no way can avoid.
+"""Ways to train the network of Section 6.6, as others write them and ours.
 
 Each takes the pictures, a norm and a batch size, and returns a function that makes one update, or many.
 """
@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from lnbook.data import Images
-from lnbook.shared.permutation_mnist import Classification, network
+from lnbook.shared.permutation_mnist import Classification
 from lnbook.training import Machine, train
-from lnlib.matmul import product
 
 Norm = Literal["none", "layer", "batch"]
 Updates = Callable[[int], object]  # makes so many updates
@@ -76,11 +75,10 @@ def plain(
     batch_size: int,
     *,
     batches: Callable[[Images, int], Batches],
-    layers: Callable[[Sequence[int], Norm], nn.Module] = sequential,
     fused: bool | None = None,
 ) -> Updates:
     """A loop over batches with Adam."""
-    model = layers(_units(images), norm)
+    model = sequential(_units(images), norm)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=fused)
     source = batches(images, batch_size)
 
@@ -103,53 +101,12 @@ def engine(images: Images, norm: Norm, batch_size: int) -> Updates:
     return updates
 
 
-def floor(
-    images: Images, norm: Norm, batch_size: int, *, multiply: Callable[[Tensor, Tensor], Tensor]
-) -> Updates:
-    """What no update can do without: the products of all weight matrices, then the optimizer's step.
-
-    No bias, norm or non-linearity, no loss and no data: the same inputs and errors at every update.
-    """
-    units = _units(images)
-    model = sequential(units, norm)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    weights = [parameter for parameter in model.parameters() if parameter.ndim == 2]
-    inputs = [torch.randn(batch_size, n) for n in units[:-1]]
-    errors = [torch.randn(batch_size, n) for n in units[1:]]
-
-    @torch.no_grad()
-    def updates(number: int) -> None:
-        for _ in range(number):
-            for x, weight in zip(inputs, weights, strict=True):
-                multiply(x, weight.mT)
-            for weight in weights:
-                weight.grad = None
-            for x, d, weight in zip(reversed(inputs), reversed(errors), reversed(weights), strict=True):
-                weight.grad = multiply(d.mT, x)
-                if weight is not weights[0]:
-                    multiply(d, weight)
-            optimizer.step()
-
-    return updates
-
-
-def ours(units: Sequence[int], norm: Norm) -> nn.Module:
-    """The experiment's network, its products on oneDNN and its norms accurate for any mean."""
-    return network(units, norm, torch.Generator())
-
-
 def _units(images: Images) -> tuple[int, ...]:
     return images.train_x[0].size, *HIDDEN, int(images.train_y.max()) + 1
 
 
 PEERS: dict[str, Callable[[Images, Norm, int], Updates]] = {
     "DataLoader": partial(plain, batches=loaded),
-    "index batches": partial(plain, batches=indexed),
     "index batches, fused Adam": partial(plain, batches=indexed, fused=True),
-    "lnlib's layers in that loop": partial(plain, batches=indexed, layers=ours, fused=True),
     "lnlib": engine,
-    "floor, torch.mm": partial(floor, multiply=torch.mm),
-    "floor, oneDNN": partial(floor, multiply=product),
 }

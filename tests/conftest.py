@@ -22,7 +22,7 @@ PEERS = ("curvlinops", "nngeometry", "backpack", "laplace", "jax")
 collect_ignore = (
     []
     if all(map(find_spec, PEERS))
-    else [f"benchmarks/test_{what}_peers.py" for what in ("evidence", "fisher", "recurrent")]
+    else [f"benchmarks/test_{what}.py" for what in ("evidence", "fisher_peers", "recurrent_peers")]
 )
 
 # What a change needs to know, and, with --slow, all of it.

@@ -1,7 +1,6 @@
 """The benchmark's peers make the update that lnlib makes, so that their times may be compared."""
 
-from collections.abc import Iterator
-from itertools import pairwise, repeat
+from itertools import repeat
 
 import pytest
 import torch
@@ -71,22 +70,3 @@ def test_every_way_makes_so_many_updates(images: Images, name: str, monkeypatch:
     PEERS[name](images, "layer", 16)(3)
     everything = len(list(network(UNITS, "layer", torch.Generator()).parameters()))
     assert steps == [everything] * 3, "an update is one step of the optimizer, over all parameters"
-
-
-def products(norm: training_peers.Norm, images: Images) -> Iterator[tuple[int, ...]]:
-    shapes: list[tuple[int, ...]] = []
-
-    def multiply(a: Tensor, b: Tensor) -> Tensor:
-        shapes.append((*a.shape, b.shape[1]))
-        return a @ b
-
-    training_peers.floor(images, norm, 16, multiply=multiply)(1)
-    return iter(shapes)
-
-
-def test_the_floor_multiplies_once_forward_and_twice_back_but_for_the_pictures(images: Images) -> None:
-    found = sorted(products("layer", images))
-    forward = [(16, d, h) for d, h in pairwise(UNITS)]
-    to_weights = [(h, 16, d) for _, d, h in forward]
-    to_inputs = [(16, h, d) for _, d, h in forward[1:]]
-    assert found == sorted(forward + to_weights + to_inputs)
