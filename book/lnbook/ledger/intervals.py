@@ -7,7 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit  # Student's t; scipy.stats takes a second to import
 
-__all__ = ["Pooled", "interval", "pooled"]
+__all__ = ["LEVEL", "TWO_SIDED", "Pooled", "interval", "pooled"]
+
+LEVEL = 0.05  # how often an interval misses, and chance alone decides a sentence: intervals are of 95 %
+TWO_SIDED = 1 - LEVEL / 2  # the quantile at an interval's upper end
 
 
 def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
@@ -21,7 +24,7 @@ def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]
     if len(values) < 2:
         raise ValueError(f"an interval needs at least 2 measurements, got {len(values)}; use more seeds")
     mean = float(np.mean(values))
-    half = float(stdtrit(len(values) - 1, 0.975) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    half = float(stdtrit(len(values) - 1, TWO_SIDED) * np.std(values, ddof=1) / np.sqrt(len(values)))
     return mean, mean - half, mean + half
 
 
@@ -69,7 +72,7 @@ def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
     w = 1 / (v + between)
     mean = float(w @ y / w.sum())
     error2 = float(w @ (y - mean) ** 2 / (K - 1) / w.sum())
-    half = stdtrit(K - 1, 0.975) * math.sqrt(error2)
-    ahead = stdtrit(K - 2, 0.975) * math.sqrt(between + error2)
+    half = stdtrit(K - 1, TWO_SIDED) * math.sqrt(error2)
+    ahead = stdtrit(K - 2, TWO_SIDED) * math.sqrt(between + error2)
     value, low, high, next_low, next_high = (math.exp(mean + x) for x in (0, -half, half, -ahead, ahead))
     return Pooled(value, low, high, next_low, next_high, max(0.0, 1 - (K - 1) / Q) if Q > 0 else 0.0)

@@ -6,9 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 from lnbook.ledger.flags import YOUNGER, flags
+from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
-from lnbook.ledger.sentences import LEVEL, Judged, judge_sentence
+from lnbook.ledger.sentences import Judged, judge_sentence
 from lnbook.ledger.stored import load_recorded
 from lnbook.ledger.tables import Table, marked, number, rules_table, tally_sentences
 from lnbook.ledger.verdicts import Measurement, judge, two_sided

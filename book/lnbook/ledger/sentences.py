@@ -12,10 +12,11 @@ condition adds the condition to what is verified, and verifies nothing itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.rules import Rule, Sentence
 from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge, two_sided
 
-__all__ = ["LEVEL", "NOT_TESTED", "SENTENCE_WORDS", "Judged", "judge_sentence", "with_holm"]
+__all__ = ["NOT_TESTED", "SENTENCE_WORDS", "Judged", "judge_sentence", "with_holm"]
 
 NOT_TESTED = "not tested at the paper's size"
 SENTENCE_WORDS = (*WORDS[:-1], "read", NOT_TESTED, WORDS[-1])
@@ -30,7 +31,6 @@ AGAINST = (
     "verified",
     "implemented as described",
 )
-LEVEL = 0.05
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from lnbook.ledger.intervals import interval
+from lnbook.ledger.intervals import LEVEL, TWO_SIDED, interval
 from lnbook.ledger.rules import Rule, criterion
 
 __all__ = [
@@ -170,18 +170,18 @@ def _reaches(rule: Rule, found: Measurement) -> bool:
 def _same(rule: Rule, found: Measurement) -> str:
     """Two one-sided tests of 5 %: the interval of 90 % within the margins."""
     center, error = _estimate(rule, found)
-    half = float(stats.t.ppf(0.95, found.n - 1)) * error
+    half = float(stats.t.ppf(1 - LEVEL, found.n - 1)) * error
     margin = _margin(rule)
     if abs(center) + half <= margin:
         return "supported"
-    wide = float(stats.t.ppf(0.975, found.n - 1)) * error
+    wide = float(stats.t.ppf(TWO_SIDED, found.n - 1)) * error
     return "contradicted" if abs(center) - wide >= margin else "undecided"
 
 
 def _estimate(rule: Rule, found: Measurement) -> tuple[float, float]:
     """How far the value is from the bound, and its standard error; of the logarithm if it is a ratio."""
     ends = [_on_scale(rule, x) for x in (found.value, found.low, found.high)]
-    error = (ends[2] - ends[1]) / 2 / float(stats.t.ppf(0.975, found.n - 1))
+    error = (ends[2] - ends[1]) / 2 / float(stats.t.ppf(TWO_SIDED, found.n - 1))
     return ends[0] - _on_scale(rule, criterion(rule)[1]), error
 
 
@@ -224,11 +224,11 @@ def seeds_needed(rule: Rule, found: Measurement) -> int:
         return 0
     if rule.kind == "same":
         size = _margin(rule) / spread
-        power = lambda n: 2 * stats.t.cdf(size * np.sqrt(n) - stats.t.ppf(0.95, n - 1), n - 1) - 1  # noqa: E731
+        power = lambda n: 2 * stats.t.cdf(size * np.sqrt(n) - stats.t.ppf(1 - LEVEL, n - 1), n - 1) - 1  # noqa: E731
     else:
         assert rule.effect is not None
         size = abs(_on_scale(rule, rule.effect) - _on_scale(rule, criterion(rule)[1])) / spread
-        power = lambda n: stats.nct.sf(stats.t.ppf(0.975, n - 1), n - 1, size * np.sqrt(n))  # noqa: E731
+        power = lambda n: stats.nct.sf(stats.t.ppf(TWO_SIDED, n - 1), n - 1, size * np.sqrt(n))  # noqa: E731
     low, high = 1, max(FEWEST, found.n + 1)
     while high <= MOST and not power(high) >= POWER:
         low, high = high, 2 * high

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from scipy import stats
 from torch import Tensor, nn
 
+from lnbook.ledger.intervals import LEVEL
 from lnbook.training import torch_threads
 
 __all__ = ["cost_ratio", "updates"]
@@ -88,7 +89,7 @@ def cost_ratio(
             else:
                 theirs, mine = _processor_seconds(other), _processor_seconds(task)
             ratios.append(mine / theirs)
-    interval = stats.quantile_test(ratios[1:], p=0.5).confidence_interval(0.95)
+    interval = stats.quantile_test(ratios[1:], p=0.5).confidence_interval(1 - LEVEL)
     return float(np.median(ratios[1:])), float(interval.low), float(interval.high)
 
 

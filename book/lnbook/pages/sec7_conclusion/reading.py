@@ -8,6 +8,7 @@ from typing import NamedTuple
 from scipy import stats
 
 from lnbook.curves import Mean
+from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.rules import Rule, criterion
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement
@@ -95,7 +96,7 @@ def advantage(found: Mapping[str, Factors]) -> Mean:
     if min(map(len, logs.values())) < 2:
         return Mean(nan, None, None, 1)
     difference = sum(logs[True]) / len(logs[True]) - sum(logs[False]) / len(logs[False])
-    low, high = stats.ttest_ind(logs[True], logs[False], equal_var=False).confidence_interval(0.95)
+    low, high = stats.ttest_ind(logs[True], logs[False], equal_var=False).confidence_interval(1 - LEVEL)
     return Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
 
 
@@ -124,7 +125,7 @@ def margin(rule: Rule, found: Measurement) -> float | None:
 
 
 def with_confidence(found: Measurement, confidence: float) -> Measurement:
-    """The same measurement with an interval of another confidence than 0.95.
+    """The same measurement with an interval of another confidence than `1 - LEVEL`.
 
     Both ends move away from the value, or towards it, as the quantile of Student's t over n - 1 degrees of
     freedom does; a measurement without an interval stays as it is.
@@ -146,6 +147,6 @@ def with_confidence(found: Measurement, confidence: float) -> Measurement:
         raise ValueError(f"The confidence is {confidence}; it must be between 0 and 1.")
     if not found.has_interval:
         return found
-    wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 0.95))
+    wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 1 - LEVEL))
     low, high = (found.value + (end - found.value) * wanted / had for end in (found.low, found.high))
     return replace(found, low=low, high=high)
