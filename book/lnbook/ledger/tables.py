@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from lnbook.ledger.flags import MARK, YOUNGER
-from lnbook.ledger.rules import Rule, origin
+from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import SENTENCE_WORDS, Judged
 from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge
 
@@ -18,7 +18,6 @@ __all__ = [
     "quantity",
     "rules_table",
     "sentences_table",
-    "tally",
     "tally_sentences",
 ]
 
@@ -133,15 +132,3 @@ def tally_sentences(judged: Sequence[Judged], younger: Collection[str] = ()) -> 
             young = sum(name in younger for name in same)
             rows.append([word, str(len(same)) + (f" ({young} {MARK})" if young else "")])
     return Table(("Verdict", "Sentences"), rows)
-
-
-def tally(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Table:
-    """How many statements have each verdict, in columns by whose they are."""
-    sources = list(dict.fromkeys(origin(rule) for rule in rules))
-    verdicts: list[tuple[str, Verdict]] = [(origin(r), judge(r, found.get(r.id))) for r in rules]
-    rows = []
-    for word in WORDS:
-        counts = [sum(v.word == word and whose == source for whose, v in verdicts) for source in sources]
-        if any(counts):
-            rows.append([word, *map(str, counts)])
-    return Table(("Verdict", *sources), rows)
