@@ -25,6 +25,7 @@ _MODULES = {
     "permutation_mnist_right": "shared.permutation_mnist_right",
     "convnet": "pages.sec6_7_convnets.experiment",
     "convnet_own": "pages.sec6_7_convnets.own_steps",
+    "convnet_own_ten": "pages.sec6_7_convnets.own_steps_ten",
 }
 
 

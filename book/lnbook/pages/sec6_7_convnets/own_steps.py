@@ -7,7 +7,7 @@ step size is chosen on validation pictures.
 from dataclasses import replace
 
 from lnbook.pages.sec6_7_convnets import experiment
-from lnbook.pages.sec6_7_convnets.experiment import LONGER, PLAIN, RATE, RATES, Study
+from lnbook.pages.sec6_7_convnets.experiment import PLAIN, RATE, RATES, Study
 from lnbook.training import Job
 
 __all__ = ["EXPERIMENT"]
@@ -17,7 +17,6 @@ STUDIES = {
     "smoke": [Study(PLAIN, "digits", epochs=1, seeds=2, rows=2, rates=(RATE, RATES[0]))],
     "study": [
         Study(PLAIN, "fashion_mnist", epochs=2, seeds=5, rows=20, rates=(RATE, *RATES)),
-        Study(PLAIN, "fashion_mnist", epochs=10, seeds=5, rows=20, rates=(RATE, *LONGER)),
     ],
 }
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
-from lnbook.pages.sec6_7_convnets import own_steps
+from lnbook.pages.sec6_7_convnets import own_steps, own_steps_ten
 from lnbook.pages.sec6_7_convnets.experiment import STUDIES, Classification, rolled
 from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Norm, Padding
 from lnbook.pages.sec6_7_convnets.statistics import reaches_over
@@ -237,7 +237,7 @@ def test_every_scale_has_its_jobs_seeds_outermost_and_equal_keys(monkeypatch: py
 
 def test_own_step_sizes_have_seeds_that_no_rule_has_seen() -> None:
     seen = {job["seed"] for job in convnet.EXPERIMENT.jobs("study", 0)}
-    jobs = own_steps.EXPERIMENT.jobs("study", 0)
+    jobs = own_steps.EXPERIMENT.jobs("study", 0) + own_steps_ten.EXPERIMENT.jobs("study", 0)
     assert not seen & {job["seed"] for job in jobs}
     assert {(job["norm"], job["epochs"], job["rate"]) for job in jobs} == {
         (norm, epochs, rate)
