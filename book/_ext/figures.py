@@ -8,9 +8,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from lnbook.figures.palette import GRID, GRID_DARK, INK, INK_DARK
+from lnbook.figures.plots import READABLE
 
 PHONE = 342  # pixels for a drawing, in a window of 390
-READABLE = 8  # pixels of font size on a phone
 GROUND_DARK = "#121212"  # the page's, for a dark twin that is opened alone
 
 

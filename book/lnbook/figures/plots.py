@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import BboxBase
 
 from lnbook.figures.maps import AMOUNT, SIGNED
 from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, OTHERS
@@ -31,6 +34,9 @@ __all__ = [
 ]
 
 MAX_SVG_BYTES = 400_000
+NARROW = 544  # pixels of a wide drawing on a phone, the 34rem of lnlib.css; there it scrolls
+READABLE = 8  # pixels of font size; the pages' footnotes have 12, and a screen of a phone is sharp
+BLEED = 0.02  # inches over the edge that are no letter's: a line's width, the rounding of a font's size
 
 style: dict[str, Any] = {
     "figure.figsize": (7.2, 3.4),
@@ -99,7 +105,8 @@ def figure(
 
     Raises:
         ValueError: for a malformed name, an empty caption, an alt text without a number, no data, columns of
-            unequal length, or a drawing too large for a page (rasterize its heavy artists).
+            unequal length, a drawing too large for a page (rasterize its heavy artists), letters too small to
+            read, or a drawing that is cut off at its edge.
     """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise ValueError(f"figure name is {name!r}; use lower-case words joined by hyphens")
@@ -108,6 +115,7 @@ def figure(
     if len(alt.strip()) < 40 or not re.search(r"\d", alt):
         raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
     svg = _svg(fig, name)
+    _check_legible(fig, name)
     folder = results_dir("figures")
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(folder / f"{name}.csv", _as_rows(name, data))
@@ -129,6 +137,33 @@ def _svg(fig: Figure, name: str) -> str:
             "draw its heavy artists with rasterized=True"
         )
     return svg
+
+
+def _check_legible(fig: Figure, name: str) -> None:
+    """Refuse a figure, as it was just drawn, with letters too small on a phone or a part beyond its edge."""
+    texts = [text for text in fig.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    width, height = fig.get_size_inches()
+    scale = min(96.0, NARROW / width)
+    for text in texts:
+        if (size := float(text.get_fontsize()) / 72 * scale) < READABLE:
+            enough = math.ceil(READABLE / scale * 720) / 10
+            raise ValueError(
+                f"figure {name!r} has {text.get_text()!r} at {size:.1f} px on a phone, under {READABLE}; "
+                f"give it {enough} points, or the figure less width"
+            )
+
+    def beyond(box: BboxBase) -> float:
+        return max(-box.x0, box.x1 - width, -box.y0, box.y1 - height)
+
+    if (inches := beyond(fig.get_tightbbox())) > BLEED:
+        to_inches = fig.dpi_scale_trans.inverted()
+        ticks = {t for ax in fig.axes for t in ax.get_xticklabels() + ax.get_yticklabels()}  # some not drawn
+        boxes = {t: t.get_window_extent().transformed(to_inches) for t in texts if t not in ticks}
+        cut = [text.get_text() for text, box in boxes.items() if beyond(box) > BLEED]
+        raise ValueError(
+            f"figure {name!r} is cut off at its edge, {inches:.2f} inches of {cut or 'its lines or ticks'}; "
+            "move it inwards, shorten it, or make the figure larger"
+        )
 
 
 def _as_rows(

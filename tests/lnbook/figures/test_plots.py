@@ -113,6 +113,29 @@ def test_a_drawing_too_large_for_a_page_is_refused_and_passes_with_heavy_artists
     assert len(shown) == 1
 
 
+@pytest.mark.parametrize(
+    ("where", "size", "complaint"),
+    [
+        ((0.5, 0.5), 7, "'a word' at 7.3 px on a phone, under 8; give it 7.7 points"),
+        ((0.97, 0.5), 11, r"cut off at its edge, 0\.\d+ inches of \['a word'\]; move it inwards"),
+        ((0.5, 0.5), 7.7, None),
+    ],
+)
+def test_letters_too_small_for_a_phone_and_parts_beyond_the_edge_are_refused(
+    shown, results: Path, where: tuple[float, float], size: float, complaint: str | None
+) -> None:
+    fig = line()
+    fig.text(*where, "a word", fontsize=size)
+    if complaint is None:
+        plots.figure(fig, "a-1", CAPTION, ALT, {"x": [1]})
+        assert len(shown) == 1
+        return
+    with pytest.raises(ValueError, match=f"figure 'a-1' .*{complaint}"):
+        plots.figure(fig, "a-1", CAPTION, ALT, {"x": [1]})
+    assert shown == []
+    assert not list(results.rglob("*.csv"))
+
+
 def test_the_same_figure_is_the_same_bytes_and_another_figure_is_not(shown) -> None:
     for name, values in (("a-1", (1.0, 2.0)), ("a-1", (1.0, 2.0)), ("a-1", (2.0, 1.0)), ("a-2", (1.0, 2.0))):
         plots.figure(line(values), name, CAPTION, ALT, {"x": [1]})

@@ -105,7 +105,7 @@ def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = Fal
         ax.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=color, lw=1.2))
         if kind not in named and len(named) < most:
             place = (left + 0.02 * boxes.width, top + 0.02 * boxes.height)
-            name = ax.annotate(names[kind], place, va="top", fontsize=7, color=plots.INK, clip_on=True)
+            name = ax.annotate(names[kind], place, va="top", fontsize=8, color=plots.INK, clip_on=True)
             name.set_in_layout(False)
             named.add(kind)
     ax.set(xlim=(0, boxes.width), ylim=(boxes.height, 0), xticks=[], yticks=[], aspect="equal", anchor="N")
