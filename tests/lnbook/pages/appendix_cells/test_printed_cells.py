@@ -8,8 +8,10 @@ import pytest
 import torch
 
 import lnlib.equations as eq
+from lnbook.pages.appendix_cells import drawings
 from lnbook.pages.appendix_cells import printed_cells as cells
 from lnlib import rnn
+from lnlib.rnn.variants import PLAIN, VARIANTS
 
 H, D, T = 4, 3, 6
 GRU = cells.gru(eq.eq26, eq.eq27, eq.eq28)
@@ -115,3 +117,14 @@ def test_rank_counts_sums_once(rng) -> None:
     assert cells.rank(GRU, p, X, ["beta_1"]) == 2 * H
     assert cells.rank(GRU, p, X, ["beta_1", "beta_2"]) == 2 * H
     assert cells.rank(GRU, p, X, ["beta_3", "beta_4"]) == 2 * H
+
+
+def test_every_variant_of_an_lstm_has_its_places() -> None:
+    found = {name: drawings.places(variant) for name, variant in VARIANTS["LSTM"].items()}
+    assert drawings.places(PLAIN) == set()
+    assert found["paper"] == found["released"] == {1, 2, 3}
+    assert found["joint"] == found["per_gate"] == {3, 4}
+    assert found["draw"] == {3}
+    assert found["normalized_state"] == {1, 2, 3, 5}
+    assert found["rnmt"] == {4, 5}
+    assert set.union(*found.values()) <= set(drawings.PLACES)

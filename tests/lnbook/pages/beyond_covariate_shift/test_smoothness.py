@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from lnbook import data
-from lnbook.pages.beyond_covariate_shift import smoothness, twins
+from lnbook.pages.beyond_covariate_shift import drawings, smoothness, twins
 from lnbook.pages.beyond_covariate_shift.twins import Twins
 
 SEEDS = (0, 1, 2)
@@ -126,3 +126,18 @@ def test_a_comparison_has_every_depth_rate_and_norm_and_none_over_none_is_one(ar
     runs = found[2].values()
     slow = [np.log(run["batch"]["sharpness"] / run["none"]["sharpness"]).mean(1) for run in runs]
     np.testing.assert_allclose(smoothness.over_none(found[2], "batch", "sharpness"), sum(slow) / 2)
+
+
+def test_trust_shows_geometric_means_against_the_falling_loss() -> None:
+    run = {
+        "loss": np.array([[2.0, 1.0], [2.0, 0.25]]),
+        "sharpness": np.array([[1.0, 4.0], [4.0, 4.0]]),
+        "reach": np.array([[0.5, 0.5], [0.5, 2.0]]),
+    }
+    fig = drawings.trust({"two": {"none": run, "layer": run}, "eight": {"layer": run}})
+    top, _, bottom, _ = fig.axes
+    np.testing.assert_allclose(top.lines[0].get_xdata(), [2.0, 0.5])
+    np.testing.assert_allclose(top.lines[0].get_ydata(), [2.0, 4.0])
+    np.testing.assert_allclose(bottom.lines[1].get_ydata(), [0.5, 1.0])
+    left, right = top.get_xlim()
+    assert left > right, "the loss falls to the right"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.beyond_depth import stacks
+from lnbook.pages.beyond_depth import drawings, stacks
 from lnlib.norms import layer_norm
 
 
@@ -106,3 +106,9 @@ def test_a_block_that_is_not_there_is_named(number):
     weights = stacks.draw(2, 4, torch.Generator().manual_seed(0))
     with pytest.raises(ValueError, match="blocks 1 to 2"):
         stacks.streams(before, weights, torch.zeros(1, 4, dtype=torch.float64), without=number)
+
+
+def test_rows_say_name_place_and_interval():
+    first, second = drawings.rows((1, 8), {"scaled": np.array([[1.0, 2.0], [2.0, 4.0]])}, logs=False)
+    assert (first["name"], first["place"], second["place"], second["mean"]) == ("scaled", 1, 8, 3.0)
+    assert second["low"] < 3.0 < second["high"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from lnbook.pages.beyond_dynamics import drawings
 from lnbook.pages.beyond_dynamics import measure as dynamics
 from lnbook.pages.beyond_dynamics.measure import Networks
 from lnbook.shared import mean_field
@@ -173,3 +174,18 @@ def test_a_forget_bias_makes_a_plain_lstm_remember() -> None:
 def test_settings_that_make_no_sense_are_refused(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         networks(**options)
+
+
+def test_parting_shows_the_copies_while_they_part_and_the_expected_rates() -> None:
+    steps = np.arange(300)
+    distances = {"up": np.minimum(1e-6 * np.exp(0.1 * steps), 1.0), "down": 1e-6 * np.exp(-0.5 * steps)}
+    unit = np.stack([np.sin(steps), np.cos(steps)], 1)
+    fig = drawings.parting(
+        unit, distances | {"still": np.full(300, 1e-6)}, {"up": 0.1, "down": -0.5, "still": 0.0}
+    )
+    left, right = fig.axes
+    window = left.lines[0].get_xdata()
+    assert window[0] < np.log(1e5) / 0.1 < window[-1], "the distance reaches a tenth within the window"
+    np.testing.assert_array_equal(left.lines[1].get_ydata(), unit[window, 1])
+    expected, shown = (right.lines[k].get_ydata() for k in (2, 3))
+    np.testing.assert_allclose(expected, shown, rtol=1e-9)

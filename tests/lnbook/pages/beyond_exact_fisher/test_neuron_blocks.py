@@ -1,10 +1,11 @@
 """The Fisher matrix of a small deep network: against the divergence, and by what its steps deliver."""
 
+import numpy as np
 import pytest
 import torch
 from torch.autograd.functional import hessian
 
-from lnbook.pages.beyond_exact_fisher import neuron_blocks
+from lnbook.pages.beyond_exact_fisher import drawings, neuron_blocks
 
 SIZES = (3, 4, 4, 10)
 
@@ -56,3 +57,12 @@ def test_the_gradient_is_that_of_the_loss(norm) -> None:
     J = torch.autograd.functional.jacobian(lambda t: neuron_blocks.logits(t, X, SIZES, norm), theta)
     torch.testing.assert_close(net.gradient, torch.einsum("nk,nkp->p", error, J) / len(X))
     assert len(net.gradient) == len(net.neuron) == len(net.fisher)
+
+
+def test_blocks_sort_the_parameters_by_kind() -> None:
+    kind = np.tile([1.0, 2.0, 3.0], 2)  # w_1, b_1, g_1, w_2, b_2, g_2, of one input
+    F = torch.tensor(np.outer(kind, kind)) / 9
+    fig = drawings.blocks({"layer norm": F, "batch norm": F}, H=2, D=1)
+    shown = np.asarray(fig.axes[0].images[0].get_array())
+    np.testing.assert_allclose(np.diag(shown) * 9, [1, 1, 4, 4, 9, 9])
+    assert [text.get_text() for text in fig.axes[0].get_xticklabels()] == ["w", "b", "g"]

@@ -1,11 +1,12 @@
 """Layer norm's hidden symmetry: directions that no output feels, and finite moves along them."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.pages.beyond_exact_fisher import symmetry
+from lnbook.pages.beyond_exact_fisher import drawings, symmetry
 from lnlib.fisher import FisherOperator
 from lnlib.glm import GLM
 from lnlib.norms.normalize import layer_norm
@@ -105,3 +106,28 @@ def test_a_direction_without_a_hidden_part_is_refused() -> None:
 def test_a_step_too_long_for_newton_says_so() -> None:
     with pytest.raises(ArithmeticError, match="smaller step"):
         symmetry.slide(draws(9)(7, 2), draws(10)(7), length=1e6, step=1e6)
+
+
+def test_nullities_write_every_count_and_mark_where_the_hidden_symmetry_begins() -> None:
+    units, inputs = range(2, 8), range(1, 3)
+    grid = np.array([[2, 3, 4, 5, 6, 7], [4, 3, 3, 3, 4, 5]])
+    fig = drawings.nullities(units, inputs, grid)
+    ax = fig.axes[0]
+    assert [int(text.get_text()) for text in ax.texts] == grid.flatten().tolist()
+    hidden = np.asarray(ax.images[0].get_array())
+    for row, line in enumerate(ax.lines):
+        first = int(line.get_xdata()[0] + 0.5)
+        assert hidden[row, :first].max() == 0
+        assert hidden[row, first:].min() > 0
+
+
+def test_the_ellipse_of_inertia_is_that_of_the_rows() -> None:
+    rows = np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    steps = np.linspace(0, 1, 3)
+    path = 1 + steps[:, None] * np.array([0.1, 0.1, -0.1, -0.1])
+    fig = drawings.sliding(rows, path, steps, steps * 1e-16, steps)
+    left, right = fig.axes
+    ellipse = left.patches[0]
+    assert sorted([ellipse.get_width(), ellipse.get_height()]) == pytest.approx([2 * 0.5**0.5, 2 * 2**0.5])
+    assert left.lines[-1].get_xydata().tolist() == [[0, 0]]
+    assert len(right.lines) == 2

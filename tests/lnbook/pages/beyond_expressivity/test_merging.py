@@ -2,10 +2,11 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.beyond_expressivity import merging
+from lnbook.pages.beyond_expressivity import drawings, merging
 from lnlib.norms import layer_norm
 
 
@@ -84,3 +85,12 @@ def test_points_that_coincide_and_labels_left_out_are_refused(x, labels, message
 def test_no_points_are_refused() -> None:
     with pytest.raises(ValueError, match="0 points"):
         merging.construct(torch.zeros(0, 1), torch.zeros(0, dtype=torch.long))
+
+
+def test_exactly_the_keys_inside_the_hull_are_ringed() -> None:
+    keys = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [0.2, 0.1]])
+    fig = drawings.unselectable_keys(keys, keys + 1, {4: {8: 0.1, 16: 0.5}, 8: {8: 0.0, 16: 0.2}})
+    left, right = fig.axes
+    rings = next(line for line in left.lines if line.get_label() == "unselectable")
+    np.testing.assert_array_equal(rings.get_xydata(), keys[[0, 5]])
+    assert list(right.lines[0].get_ydata()) == [0.1, 0.5]

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from lnbook.pages.beyond_learning_rates import drawings
 from lnbook.pages.beyond_learning_rates.walks import (
     Networks,
     Setting,
@@ -109,3 +111,12 @@ def test_settings_and_labels_that_do_not_fit_are_refused():
         train([], x, y[None], updates=1)
     with pytest.raises(ValueError, match="31 cases and x has 32"):
         train([Setting(1, 0.1)], x, y[None, :31], updates=1)
+
+
+def test_a_step_draws_the_prediction_and_both_ways():
+    sizes = np.array([0.1, 1.0, 10.0])
+    fig = drawings.steps(sizes, {"gradient descent": sizes + 1, "Adam": sizes + 2})
+    line, *marks = fig.axes[0].lines
+    np.testing.assert_array_equal(line.get_ydata(), np.sqrt(1 + sizes**2))
+    for k, mark in enumerate(marks):
+        np.testing.assert_array_equal(mark.get_ydata(), sizes + 1 + k)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lnlib
-from lnbook.pages.beyond_numerics import precision
+from lnbook.pages.beyond_numerics import drawings, precision
 from lnbook.pages.beyond_numerics.precision import DTYPES, readings, roundoff, slide, slides, slope
 from lnbook.shared.rounding import moments, output_error, variance_error
 from lnbook.shared.variances import WAYS, layer_norm_by
@@ -112,3 +112,17 @@ def test_reported_inputs_break_one_pass_and_nothing_else(values) -> None:
         error = variance_error(moments(x), float(way(x).variance))
         assert error > 0.5 if name == "one pass" else error < 1e-3
     assert output_error(moments(x), lnlib.layer_norm(x), 1e-5) < 1e-6  # some roundings of values below 3
+
+
+def test_spans_draw_a_bar_for_every_run_of_verdicts_and_none_where_there_is_none() -> None:
+    rows = {"first": ["", "right", "right", "wrong"], "second": ["nan", "right", "", "right"]}
+    fig = drawings.spans(rows, [-1, 0, 1, 2])
+    ax = fig.axes[0]
+    bars = sorted(
+        (round(p.get_y() + 0.35), p.get_x(), p.get_width()) for p in ax.patches if p.get_width() > 0
+    )
+    second, first = ([bar[1:] for bar in bars if bar[0] == y] for y in (0, 1))
+    assert first == [(-0.5, 2), (1.5, 1)]
+    assert second == [(-1.5, 1), (-0.5, 1), (1.5, 1)]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["second", "first"], "the first is on top"
+    assert len(fig.legends[0].get_texts()) == 3

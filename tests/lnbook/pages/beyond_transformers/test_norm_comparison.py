@@ -1,10 +1,11 @@
 """Norms side by side: what each sees, stores, and does to a sequence."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from lnbook.pages.beyond_transformers import norm_comparison
+from lnbook.pages.beyond_transformers import drawings, norm_comparison
 from lnbook.pages.beyond_transformers.norm_comparison import CHANGES, SequenceBatchNorm
 
 
@@ -54,3 +55,10 @@ def test_only_batch_norm_in_training_looks_at_other_steps_and_sequences(generato
                 assert value > 0.05
             else:
                 assert value < 1e-5  # float32, in batches of other sizes
+
+
+def test_rows_say_panel_name_place_and_interval() -> None:
+    rows = drawings.rows(last={"post": np.array([[1.0, 2.0], [2.0, 4.0]])})
+    assert [row["place"] for row in rows] == [0, 1]
+    assert (rows[1]["panel"], rows[1]["name"], rows[1]["mean"]) == ("last", "post", 3.0)
+    assert rows[1]["low"] < 3.0 < rows[1]["high"]

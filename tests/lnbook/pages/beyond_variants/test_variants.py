@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.beyond_variants import measure
+from lnbook.pages.beyond_variants import drawings, measure
 from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 from lnlib.rnn import LSTM
 from lnlib.rnn.variants import VARIANTS, Variant
@@ -185,3 +185,13 @@ def test_unbiased_variance_is_another_gain_and_another_epsilon() -> None:
     with torch.no_grad():
         biased.get_parameter("gain_ih_l0").mul_(share**0.5)
     torch.testing.assert_close(unbiased(x)[0], biased(x)[0], rtol=1e-12, atol=1e-12)
+
+
+def test_memories_draw_theory_as_lines_and_measurements_as_marks() -> None:
+    raw = measure.Memory(np.linspace(0.9, 0.5, 40), 0.1)
+    carried = measure.Memory(np.linspace(0.9, 0.1, 40), 0.1)
+    fig = drawings.memories(raw, carried)
+    lines = fig.axes[0].lines
+    np.testing.assert_allclose(lines[0].get_ydata()[9], 2**-0.5)
+    np.testing.assert_allclose(lines[3].get_ydata()[9], 1.1**-5)
+    assert len(lines[1].get_xdata()) < 40

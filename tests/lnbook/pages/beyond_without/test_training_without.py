@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_without import training
+from lnbook.pages.beyond_without import drawings, training
 from lnbook.pages.beyond_without.networks import Method, begin
 from lnbook.shared.digits import digits
 
@@ -84,3 +84,13 @@ def test_networks_that_overflow_answer_nothing_right(cases):
 def test_seeds_and_rates_that_do_not_fit_are_named(cases, seeds, rates):
     with pytest.raises(ValueError, match="a seed for each, and at least one rate"):
         training.train(begin(PLAIN, 1, 4, (0,)), PLAIN, cases, seeds, rates, 1)
+
+
+def test_rows_say_setting_way_and_interval():
+    ways = {"layer norm": np.array([1.0, 3.0]), "ReZero": np.array([2.0, 2.5])}
+    first, second = drawings.rows({"few": ways})
+    assert (first["setting"], first["way"], first["mean"]) == ("few", "layer norm", 2.0)
+    assert second["low"] < second["mean"] < second["high"]
+    (row,) = drawings.rows({"few": {"ratio": np.array([0.5, 2.0])}}, logs=True)
+    assert row["mean"] == pytest.approx(1)
+    assert row["low"] * row["high"] == pytest.approx(1)  # symmetric on the axis of logarithms

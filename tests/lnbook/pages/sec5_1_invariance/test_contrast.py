@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from lnbook import data
-from lnbook.pages.sec5_1_invariance import contrast
-from lnlib.invariance import statistics
+from lnbook.pages.sec5_1_invariance import contrast, drawings
+from lnlib.invariance import statistics, table1
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +58,10 @@ def test_networks_share_their_start_and_their_data(digits):
 def test_an_unknown_network_is_an_error(digits):
     with pytest.raises(ValueError, match="no network is called 'rms'"):
         contrast.train("rms", *digits)
+
+
+def test_a_cell_of_table_1_that_disagrees_is_framed() -> None:
+    rows = table1(layers=1)
+    wrong = [rows[0]._replace(invariant=False), *rows[1:]]
+    pictures = [drawings.table1(r).axes[0] for r in (rows, wrong)]
+    assert [sum(p.get_linewidth() == 3 for p in ax.patches) for ax in pictures] == [0, 1]

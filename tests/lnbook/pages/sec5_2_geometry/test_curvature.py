@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.sec5_2_geometry import curvature
+from lnbook.pages.sec5_2_geometry import curvature, drawings
 from lnlib.fisher import fisher
 
 FAMILIES = ("gaussian", "bernoulli", "binomial", "categorical", "poisson", "gamma")
@@ -100,3 +100,18 @@ def test_a_plane_of_weights_is_flat_along_them_where_the_norm_is_invisible() -> 
     plain = [curvature.plane_metric(None, 0, length) for length in (1, 3)]
     torch.testing.assert_close(plain[0], plain[1])
     assert curvature.plane_metric("layer", 0, 1)[1, 1] > 0.1
+
+
+def test_a_ball_without_curvature_along_the_weights_is_a_strip_as_wide_as_they_are_long() -> None:
+    panels = curvature.planes((1, 3))
+    fig = drawings.balls(panels)
+    half = {}
+    for ax, title in zip(fig.axes, panels, strict=True):
+        arrows = [t for t in ax.texts if t.arrow_patch is not None]
+        strip = title in ("batch", "weight", "layer:\nwhole $W$")
+        assert len(arrows) == (2 if strip else 0), title
+        half[title] = [max(abs(line.get_xdata())) for line in ax.lines if len(line.get_xdata()) > 1]
+    # a first ball 0.5 wide; an ellipse is drawn at 200 points, and its axes may be tilted a little
+    assert [sides[0] for sides in half.values()] == pytest.approx([0.25] * 5, rel=0.01)
+    assert max(half["batch"]) == pytest.approx(0.75, rel=1e-9)
+    assert max(half["none"]) == pytest.approx(0.25, rel=0.01)

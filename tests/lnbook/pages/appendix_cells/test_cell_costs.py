@@ -1,9 +1,7 @@
-"""The benchmark's rows become a picture and a table."""
+"""The benchmark's rows become a table."""
 
 import pytest
-from legible import READABLE, smallest
 
-from lnbook.pages.appendix_cells import cost_drawings as drawings
 from lnbook.pages.appendix_cells import costs
 
 
@@ -24,17 +22,6 @@ def rows() -> list[dict[str, str]]:
         for mode in ("inference", "training")
         for method, times in methods.items()
     ]
-
-
-def test_a_point_a_method_and_network_stands_at_its_ratio() -> None:
-    fig = drawings.ratios(rows())
-    for ax in fig.axes:
-        points = {
-            line.get_label(): list(line.get_xdata()) for line in ax.lines if line.get_marker() != "None"
-        }
-        assert points["lnlib"] == [2, 2]
-        assert points["JAX, lax.scan"] == [6, 6]
-    assert smallest(fig) >= READABLE
 
 
 def test_the_table_has_a_row_a_network() -> None:
