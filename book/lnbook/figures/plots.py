@@ -36,7 +36,7 @@ __all__ = [
 MAX_SVG_BYTES = 400_000
 NARROW = 544  # pixels of a wide drawing on a phone, the 34rem of lnlib.css; there it scrolls
 READABLE = 8  # pixels of font size; the pages' footnotes have 12, and a screen of a phone is sharp
-BLEED = 0.02  # inches over the edge that are no letter's: a line's width, the rounding of a font's size
+BLEED = 0.02  # inches over the edge that are no letter's: half of a line's width
 
 style: dict[str, Any] = {
     "figure.figsize": (7.2, 3.4),
@@ -155,10 +155,12 @@ def _check_legible(fig: Figure, name: str) -> None:
     def beyond(box: BboxBase) -> float:
         return max(-box.x0, box.x1 - width, -box.y0, box.y1 - height)
 
-    if (inches := beyond(fig.get_tightbbox())) > BLEED:
-        to_inches = fig.dpi_scale_trans.inverted()
-        ticks = {t for ax in fig.axes for t in ax.get_xticklabels() + ax.get_yticklabels()}  # some not drawn
+    to_inches = fig.dpi_scale_trans.inverted()
+    ticks = {t for ax in fig.axes for t in ax.get_xticklabels() + ax.get_yticklabels()}  # some not drawn
+    with mpl.rc_context({"text.hinting": "none"}):  # letters as wide as in SVG
+        inches = beyond(fig.get_tightbbox())
         boxes = {t: t.get_window_extent().transformed(to_inches) for t in texts if t not in ticks}
+    if inches > BLEED:
         cut = [text.get_text() for text, box in boxes.items() if beyond(box) > BLEED]
         raise ValueError(
             f"figure {name!r} is cut off at its edge, {inches:.2f} inches of {cut or 'its lines or ticks'}; "
