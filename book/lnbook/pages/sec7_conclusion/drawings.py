@@ -97,7 +97,7 @@ def forest(
         ax.plot([mean.low, mean.high], [y, y], color=plots.INK, lw=1.8)
         ax.plot(mean.value, y, **(common | look | {"color": plots.INK, "marker": "D"}))
     ax.axvline(1, color=plots.INK, lw=1)
-    ax.set(xscale="log", xlabel="updates without a norm over those with layer norm", xlim=(0.24, 4.2))
+    ax.set(xscale="log", xlabel="updates without a norm\nover those with layer norm", xlim=(0.24, 4.2))
     names = [titles[section] for section in races] + [f"mean, {name}" for name in summaries]
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
