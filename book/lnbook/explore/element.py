@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -13,10 +12,6 @@ from typing import Any
 from lnbook.figures.palette import css_variables
 
 __all__ = ["Element"]
-
-# A template literal of a script, whose expressions may hold strings and templates of their own.
-INNER = r"`(?:[^`$]|\$(?!\{)|\$\{[^{}`]*\})*`"
-TEMPLATE = rf"`(?:[^`$]|\$(?!\{{)|\$\{{(?:[^{{}}`]|{INNER}|\{{[^{{}}`]*\}})*\}})*`"
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -86,17 +81,8 @@ class Element:
 
 
 def source(file: str) -> str:
-    """A script or style of this package as it is inlined: without comment lines, indentation, padding.
-
-    Strings stay whole, and so do spaces beside + and -, where one could change the meaning. A line of
-    comment begins with // or is closed where it begins.
-    """
-    text = resources.files("lnbook.explore").joinpath(file).read_text(encoding="utf-8")
-    lines = [line for line in map(str.strip, text.splitlines()) if line and not line.startswith(("//", "/*"))]
-    if file.endswith(".css"):
-        return re.sub(r"\s*([{};,])\s*", r"\1", " ".join(lines)).replace(": ", ":").replace(";}", "}")
-    padded = rf'("(?:\\.|[^"\\])*"|{TEMPLATE})| *([=<>*/?:,(){{}}\[\];&|!]+) *'
-    return "".join(re.sub(padded, lambda part: part[1] or part[2], line) + "\n" for line in lines)
+    """A script or style of this package."""
+    return resources.files("lnbook.explore").joinpath(file).read_text(encoding="utf-8")
 
 
 def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
