@@ -16,6 +16,8 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A user's setting for pip that no virtual environment allows.
+export PIP_USER := 0
 # One BLAS thread a process: the tests and the pages already run a process a core.
 export OMP_NUM_THREADS ?= 1
 # The first interpreter that runs and is recent enough; `make PYTHON=/path/to/python3` overrides the search.
