@@ -16,10 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib.font_manager  # noqa: F401 - where the home cannot be written it makes a folder, for kernels, too
 import nbformat
 import papermill
 from filelock import FileLock
+from ipykernel.kernelspec import make_ipkernel_cmd
 from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpec
 from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 from traitlets import default
@@ -36,6 +39,7 @@ SCALES = ("smoke", "book", "study")
 SEEDS = {"smoke": 0, "book": 0, "study": 1000}  # the first one; a study is independent of the book's runs
 # Against a cell that hangs, so that a slow machine never meets them: a page takes a minute at book scale.
 CELL_SECONDS = {"smoke": 900, "book": 3600, "study": 7 * 24 * 3600}
+SOCKET_FOLDER = 80  # bytes of its path: that of a socket ends at 103
 BETWEEN_COPIES = 30  # seconds: who follows a run of hours finds its outputs in the copy
 
 
@@ -67,7 +71,10 @@ papermill_engines.register("lnlib", _Engine)
 
 
 class _Kernel(AsyncKernelManager):
-    """A kernel that is spoken to over sockets of this user, where there are any, and not over a network."""
+    """A kernel of this interpreter, whatever the user's Jupyter has under that name.
+
+    It is spoken to over sockets of this user, where there are any, and not over a network.
+    """
 
     transport = "tcp" if sys.platform == "win32" else "ipc"
 
@@ -75,7 +82,13 @@ class _Kernel(AsyncKernelManager):
     def _own_sockets(self) -> str:
         if self.transport == "tcp":
             return "127.0.0.1"
-        return str(Path(tempfile.gettempdir(), f"lnlib-{uuid.uuid4().hex[:12]}"))  # sockets begin with it
+        folder = tempfile.gettempdir()
+        short = folder if len(os.fsencode(folder)) <= SOCKET_FOLDER else "/tmp"
+        return str(Path(short, f"lnlib-{uuid.uuid4().hex[:12]}"))  # sockets begin with it
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        return KernelSpec(argv=make_ipkernel_cmd(), display_name="Python 3", language="python")
 
 
 class NotebookFailed(RuntimeError):
@@ -147,7 +160,11 @@ def _run(path: Path, scale: str, folder: Path) -> None:
     (partial / "results").mkdir(parents=True)
     copy, started, before = partial / path.name, time.perf_counter(), made_of(path, scale)
     try:
-        with _environment({"LNLIB_RESULTS": str(partial / "results")}):
+        # an empty folder for IPython: no configuration and no startup file of the user's
+        with (
+            tempfile.TemporaryDirectory() as ipython,
+            _environment({"LNLIB_RESULTS": str(partial / "results"), "IPYTHONDIR": ipython}),
+        ):
             _papermill(path, scale, copy)
         if changed := differences(before, made_of(path, scale)):
             raise NotebookFailed(

@@ -55,6 +55,32 @@ execute.CACHE, execute.FAILED = (pathlib.Path(os.environ["PLACES"], name) for na
 execute.main()"""
 
 
+SURROUNDINGS = {
+    "a kernel of that name": {"JUPYTER_PATH": "{folder}"},
+    "IPython's configuration": {"IPYTHONDIR": "{folder}/ipython"},
+    "no home": {"HOME": "/proc/none"},
+    "a long name for temporary files": {"TMPDIR": "{folder}/" + "x" * 60},
+}
+
+
+@pytest.mark.parametrize("given", SURROUNDINGS.values(), ids=list(SURROUNDINGS))
+def test_what_surrounds_a_build_changes_no_page(places: Path, given: dict[str, str]) -> None:
+    profile = places / "ipython" / "profile_default"
+    for folder in (places / ("x" * 60), places / "kernels" / "python3", profile / "startup"):
+        folder.mkdir(parents=True)
+    (places / "kernels" / "python3" / "kernel.json").write_text(
+        '{"argv": ["/nowhere/python"], "display_name": "Python 3", "language": "python"}'
+    )
+    (profile / "ipython_config.py").write_text('get_config().InteractiveShell.ast_node_interactivity = "all"')
+    (profile / "startup" / "00.py").write_text("x = 5")
+    page = write(places / "page.ipynb", "import matplotlib.pyplot\n1\n'x' in globals()")
+    env = os.environ | {name: value.format(folder=places) for name, value in given.items()}
+    subprocess.run([sys.executable, "-c", RUN, page], env=env, check=True, stderr=subprocess.PIPE)
+    (copy,) = (places / "CACHE").rglob("page.ipynb")
+    (said,) = nbformat.read(copy, 4).cells[-1].outputs
+    assert said.data["text/plain"] == "False"
+
+
 def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Path) -> None:
     good = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
     bad = write(places / "bad.ipynb", "before = 'this ran'\nbefore", "# divide\n1 / 0", "after = 1")
