@@ -78,10 +78,15 @@ def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()  # writable, as torch wants
 
 
+def _read(plain: Path) -> UInt8[np.ndarray, "..."]:
+    published = plain.with_name(f"{plain.name}.gz")
+    return read_idx(published if published.is_file() else plain)
+
+
 def idx_images(folder: Path, provenance: dict[str, Any]) -> Images:
     """MNIST or a set in its form: four IDX files, values 0..255, split as `Images` says."""
-    train_x, test_x = (read_idx(folder / f"{part}-images-idx3-ubyte.gz") for part in ("train", "t10k"))
-    train_y, test_y = (read_idx(folder / f"{part}-labels-idx1-ubyte.gz") for part in ("train", "t10k"))
+    train_x, test_x = (_read(folder / f"{part}-images-idx3-ubyte") for part in ("train", "t10k"))
+    train_y, test_y = (_read(folder / f"{part}-labels-idx1-ubyte") for part in ("train", "t10k"))
     for x, y, part in ((train_x, train_y, "train"), (test_x, test_y, "t10k")):
         if x.ndim != 3 or y.shape != x.shape[:1]:
             raise DataError(f"{folder}: {part} images {x.shape} and labels {y.shape} do not belong together.")

@@ -645,6 +645,22 @@ def test_an_alternative_form_serves_from_the_users_folder_and_is_checked(
         data.published("tiny")
 
 
+def test_mnists_files_serve_uncompressed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
+) -> None:
+    plain = {name.removesuffix(".gz"): gzip.decompress(content) for name, content in tiny.items()}
+    other = tuple(PublishedFile(n, hashlib.sha256(c).hexdigest(), len(c)) for n, c in plain.items())
+    entry = dataclasses.replace(data.data_set("tiny"), alternative=other)
+    monkeypatch.setitem(data.DATA_SETS, "tiny", entry)
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
+    write(tmp_path / "users" / "tiny", plain)
+    images = data.load("tiny")
+    assert images.provenance["source"] == "LNLIB_DATA"
+    np.testing.assert_array_equal(
+        images.test_x, data.read_idx(tmp_path / "users" / "tiny" / f"{NAMES[2]}-ubyte")
+    )
+
+
 def test_published_files_come_before_their_alternative(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny: dict[str, bytes]
 ) -> None:

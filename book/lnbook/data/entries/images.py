@@ -5,10 +5,18 @@ from lnbook.data.dataset import DataSet, PublishedFile
 __all__ = ["DATA_SETS"]
 
 
+_IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+_IDX_BYTES = (47_040_016, 60_008, 7_840_016, 10_008)  # uncompressed
+
+
 def _idx_files(*hashes_and_sizes: tuple[str, int]) -> tuple[PublishedFile, ...]:
-    names = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
-    pairs = zip(names, hashes_and_sizes, strict=True)
+    pairs = zip(_IDX, hashes_and_sizes, strict=True)
     return tuple(PublishedFile(f"{name}-ubyte.gz", sha256, size) for name, (sha256, size) in pairs)
+
+
+def _uncompressed(*hashes: str) -> tuple[PublishedFile, ...]:
+    found = zip(_IDX, hashes, _IDX_BYTES, strict=True)
+    return tuple(PublishedFile(f"{name}-ubyte", sha256, size) for name, sha256, size in found)
 
 
 _MNIST = DataSet(
@@ -27,6 +35,12 @@ _MNIST = DataSet(
     licence="CC BY-SA 3.0",
     citation="LeCun, Bottou, Bengio, Haffner: Gradient-based learning applied to document recognition (1998)",
     stand_in="digits",
+    alternative=_uncompressed(
+        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+    ),
 )
 
 _FASHION_MNIST = DataSet(
@@ -45,6 +59,12 @@ _FASHION_MNIST = DataSet(
     licence="MIT",
     citation="Xiao, Rasul, Vollgraf: Fashion-MNIST, arXiv:1708.07747 (2017)",
     stand_in="digits",
+    alternative=_uncompressed(
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    ),
 )
 
 _DIGITS = DataSet(
