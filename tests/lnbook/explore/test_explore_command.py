@@ -4,9 +4,10 @@ import re
 
 import pytest
 from explorable import NETWORK
-from test_explore import FIGURES, SVG
+from test_explore import SVG
 
 from lnbook.__main__ import main
+from lnbook.explore import FIGURES, builder
 from lnbook.explore.offset import offset
 
 
@@ -18,10 +19,10 @@ def test_all_figures_are_written_as_pages_of_their_own(tmp_path, capsys):
     assert sorted(capsys.readouterr().out.split()) == [str(path) for path in paths]
     for path in paths:
         page = path.read_text(encoding="utf-8")
-        build, title, _ = FIGURES[path.stem]
-        assert page == build().to_html()
+        figure = builder(path.stem)()
+        assert page == figure.to_html()
         assert page.startswith("<!doctype html>")
-        assert f"<title>{title}</title>" in page
+        assert f"<title>{figure.title}</title>" in page
         assert [word for word in NETWORK if word in page.replace(SVG, "")] == []
         assert not re.search(r"<link|@import|url\(", page)
 
