@@ -15,7 +15,7 @@ from lnbook.cli.experiments import find
 from lnbook.cli.options import UsageError
 from lnbook.cli.recording import record
 from lnbook.cli.settings import printed
-from lnbook.data.dataset import DataError
+from lnbook.data.datasets import DataError
 from lnbook.ledger.rows import book_dir
 from lnbook.training.distributed import Group, join
 from lnbook.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy

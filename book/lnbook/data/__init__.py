@@ -8,7 +8,7 @@ but corrupt is an error; lnbook never deletes it. Nothing uses a network silentl
 `readiness` says at once where data will come from and what is wrong with them, `fetch` downloads ahead of
 use. Programs that change the folder, or start others, call `resolve_environment` first.
 
-Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (`iam`, `iam_parts`),
+Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (module `iam`),
 `coco_vgg/` (`captions`), `bookcorpus/`, `mpqa/` and `word2vec/` (modules of these names); the
 modules say in which form. Scale "paper" reads them.
 
@@ -21,13 +21,21 @@ from typing import Any
 
 from .binarized import amat_images, binarized_digits
 from .cifar import cifar_images
-from .dataset import DataError, DataSet, PublishedFile
+from .datasets import DATA_SETS, DataError, DataSet, PublishedFile, data_set
 from .environment import resolve_environment
-from .fetching import fetch
 from .images import Images, digits, idx_images, read_idx
-from .lookup import OnStandIn, Published, StandInWarning, content_of, find, loaded, published
-from .preflight import Finding, readiness
-from .registry import DATA_SETS, data_set
+from .sources import (
+    Finding,
+    OnStandIn,
+    Published,
+    StandInWarning,
+    content_of,
+    fetch,
+    find,
+    loaded,
+    published,
+    readiness,
+)
 
 __all__ = [
     "DATA_SETS",

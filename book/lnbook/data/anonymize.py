@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from .dataset import DataError
+from .datasets import DataError
 from .questions import Question, marker
 
 __all__ = ["permute", "renumber"]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import UInt8
 
-from .dataset import DataError
-from .files import content
+from .datasets import DataError
 from .images import Images, digits
+from .sources import content
 
 __all__ = ["NO_LABEL", "amat_images", "binarized_digits", "read_amat"]
 

@@ -15,10 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .dataset import DataError
-from .entries.books import catalogue
-from .files import content
-from .lookup import OnStandIn, published
+from .datasets import DataError
+from .datasets import books as listed
+from .sources import OnStandIn, content, published
 
 __all__ = ["Books", "body", "load_books", "prose", "sentences"]
 
@@ -62,10 +61,10 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
     if not files:
         return _topics(provenance)
     raw = _members(files) if len(files) == 1 else {name: content(path) for name, path in files.items()}
-    books = catalogue()
-    texts = tuple(body(raw[book.published.name].decode("latin-1")) for book in books)
+    books = listed()
+    texts = tuple(body(raw[file.name].decode("latin-1")) for file in books.values())
     provenance["cases"] = len(books)
-    return Books(tuple(book.title for book in books), texts, provenance)
+    return Books(tuple(books), texts, provenance)
 
 
 def body(text: str) -> str:
@@ -91,7 +90,7 @@ def body(text: str) -> str:
 def _members(files: dict[str, Path]) -> dict[str, bytes]:
     """The books of the one archive, read in memory."""
     ((name, path),) = files.items()
-    wanted = {book.published.name: book.sha256 for book in catalogue()}
+    wanted = {file.name: file.sha256 for file in listed().values()}
     found = {}
     with tarfile.open(fileobj=io.BytesIO(content(path)), mode="r:") as archive:
         for member in archive:

@@ -2,12 +2,11 @@
 
 `load_captions("coco_captions")` joins COCO's captions with boxes around objects; pictures without a box
 (48 of 5,000) are left out, the others split at random by a fixed seed: 500 to validate, 1,000 to test.
-`load_captions("scenes")` generates the stand-in. `load_features(folder)` reads the paper's data: Karpathy's
+`load_captions("scenes")` generates the stand-in. `load_features` reads the paper's data: Karpathy's
 splits with features of a convnet, as Vendrov and others published them.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,16 +17,14 @@ from jaxtyping import Float32, Int64
 
 from lnbook.data.boxes import Boxes, featurize
 from lnbook.data.coco import COCO_CLASSES
-from lnbook.data.dataset import DataError
-from lnbook.data.files import content, digest_of_folder
-from lnbook.data.lookup import OnStandIn, noted, published
+from lnbook.data.datasets import DataError
 from lnbook.data.scenes import CLASSES, Text, picture, scenes, words
-from lnbook.data.users import read_text
+from lnbook.data.sources import OnStandIn, content, published
+from lnbook.data.users import provenance_of, read_text, users_own
 
 __all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
 PARTS = ("train", "valid", "test")
-CAPTIONS_BYTES = 2**28  # of one part, at most; the longest has 30 MB
 SCENES = {"train": 800, "valid": 100, "test": 200}
 
 
@@ -97,93 +94,38 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
     return Captions(made, provenance, CLASSES)
 
 
-def load_features(folder: Path | None = None) -> Captions:
+def load_features() -> Captions:
     """The paper's data: five captions per picture, and features of a convnet, in Karpathy's parts.
 
     *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding, published with the code of
     Vendrov and others (2016): `train.txt`, `val.txt`, `test.txt` with one caption per line, and
-    `images/10crop/train.npy` and so on, ten crops of a picture through VGG-19.
+    `images/10crop/train.npy` and so on, ten crops of a picture through VGG-19. `$LNLIB_DATA/coco_vgg` must
+    hold these files. The features are scaled to length 1.
 
-    Args:
-        folder: holds these files; default: `$LNLIB_DATA/coco_vgg`.
-
-    The features are scaled to length 1.
-
-    Raises `DataError` if a file is missing or not as it must be: UTF-8 text; vectors of one length in all
-    parts, finite and not zero; five captions for each picture.
+    Raises `DataError` if a file is missing or is not one finite vector, not zero, for every five captions.
     """
-    place = folder or Path(os.environ.get("LNLIB_DATA", ".")) / "coco_vgg"
-    parts = _archived(place)
-    provenance = {
-        "name": "coco_vgg",
-        "requested": "coco_vgg",
-        "source": "LNLIB_DATA",
-        "licence": "annotations CC BY 4.0",
-        "citation": "Vendrov (2016)",
-        "sha256": digest_of_folder(place),
-    }
-    return Captions(parts, noted(provenance))
-
-
-def _archived(place: Path) -> dict[str, Captioned]:
-    """By the texts and features of Vendrov's archive."""
+    folder = users_own("coco_vgg", "Unpack the coco.zip of github.com/ivendrov/order-embedding there.")
     parts = {}
     for part, name in zip(PARTS, ("train", "val", "test"), strict=True):
-        captions, features = place / f"{name}.txt", place / "images" / "10crop" / f"{name}.npy"
-        if missing := [path for path in (captions, features) if not path.is_file()]:
+        texts = read_text(folder / f"{name}.txt").splitlines()
+        place = folder / "images" / "10crop" / f"{name}.npy"
+        try:
+            vectors = np.load(place, allow_pickle=False).astype(np.float32)
+        except (OSError, ValueError) as error:
+            raise DataError(f"{place} is no .npy file of features ({error}); get it again.") from error
+        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        if (
+            vectors.ndim != 2
+            or len(texts) != 5 * len(vectors)
+            or not ((lengths > 0) & np.isfinite(lengths)).all()
+        ):
             raise DataError(
-                f"{missing[0]} is not there, and lnbook cannot fetch the features of Karpathy's splits "
-                f"(1 GB) by a known hash. Get the coco.zip that the README of "
-                f"github.com/ivendrov/order-embedding links to, and unpack it into {place}."
+                f"{place} has the shape {vectors.shape} for {len(texts)} captions; there must be one vector, "
+                f"finite and not zero, for every 5 lines of {name}.txt."
             )
-        texts = read_text(captions, CAPTIONS_BYTES).splitlines()
-        vectors = _directions(features)
-        if len(texts) != 5 * len(vectors):
-            raise DataError(
-                f"{captions} has {len(texts)} lines and {features} {len(vectors)} vectors; there must be 5 "
-                f"lines per vector."
-            )
-        parts[part] = Captioned(vectors, texts, _fives(texts))
-    widths = {part: held.features.shape[1] for part, held in parts.items()}
-    if len(set(widths.values())) > 1:
-        raise DataError(f"{place} has vectors of different lengths, {widths}; use one network's for all.")
-    return parts
-
-
-def _fives(texts: Sequence[str]) -> Int64[np.ndarray, " C"]:
-    return np.arange(len(texts), dtype=np.int64) // 5
-
-
-def _vectors(path: Path) -> np.ndarray:
-    """The vectors of an .npy file, on disk; its header is checked before memory is used."""
-    try:
-        held = np.load(path, mmap_mode="r", allow_pickle=False)  # refuses a false header
-    except (ValueError, TypeError, OverflowError, EOFError, OSError) as error:
-        raise DataError(f"{path} is not a complete .npy file ({error}); get it again.") from error
-    if not isinstance(held, np.ndarray):
-        held.close()
-        raise DataError(f"{path} is an archive of arrays; unpack the one with the features under this name.")
-    if held.ndim != 2 or not held.size or held.dtype.kind != "f":
-        raise DataError(
-            f"{path} holds {held.dtype} of shape {held.shape}; features are floating-point numbers, one row "
-            f"per picture."
-        )
-    return held
-
-
-def _directions(path: Path) -> Float32[np.ndarray, "I F"]:
-    """The vectors of an .npy file, scaled to length 1."""
-    held = _vectors(path)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-        vectors = np.array(held, dtype=np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if len(wrong := np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))):
-        raise DataError(
-            f"{path}: {len(wrong)} rows, the first is row {wrong[0]}, have no direction: they have a "
-            f"number that is not finite or is too large, or nothing but zeros. Compute them again."
-        )
-    vectors /= lengths
-    return vectors
+        owner = np.arange(len(texts), dtype=np.int64) // 5
+        parts[part] = Captioned(vectors / lengths, texts, owner)
+    return Captions(parts, provenance_of(folder, "annotations CC BY 4.0", "Vendrov (2016)"))
 
 
 def _coco(captions: Path, boxes: Path) -> dict[str, Captioned]:

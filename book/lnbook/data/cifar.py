@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64, UInt8
 
-from .dataset import DataError
-from .files import content
+from .datasets import DataError
 from .images import Images, split
+from .sources import content
 
 __all__ = ["cifar_images"]
 

@@ -15,7 +15,7 @@ with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would t
     warnings.simplefilter("ignore", TqdmWarning)
     import pooch
 
-from .dataset import DataError
+from .datasets import DataError
 
 __all__ = ["cache_folder", "is_offline", "resolve_environment", "users_folder"]
 
@@ -35,9 +35,9 @@ def resolve_environment() -> None:
 
 
 def is_offline() -> bool:
-    """Whether `LNLIB_OFFLINE` forbids the network; capitals and space around the word do not matter.
+    """Whether `LNLIB_OFFLINE` forbids the network.
 
-    Raises `DataError` for a word that means neither.
+    Raises `DataError` for a word that means neither yes nor no.
     """
     value = os.environ.get("LNLIB_OFFLINE", "")
     word = value.strip().lower()
@@ -52,24 +52,16 @@ def is_offline() -> bool:
 def users_folder() -> Path | None:
     """The folder that `LNLIB_DATA` names, or None where it is unset or empty.
 
-    Raises `DataError` where there is no such folder, or it cannot be looked at: accidents to report, not to
-    paper over.
+    Raises `DataError` where there is no such folder: a mistake to report, not to paper over.
     """
     value = os.environ.get("LNLIB_DATA")
     if not value:
         return None
     folder = Path(value)
-    try:
-        is_folder = folder.is_dir()
-    except OSError as error:
+    if not os.access(folder, os.R_OK | os.X_OK) or not folder.is_dir():
         raise DataError(
-            f"LNLIB_DATA is {value!r}, and {folder.absolute()} cannot be looked at ({error.strerror}); see "
-            f"to its permissions, or unset it."
-        ) from error
-    if not is_folder:
-        raise DataError(
-            f"LNLIB_DATA is {value!r}, and there is no folder {folder.absolute()}. Give an absolute path (a "
-            f"relative one begins where the process runs: notebooks in book/), or unset it."
+            f"LNLIB_DATA is {value!r}, and there is no folder {folder.absolute()} that can be read. Give an "
+            f"absolute path (a relative one begins where the process runs: notebooks in book/), or unset it."
         )
     return folder
 

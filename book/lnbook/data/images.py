@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float32, Int64, UInt8
 
-from .dataset import DataError
-from .files import content as read
+from .datasets import DataError
+from .sources import content as read
 
 __all__ = ["Images", "Part", "digits", "idx_images", "read_idx", "split"]
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .registry import data_set
+from .datasets import data_set
 
 __all__ = ["data_in_words"]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Float
 
-from .dataset import DataError
+from .datasets import DataError
 
 __all__ = ["ALPHABET", "Drawer", "aligned", "compose", "drawers", "read_drawing"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 
-from .dataset import DataError
+from .datasets import DataError
 from .users import read_text
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
 ]
 
 PLACEHOLDER = "@placeholder"
-QUESTION_BYTES = 2**24  # at most; a long one has 20 kB
 _MARKER = re.compile(r"@entity\d+")
 _QUOTES = ("''", '"', "'", "”")
 
@@ -186,7 +185,7 @@ def read_questions(
             f"cnn/questions/training."
         )
     for path in islice(paths, limit):
-        found = parse_question(read_text(path, QUESTION_BYTES), str(path))
+        found = parse_question(read_text(path), str(path))
         if sentences is not None:
             kept = first_sentences(found.passage, sentences)
             found = Question(kept, found.query, found.answer, found.names, found.source)

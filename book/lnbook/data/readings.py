@@ -18,10 +18,10 @@ from lnbook.data.text import Vocabulary, pad
 from .anonymize import renumber
 from .books import load_books, sentences
 from .cloze import cloze, names
-from .dataset import DataError
-from .lookup import OnStandIn, StandInWarning, find, published
+from .datasets import DataError
 from .questions import PLACEHOLDER, Question, marker, read_questions
 from .relevant import Rarity, most_relevant
+from .sources import OnStandIn, StandInWarning, find, published
 from .stories import PEOPLE, stories
 
 __all__ = ["FIRST_MARKER", "Cut", "Readings", "encode", "load_readings", "to_cases"]

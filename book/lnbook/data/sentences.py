@@ -7,7 +7,6 @@ read where a user has it and never downloaded unasked.
 
 import io
 import re
-import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -19,10 +18,8 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from . import templates
-from .dataset import DataError
-from .files import content
-from .lookup import OnStandIn, StandInWarning, find, published
-from .registry import data_set
+from .datasets import DataError
+from .sources import OnStandIn, content, published
 
 __all__ = ["CLASSIFICATIONS", "Labelled", "Pairs", "load_labelled", "load_pairs", "read_sick"]
 
@@ -35,10 +32,6 @@ _FILES = {
     "cr": ("", "custrev.pos", "custrev.neg"),
     "pros_cons": ("pros_cons.zip", "pros_cons/IntegratedPros.txt", "pros_cons/IntegratedCons.txt"),
 }
-_UNASKED = (
-    "SICK is not here, and not downloaded unasked: its licence, CC BY-NC-SA 3.0, is yours to accept. Run "
-    "`python -m lnbook data --download sick`, or put its files into $LNLIB_DATA/sick/."
-)
 _TAG = re.compile(r"</?(?:Pros|Cons)>")
 
 
@@ -100,12 +93,6 @@ def load_pairs(
     >>> {part: len(held.scores) for part, held in parts.items()}
     {'train': 200, 'trial': 50, 'test': 100}
     """
-    if data_set(name).consent and find(name) == "absent":
-        if on_stand_in == "error":
-            raise DataError(_UNASKED)
-        if on_stand_in == "warn":
-            warnings.warn(f"{_UNASKED} In its place: generated pairs.", StandInWarning, stacklevel=2)
-        name = "sentence_templates"
     paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
     if not paths:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}

@@ -17,9 +17,8 @@ from jaxtyping import Float, Float32, Int64
 
 from . import iam, omniglot, scribbles
 from .books import load_books
-from .dataset import DataError
-from .files import content
-from .lookup import OnStandIn, published
+from .datasets import DataError
+from .sources import OnStandIn, content, published
 
 __all__ = ["Lines", "Part", "Wanted", "encode", "load_lines", "offsets", "places", "texts"]
 

@@ -1,57 +1,58 @@
-"""A user's own files, which no published hash vouches for: plain files of a plausible size, and text."""
+"""A user's own files, which no published hash vouches for: folders of `$LNLIB_DATA`, and text in them."""
 
-import stat
 from pathlib import Path
+from typing import Any
 
-from .dataset import DataError
+from .datasets import DataError
+from .environment import users_folder
+from .sources import digest_of_folder, noted
 
-__all__ = ["check_plain", "read_bytes", "read_text"]
+__all__ = ["present", "provenance_of", "read_text", "users_own"]
 
 
-def check_plain(path: Path, most: int) -> None:
-    """Check that a file can be read from end to end, before any of it is read.
+def present(name: str) -> bool:
+    """Whether the user has a folder of that name, whatever it holds."""
+    root = users_folder()
+    return root is not None and (root / name).is_dir()
 
-    Raises DataError for a folder, pipe or device, for a file that is empty or has more than `most` bytes, and
-    for one that cannot be read.
+
+def users_own(name: str, remedy: str) -> Path:
+    """The user's folder of that name.
+
+    Raises DataError, with the remedy, where there is none.
+    """
+    root = users_folder()
+    if root is None or not present(name):
+        raise DataError(f"There is no folder $LNLIB_DATA/{name}, and lnbook cannot fetch it. {remedy}")
+    return root / name
+
+
+def provenance_of(folder: Path, licence: str, citation: str, **facts: Any) -> dict[str, Any]:
+    """What is recorded of data that were read from a user's folder: see `lnbook.data.published`."""
+    return noted(
+        {
+            "name": folder.name,
+            "requested": folder.name,
+            "source": "LNLIB_DATA",
+            "licence": licence,
+            "citation": citation,
+            "sha256": digest_of_folder(folder),
+            **facts,
+        }
+    )
+
+
+def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """The text of a file.
+
+    Raises DataError for a file that cannot be read, is empty, or is not text in this encoding.
     """
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise DataError(f"{path} is not a plain file but a folder, pipe or device; put the file there.")
-        if not 0 < status.st_size <= most:
-            raise DataError(
-                f"{path} has {status.st_size} bytes; such a file has 1 to {most}. It is damaged or the "
-                f"wrong file; get it again."
-            )
-        path.open("rb").close()
+        text = path.read_text(encoding=encoding)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); check path and permissions.") from error
-
-
-def read_bytes(path: Path, most: int) -> bytes:
-    """The bytes of a file of at most `most` bytes.
-
-    Raises DataError as `check_plain` does.
-    """
-    check_plain(path, most)
-    with path.open("rb") as file:
-        return file.read(most)
-
-
-def read_text(path: Path, most: int, encoding: str = "utf-8") -> str:
-    """The text of a file of at most `most` bytes, without the byte order mark that some editors put first.
-
-    Raises DataError as `read_bytes` does, and for a file that is not text in this encoding.
-    """
-    content = read_bytes(path, most)
-    try:
-        text = content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not {encoding.upper()} text from byte {error.start} on; save it in that encoding."
-        ) from error
-    if (zero := text.find("\0")) >= 0:  # as in UTF-16, or in a file that is not text
-        raise DataError(
-            f"{path} is not {encoding.upper()} text: character {zero} is zero; save it in that encoding."
-        )
+        raise DataError(f"{path} is not {encoding} text ({error}); save it in that encoding.") from error
+    if not text or "\0" in text:  # a zero, as in UTF-16 or in a file that is not text
+        raise DataError(f"{path} is empty or no text; get it again.")
     return text

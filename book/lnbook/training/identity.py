@@ -27,8 +27,7 @@ WITHOUT = (
     "lnbook.cli",
     "lnbook.figures",
     "lnbook.ledger",
-    *(f"lnbook.data.{name}" for name in ("dataset", "entries", "environment", "fetching", "files")),
-    *(f"lnbook.data.{name}" for name in ("lookup", "preflight", "registry", "transfer")),
+    *(f"lnbook.data.{name}" for name in ("datasets", "environment", "sources")),
     *(
         f"lnbook.training.{name}"
         for name in ("checkpoint", "errors", "files", "format", "sameness", "signals", "sweeps")

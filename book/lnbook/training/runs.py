@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from lnbook.data.lookup import noted
+from lnbook.data.sources import noted
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import RunFolder

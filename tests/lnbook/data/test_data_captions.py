@@ -1,4 +1,4 @@
-"""Captions: COCO's files joined, the scenes that stand in, and the layout of the paper's features."""
+"""Captions: COCO's files joined, and the scenes that stand in."""
 
 import gzip
 import hashlib
@@ -11,7 +11,7 @@ import pytest
 from lnbook import data
 from lnbook.data import DataError, DataSet, PublishedFile, StandInWarning
 from lnbook.data.boxes import featurize
-from lnbook.data.captions import Captioned, load_captions, load_features
+from lnbook.data.captions import load_captions
 from lnbook.data.scenes import CLASSES, above
 
 PICTURES = 1600  # of 1,620; the last 20 have no box
@@ -103,33 +103,3 @@ def test_the_scenes_captions_are_true_and_their_features_are_those_of_their_boxe
         np.testing.assert_array_equal(part.features[-1], featurize(part.boxes[-1], len(CLASSES)))
         assert len(part.first(2).meaning[1]) == 2 * len(scenes)
         np.testing.assert_allclose(np.linalg.norm(part.features, axis=1), 1, atol=1e-6)  # float32
-
-
-def vgg(folder: Path, pictures: int = 3, captions: int = 15) -> None:
-    (folder / "images" / "10crop").mkdir(parents=True)
-    for k, name in enumerate(("train", "val", "test")):
-        (folder / f"{name}.txt").write_text("".join(f"caption {c} of {name}\n" for c in range(captions)))
-        vectors = np.random.default_rng(k).normal(size=(pictures, 8)).astype(np.float32)
-        np.save(folder / "images" / "10crop" / f"{name}.npy", vectors)
-
-
-def test_the_papers_features_are_read_and_scaled(tmp_path: Path) -> None:
-    vgg(tmp_path)
-    parts = load_features(tmp_path).parts
-    assert parts["valid"].texts[7] == "caption 7 of val"
-    assert parts["test"].owner.tolist() == [k // 5 for k in range(15)]
-    raw = np.load(tmp_path / "images" / "10crop" / "test.npy")
-    expected = raw / np.linalg.norm(raw, axis=1, keepdims=True)
-    np.testing.assert_allclose(parts["test"].features, expected, atol=1e-6)  # float32
-    assert isinstance(parts["train"], Captioned)
-
-
-def test_missing_features_are_an_error_that_says_where_they_are(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"train\.txt is not there.*README of github\.com/ivendrov"):
-        load_features(tmp_path)
-
-
-def test_captions_that_are_not_five_per_picture_are_refused(tmp_path: Path) -> None:
-    vgg(tmp_path, captions=14)
-    with pytest.raises(DataError, match=r"14 lines and .* 3 vectors; there must be 5"):
-        load_features(tmp_path)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from lnbook.data import DataError, StandInWarning, lookup
+from lnbook.data import DataError, StandInWarning, loaded
 from lnbook.data import readings as module
 from lnbook.data.books import Books
 from lnbook.data.questions import Question
@@ -102,7 +102,7 @@ def test_without_books_the_stories_serve_and_are_all_that_was_read(
     assert found.provenance["name"] == "stories"
     assert found.provenance["requested"] == "gutenberg"
     assert found.markers == 6
-    (read,) = lookup.loaded()  # and not Python's help, which stands in for books elsewhere
+    (read,) = loaded()  # and not Python's help, which stands in for books elsewhere
     assert (read["name"], read["requested"]) == ("stories", "gutenberg")
     load_readings.cache_clear()
     with pytest.raises(DataError, match="gutenberg is neither in"):

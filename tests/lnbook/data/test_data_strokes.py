@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, MultivariateNormal
 
-from lnbook.data import DataError, iam, omniglot, scribbles, strokes
+from lnbook.data import DataError, omniglot, scribbles, strokes
 from lnbook.data.strokes import Wanted, load_lines
 
 # ------------------------------------------------------------------------------- Omniglot's letters
@@ -159,114 +159,6 @@ def test_the_known_likelihood_is_in_the_units_of_the_offsets() -> None:
         total -= scribbles._log_density(pen, int(c), step) + np.log(lines.scale).sum()
         total -= math.log(pen.lift if part.points[0, k, 2] else 1 - pen.lift)
     assert part.exact[0] == pytest.approx(total, abs=1e-3)  # points are kept in float32
-
-
-# ------------------------------------------------------------------------------- IAM-OnDB
-
-XML = """<?xml version="1.0" encoding="ISO-8859-1"?>
-<WhiteboardCaptureSession>
-  <WhiteboardDescription><SensorLocation corner="top_left"/></WhiteboardDescription>
-  <StrokeSet>
-    <Stroke colour="black" start_time="769.05" end_time="769.64">
-      <Point x="895" y="992" time="769.05"/><Point x="898" y="996" time="769.06"/>
-    </Stroke>
-    <Stroke colour="black"><Point x="910" y="990" time="770.1"/></Stroke>
-  </StrokeSet>
-</WhiteboardCaptureSession>
-"""
-FORM = "OCR:\n\nA move to stop\n\nCSR:\n\nA move to stop\nMr. Gaitskell (from)\n\n"
-
-
-def database(folder: Path, forms: int = 4) -> Path:
-    for form in range(forms):
-        name = f"a01-{form:03d}"
-        (folder / "lineStrokes" / "a01" / name).mkdir(parents=True)
-        (folder / "ascii" / "a01" / name).mkdir(parents=True)
-        (folder / "ascii" / "a01" / name / f"{name}u.txt").write_text(FORM)
-        for line in (1, 2):
-            (folder / "lineStrokes" / "a01" / name / f"{name}u-{line:02d}.xml").write_text(XML)
-    return folder
-
-
-def test_a_line_of_the_database_is_read_point_by_point() -> None:
-    expected = [[895, -992, 0], [898, -996, 1], [910, -990, 1]]
-    np.testing.assert_array_equal(iam.read_line(XML.encode()), expected)
-    np.testing.assert_array_equal(
-        strokes.offsets(np.array(expected, float)), [[0, 0, 1], [3, -4, 1], [12, 6, 1]]
-    )
-
-
-@pytest.mark.parametrize(
-    ("xml", "message"),
-    [
-        ("<a><StrokeSet>", "no XML"),
-        ("<a></a>", "0 strokes"),
-        ("<a><StrokeSet><Stroke/></StrokeSet></a>", "each needs a Point"),
-        ("<a><StrokeSet><Stroke><Point x='1'/></Stroke></StrokeSet></a>", "without a number for x or y"),
-        ("<a><StrokeSet><Stroke><Point x='1' y='z'/></Stroke></StrokeSet></a>", "without a number"),
-        ("<a><StrokeSet><Stroke><Point x='1' y='nan'/></Stroke></StrokeSet></a>", "not finite"),
-        ("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "declares a document type"),
-    ],
-)
-def test_other_xml_is_refused(xml: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        iam.read_line(xml.encode(), "x.xml")
-
-
-def test_the_database_is_read_by_form_with_its_texts(tmp_path: Path) -> None:
-    forms = iam.read_lines(database(tmp_path))
-    assert sorted(forms) == ["a01-000u", "a01-001u", "a01-002u", "a01-003u"]
-    assert [text for text, _ in forms["a01-002u"]] == ["A move to stop", "Mr. Gaitskell ?from?"]
-    assert len(iam.ALPHABET) == len(set(iam.ALPHABET)) == 57
-
-
-def test_lines_of_the_database_load_from_the_users_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database(tmp_path / "iam_ondb", forms=5)
-    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
-    lines = load_lines("iam_ondb", Wanted(train=99, valid=99, test=99), seed=5)
-    assert [len(part.points) for part in (lines.train, lines.valid, lines.test)] == [6, 2, 2]
-    assert lines.provenance["cases"] == 10
-    assert lines.provenance["source"] == "LNLIB_DATA"
-    assert strokes.encode("A move", lines.alphabet)[0] == iam.ALPHABET.index("A")
-
-
-def test_too_few_forms_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    database(tmp_path / "iam_ondb", forms=2)
-    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="has 2 forms"):
-        load_lines("iam_ondb", Wanted(1, 1, 1), seed=7)
-
-
-def test_without_the_database_the_error_says_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for value in ("", str(tmp_path)):
-        monkeypatch.setenv("LNLIB_DATA", value)
-        with pytest.raises(DataError, match="registration at https"):
-            load_lines("iam_ondb", Wanted(1, 1, 1), seed=6)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        ("lineStrokes/a01/a01-000/a01-000u-03.xml", "has 2 lines, and a01-000u-03.xml is the 3-th"),
-        ("lineStrokes/a01/a01-000/other.xml", "not named as a line"),
-        ("lineStrokes/a01/a01-000/a01-000z-01.xml", "has no transcript"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(tmp_path: Path, spoil: str, message: str) -> None:
-    (database(tmp_path) / spoil).write_text(XML)
-    with pytest.raises(DataError, match=message):
-        iam.read_lines(tmp_path)
-
-
-def test_a_transcript_without_lines_and_a_folder_without_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no lines below 'CSR:'"):
-        iam.read_transcript("OCR:\n\nA move\n")
-    with pytest.raises(DataError, match=r"\(0 found\)"):
-        iam.read_lines(tmp_path)
 
 
 # ------------------------------------------------------------------------------- lines

@@ -1,241 +1,190 @@
-"""A user's hostile files: each is refused by name, with the fix, before memory is used."""
+"""Data that only a user can have: each small copy in its published form is read, each damaged one refused."""
 
-import gzip
-import os
-import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lnbook.data import DataError, DataSet, PublishedFile, files
-from lnbook.data.bookcorpus import sentences
+from lnbook.data import DataError, loaded
+from lnbook.data.bookcorpus import load_store
 from lnbook.data.captions import load_features
-from lnbook.data.iam import read_line, read_lines
-from lnbook.data.iam_parts import read_list
-from lnbook.data.mpqa import phrases
+from lnbook.data.iam import ALPHABET, read_line
+from lnbook.data.mpqa import load_mpqa
 from lnbook.data.questions import read_questions
-from lnbook.data.users import read_bytes, read_text
-from lnbook.data.word2vec import read_vectors
+from lnbook.data.strokes import Wanted, load_lines
+from lnbook.data.text import tokenize
+from lnbook.data.word2vec import load_word2vec
 
-LINE = b"<C><StrokeSet><Stroke><Point x='1' y='2'/><Point x='3' y='5'/></Stroke></StrokeSet></C>"
-QUESTION = "u\n\n@entity0 met .\n\nwho met @placeholder\n\n@entity0\n\n@entity0:Ann\n"
-
-
-def features(folder: Path) -> Path:
-    """The layout of the paper's data, one picture per part; returns the place of the training vectors."""
-    (folder / "images" / "10crop").mkdir(parents=True)
-    for name in ("train", "val", "test"):
-        (folder / f"{name}.txt").write_text("a dog\n" * 5)
-        np.save(folder / "images" / "10crop" / f"{name}.npy", np.ones((1, 4), np.float32))
-    return folder / "images" / "10crop" / "train.npy"
-
-
-def iam(folder: Path) -> Path:
-    (folder / "lineStrokes" / "a01").mkdir(parents=True)
-    (folder / "ascii" / "a01").mkdir(parents=True)
-    (folder / "ascii" / "a01" / "a01-000u.txt").write_text("CSR:\n\nA move to\n")
-    place = folder / "lineStrokes" / "a01" / "a01-000u-01.xml"
-    place.write_bytes(LINE)
-    return place
+XML = """<?xml version="1.0"?>
+<WhiteboardCaptureSession><WhiteboardDescription/><StrokeSet>
+<Stroke><Point x="895" y="992" time="769.05"/><Point x="898" y="996" time="769.06"/></Stroke>
+<Stroke><Point x="910" y="990" time="770.1"/></Stroke>
+</StrokeSet></WhiteboardCaptureSession>
+"""
+VECTORS = np.arange(18, dtype="<f4").reshape(6, 3)
+VECTORS[1] = np.frombuffer(b" \n \n" * 3, "<f4")  # blanks and line ends, as any numbers' bytes may be
+WORDS = ("</s>", "in", "café", "New_York", "cat", "a")
 
 
-def question(folder: Path) -> Path:
-    (folder / "a.question").write_text(QUESTION)
-    return folder / "a.question"
+def put(folder: Path, name: str, text: str | bytes) -> None:
+    place = folder / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def text(name: str, line: str) -> Callable[[Path], Path]:
-    """A function that writes a file of forty such lines."""
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, with a small set of each kind."""
+    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+    load_lines.cache_clear()
+    for number in range(5):
+        form, folder = f"a01-00{number}u", f"a01/a01-00{number}"
+        put(tmp_path, f"iam_ondb/ascii/{folder}/{form}.txt", "OCR:\n\nA\n\nCSR:\n\nA move to\nMr. G (so)\n")
+        for line in (1, 2):
+            put(tmp_path, f"iam_ondb/lineStrokes/{folder}/{form}-0{line}.xml", XML)
+    for name, forms in (("trainset", (0, 1, 2)), ("testset_v", (3,)), ("testset_f", (4,))):
+        put(tmp_path, f"iam_ondb/{name}.txt", "".join(f"a01-00{k}u\n" for k in forms))
+    for name, word in (("pos", "good"), ("neg", "bad\u0085")):
+        put(tmp_path, f"mpqa/mpqa.{name}", "".join(f"so {word} {k}\n" for k in range(12)).encode("latin-1"))
+    rows = [w.encode() + b" " + v.tobytes() + b"\n" for w, v in zip(WORDS, VECTORS, strict=True)]
+    put(tmp_path, "word2vec/news.bin", b"6 3\n" + b"".join(rows))
+    for number in (1, 2):
+        lines = ["`` Do n't , '' said Mrs. Green-Hill 's cat .", "a cat", *["the mat ."] * 34]
+        put(tmp_path, f"bookcorpus/books_large_p{number}.txt", "\n".join(lines) + "\n")
+    for k, name in enumerate(("train", "val", "test")):
+        put(tmp_path, f"coco_vgg/{name}.txt", "".join(f"caption {c} of {name}\n" for c in range(15)))
+        (tmp_path / "coco_vgg/images/10crop").mkdir(parents=True, exist_ok=True)
+        vectors = np.random.default_rng(k).normal(size=(3, 8)).astype(np.float32)
+        np.save(tmp_path / "coco_vgg/images/10crop" / f"{name}.npy", vectors)
+    put(
+        tmp_path,
+        "cnn/a.question",
+        "u\n\n@entity0 met .\n\nwho met @placeholder\n\n@entity0\n\n@entity0:Ann\n",
+    )
+    return tmp_path
 
-    def build(folder: Path) -> Path:
-        (folder / name).write_text(f"{line}\n" * 40)
-        return folder / name
 
-    return build
-
-
-def forms(folder: Path) -> Path:
-    (folder / "trainset.txt").write_text("a01-000u\n")
-    return folder / "trainset.txt"
-
-
-def vectors(folder: Path) -> Path:
-    (folder / "a.bin").write_bytes(b"1 2\ncat " + np.ones(2, "<f4").tobytes())
-    return folder / "a.bin"
+def test_handwriting_is_read_line_by_line_in_the_parts_of_its_lists(root: Path) -> None:
+    np.testing.assert_array_equal(read_line(XML), [[895, -992, 0], [898, -996, 1], [910, -990, 1]])
+    lines = load_lines("iam_ondb", Wanted(train=99, valid=99, test=99))
+    assert [len(part.points) for part in (lines.train, lines.valid, lines.test)] == [6, 2, 2]
+    (second,) = (text for text in lines.valid.texts.tolist() if text[0] == ALPHABET.index("M"))
+    assert "".join(ALPHABET[k] for k in second) == "Mr. G ?so?"
+    assert len(set(ALPHABET)) == 57
+    assert "testset_v.txt" in lines.provenance["parts"]
 
 
-READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], object]]] = {
-    "captions": (lambda f: features(f).parents[2] / "train.txt", load_features),
-    "strokes": (iam, read_lines),
-    "transcript": (lambda f: iam(f).parents[2] / "ascii" / "a01" / "a01-000u.txt", read_lines),
-    "question": (question, lambda folder: list(read_questions(folder))),
-    "forms": (forms, lambda folder: read_list(folder / "trainset.txt")),
-    "word vectors": (vectors, lambda folder: read_vectors(folder / "a.bin", ["cat"])),
-    "phrases": (text("mpqa.pos", "so good"), lambda folder: phrases(folder / "mpqa.pos")),
-    "books": (text("books.txt", "a cat ."), lambda folder: list(sentences(folder / "books.txt"))),
+def test_phrases_are_read_with_their_classes() -> None:
+    found, provenance = load_mpqa()
+    assert found.texts[:2] == ("so good 0", "so good 1")
+    assert found.labels.tolist() == [1] * 12 + [0] * 12
+    assert (provenance["cases"], provenance["source"]) == (24, "LNLIB_DATA")
+    assert provenance in loaded()
+
+
+def test_the_wanted_vectors_are_read_and_no_others() -> None:
+    found, size, provenance = load_word2vec(["cat", "café", "in", "zebra", "new_york"])
+    assert (size, provenance["file"]) == (3, "news.bin")
+    assert list(found) == ["in", "café", "cat"]
+    for word, vector in found.items():
+        np.testing.assert_array_equal(vector, VECTORS[WORDS.index(word)])
+
+
+def test_sentences_are_numbers_of_the_most_frequent_words_before_the_held_out_ones() -> None:
+    store = load_store(words=4)
+    assert store.held == 6
+    assert len(store.offsets) - 1 == 36 + 1 + 36
+    assert set(store.vocabulary.words[3:]) == {"the", "mat", ".", '"'}
+    sentences = [
+        store.vocabulary.decode(store.numbers[a:b].tolist())
+        for a, b in zip(store.offsets, store.offsets[1:], strict=False)
+    ]
+    whole = ['"', *tokenize("Do n't ,"), '"', *tokenize("said Mrs. Green-Hill 's cat .")]
+    assert [word in (got, "the") for word, got in zip(whole, sentences[0], strict=True)].count(False) == len(
+        [word for word in whole if word not in store.vocabulary.words]
+    )
+    assert sentences[36] == []
+    assert sentences[-1] == ["the", "mat", "."]
+    assert store.provenance["cases"] == 72
+
+
+def test_the_papers_features_are_read_and_scaled(root: Path) -> None:
+    parts = load_features().parts
+    assert parts["valid"].texts[7] == "caption 7 of val"
+    assert parts["test"].owner.tolist() == [k // 5 for k in range(15)]
+    raw = np.load(root / "coco_vgg/images/10crop/test.npy")
+    expected = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+    np.testing.assert_allclose(parts["test"].features, expected, atol=1e-6)  # float32
+
+
+def test_questions_are_read_in_the_order_of_their_names(root: Path) -> None:
+    (found,) = read_questions(root / "cnn")
+    assert (found.answer, found.passage) == ("@entity0", ("@entity0", "met", "."))
+
+
+LOADERS: dict[str, Callable[[Path], object]] = {
+    "iam_ondb": lambda root: load_lines("iam_ondb", Wanted(1, 1, 1)),
+    "mpqa": lambda root: load_mpqa(),
+    "word2vec": lambda root: load_word2vec(["a"]),
+    "bookcorpus": lambda root: load_store(4),
+    "coco_vgg": lambda root: load_features(),
+    "cnn": lambda root: list(read_questions(root / "cnn")),
 }
-
-
-def fifo(place: Path) -> None:
-    place.unlink()
-    os.mkfifo(place)
-
-
-def device(place: Path) -> None:
-    place.unlink()
-    place.symlink_to("/dev/zero")
-
-
-def huge(place: Path) -> None:
-    with place.open("wb") as file:
-        file.truncate(2**40)  # of holes: it takes no room on the disk
-
-
-def utf16(place: Path) -> None:
-    place.write_bytes("a dog\n".encode("utf-16-le") * 5)
-
-
-HOSTILE = {
-    "a pipe": fifo,
-    "a device": device,
-    "nothing": lambda place: place.write_bytes(b""),
-    "a terabyte": huge,
-    "UTF-16": utf16,
-    "no text": lambda place: place.write_bytes(b"\xff\xfe\x00"),
-}
-
-
-@pytest.mark.parametrize("what", HOSTILE)
-@pytest.mark.parametrize("reader", READERS)
-@pytest.mark.timeout(60)  # a reader that waits for a pipe, or reads a device, never ends
-def test_a_file_of_another_kind_is_refused_by_its_name(tmp_path: Path, reader: str, what: str) -> None:
-    build, read = READERS[reader]
-    place = build(tmp_path)
-    read(tmp_path)
-    HOSTILE[what](place)
-    with pytest.raises(DataError, match=place.name.replace(".", r"\.")):
-        read(tmp_path)
-
-
-def test_a_byte_order_mark_is_not_part_of_the_first_caption(tmp_path: Path) -> None:
-    place = features(tmp_path).parents[2] / "train.txt"
-    place.write_text("a dog\n" * 5, encoding="utf-8-sig")
-    assert load_features(tmp_path).parts["train"].texts == ["a dog"] * 5
-
-
-def test_as_much_as_is_allowed_is_read_and_no_more(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"12345")
-    assert read_bytes(tmp_path / "x", 5) == b"12345"
-    with pytest.raises(DataError, match="x has 5 bytes; such a file has 1 to 4"):
-        read_bytes(tmp_path / "x", 4)
-    with pytest.raises(DataError, match="not a plain file"):
-        read_bytes(tmp_path, 4)
-    with pytest.raises(DataError, match="y cannot be read"):
-        read_text(tmp_path / "y", 4)
-
-
-def header(shape: str, descr: str = "<f4") -> bytes:
-    words = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(words)) + words
-
-
-def archive(place: Path) -> None:
-    with place.open("wb") as file:
-        np.savez(file, ONES)
-
-
-def saved(array: np.ndarray) -> Callable[[Path], object]:
-    return lambda place: np.save(place, array)
-
-
-ONES = np.ones((1, 4), np.float32)
+LINE, FORM = (f"iam_ondb/{kind}/a01/a01-000/a01-000u" for kind in ("lineStrokes", "ascii"))
+NPY = "coco_vgg/images/10crop/train.npy"
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("file", "content", "message"),
     [
-        (saved(ONES * np.nan), "1 rows, the first is row 0, have no direction"),
-        (saved(ONES * np.inf), "have no direction"),
-        (saved(ONES * 1e30), "have no direction"),  # their squares are infinite
-        (saved(np.ones((1, 4)) * 1e300), "have no direction"),  # no float32
-        (saved(ONES * 0), "nothing but zeros"),
-        (saved(np.ones(4, np.float32)), r"holds float32 of shape \(4,\)"),
-        (saved(np.ones((0, 4), np.float32)), "holds float32 of shape"),
-        (saved(np.ones((1, 4), complex)), "holds complex128 of shape"),
-        (saved(np.ones((1, 4), [("a", "f4")])), "holds .* of shape"),
-        (saved(np.ones((1, 5), np.float32)), "vectors of different lengths, .*'train': 5, 'valid': 4"),
-        (archive, "is an archive of arrays"),
-        # a pickle, as an attacker would make one
-        (lambda place: np.save(place, np.array([[{}]]), allow_pickle=True), "is not a complete .npy file"),
-        (lambda place: place.write_bytes(b""), "is not a complete .npy file"),
-        (lambda place: place.write_bytes(b"\x93NUMPY"), "is not a complete .npy file"),
-        (lambda place: place.write_bytes(place.read_bytes()[:-1]), "is not a complete .npy file"),
-        (lambda place: place.write_bytes(header("(1000000000, 4096)")), "is not a complete .npy file"),
-        (lambda place: place.write_bytes(header("(4294967296, 4294967296)")), "is not a complete .npy file"),
-        (lambda place: place.write_bytes(header("(-1, 4)")), "is not a complete .npy file"),
+        (f"{LINE}-01.xml", "<a><StrokeSet>", "no line of IAM-OnDB: .*get it again"),
+        (f"{LINE}-01.xml", "<a></a>", "0 points, which must be at least one"),
+        (f"{LINE}-01.xml", XML.replace('"895"', '"nan"'), "finite"),
+        (f"{LINE}-01.xml", "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "declares a document type"),
+        (f"{LINE}-03.xml", XML, "has 2 lines, and a01-000u-03.xml is none of them"),
+        (f"{LINE[:-1]}z-01.xml", XML, "a01-000z.txt cannot be read"),
+        (f"{FORM}.txt", "OCR:\n\nA move\n", "no lines below 'CSR:'"),
+        ("iam_ondb/trainset.txt", "a01-000u\nb01-000u\n", "no lines for 1 of the 2 forms"),
+        ("iam_ondb/trainset.txt", "", "trainset.txt is empty or no text"),
+        ("mpqa/mpqa.pos", "good\n" * 9, r"has \[9, 12\] phrases; 10 folds need 10"),
+        ("mpqa/mpqa.pos", "good\n".encode("utf-16-le"), "mpqa.pos is empty or no text"),
+        ("word2vec/news.bin", b"\x1f\x8b\x08", "does not begin with two numbers"),
+        ("word2vec/news.bin", b"2 3\na " + VECTORS[0].tobytes(), "breaks off at word 2 of 2"),
+        ("word2vec/news.bin", b"1 1\na " + np.float32(np.inf).tobytes(), "vector of 'a' is not finite"),
+        ("word2vec/more.bin", b"1 1\n", "must hold one .bin file of vectors, but holds 2"),
+        ("bookcorpus/books_large_p1.txt", b"\xff\xfe", "books_large_p1.txt is not UTF-8 text"),
+        (NPY, b"\x93NUMPY", "no .npy file of features"),
+        (NPY, np.ones((3, 8), np.float32).tobytes(), "no .npy file of features"),
+        ("coco_vgg/train.txt", "one\n" * 14, r"the shape \(3, 8\) for 14 captions"),
+        ("coco_vgg/train.txt", b"\xff", "train.txt is not utf-8-sig text"),
+        ("cnn/b.question", "u\n\n@entity0 met .\n", "has 2 parts separated by empty lines"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # NumPy's, of a false header
-def test_features_that_are_not_vectors_are_refused(tmp_path: Path, spoil, message: str) -> None:
-    place = features(tmp_path)
-    spoil(place)
+def test_a_damaged_file_is_refused_by_its_name(root: Path, file: str, content: str, message: str) -> None:
+    name = file.split("/")[0]
+    LOADERS[name](root)
+    load_lines.cache_clear()
+    put(root, file, content)
     with pytest.raises(DataError, match=message):
-        load_features(tmp_path)
+        LOADERS[name](root)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_entities_are_refused_in_every_encoding(encoding: str) -> None:
-    bomb = '<!DOCTYPE C [<!ENTITY a "aaaaaaaaaa">]>'
-    text = f'<?xml version="1.0" encoding="{encoding}"?>{bomb}{LINE.decode()}'
-    with pytest.raises(DataError, match="x declares a document type"):
-        read_line(text.encode(encoding), "x")
-    np.testing.assert_array_equal(read_line(text.replace(bomb, "").encode(encoding)), read_line(LINE))
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+def test_features_without_a_direction_are_refused(root: Path, value: float) -> None:
+    np.save(root / NPY, np.full((3, 8), value, np.float32))
+    with pytest.raises(DataError, match="finite and not zero"):
+        load_features()
+    np.save(root / NPY, np.array([[{}]]), allow_pickle=True)  # a pickle, as an attacker would make one
+    with pytest.raises(DataError, match=r"no \.npy file of features"):
+        load_features()
 
 
-@pytest.mark.parametrize("number", ["1e400", "nan", "1e300", "-1000001"])
-def test_a_pen_that_is_nowhere_is_refused(number: str) -> None:
-    with pytest.raises(DataError, match="not finite, or farther than 1e"):
-        read_line(LINE.replace(b"'1'", f"'{number}'".encode()), "x")
-
-
-def test_an_unknown_encoding_is_refused() -> None:
-    with pytest.raises(DataError, match="x is no XML"):
-        read_line(b"<?xml version='1.0' encoding='x-none'?>" + LINE, "x")
-
-
-def test_no_more_of_a_packed_file_is_unpacked_than_was_published(tmp_path: Path) -> None:
-    """In a process that may take 1 GB of addresses above what it has: the bomb has 4 GB."""
-    (tmp_path / "plain.gz").write_bytes(64 * gzip.compress(bytes(2**26)))
-    program = f"""
-import resource
-from pathlib import Path
-from lnbook.data import DataError, DataSet, PublishedFile, files
-pages = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (pages + 2**30,) * 2)
-entry = DataSet("small", "", (PublishedFile("plain", "0" * 64, 1000),), (), "", "")
-try:
-    files.verify(entry, Path({str(tmp_path)!r}))
-except DataError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "plain.gz is not the published file: expected 1000 bytes" in done.stdout
-
-
-@pytest.mark.parametrize(("content", "sound"), [(b"12345", True), (b"123456", False), (b"1234", False)])
-def test_a_packed_file_is_verified_by_what_it_holds(tmp_path: Path, content: bytes, sound: bool) -> None:
-    known = "5994471abb01112afcc18159f6cc74b4f511b99806da59b3caf5a9c173cacfc5"  # of 12345
-    entry = DataSet("small", "", (PublishedFile("plain", known, 5),), (), "", "")
-    (tmp_path / "plain.gz").write_bytes(gzip.compress(content))
-    if sound:
-        files.verify(entry, tmp_path)
-    else:
-        with pytest.raises(DataError, match="is not the published file"):
-            files.verify(entry, tmp_path)
-    (tmp_path / "plain.gz").write_bytes(gzip.compress(b"12345")[:-1])
-    with pytest.raises(DataError, match="not a whole gzip file"):
-        files.verify(entry, tmp_path)
+@pytest.mark.parametrize("name", [name for name in LOADERS if name != "cnn"])
+def test_what_a_user_does_not_have_is_an_error_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, root: Path, name: str
+) -> None:
+    for value in ("", str(root / "cnn")):
+        monkeypatch.setenv("LNLIB_DATA", value)
+        with pytest.raises(DataError, match=rf"no folder \$LNLIB_DATA/{name}, and lnbook cannot fetch it\. "):
+            LOADERS[name](root)

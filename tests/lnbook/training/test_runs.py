@@ -16,7 +16,7 @@ from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
 from lnbook.data import load
-from lnbook.data.lookup import loaded
+from lnbook.data.sources import loaded
 from lnbook.training import DamagedCheckpoint, Job, Machine, RunFolder, Task
 from lnbook.training.identity import identity
 from lnbook.training.report import stand_ins, summary

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from lnbook.data.books import load_books, sentences
-from lnbook.data.dataset import DataError
+from lnbook.data.datasets import DataError
 from lnbook.data.mpqa import load_mpqa
 from lnbook.data.sentences import CLASSIFICATIONS, Labelled, Pairs, load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize

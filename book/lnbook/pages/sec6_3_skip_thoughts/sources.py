@@ -1,6 +1,6 @@
 """Which data each scale reads: "paper" the paper's own if a user has them, else their stand-ins."""
 
-from lnbook.data import bookcorpus, mpqa, word2vec
+from lnbook.data.users import present
 from lnbook.pages.sec6_3_skip_thoughts import stored
 from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus, corpus, judged_words
 from lnbook.pages.sec6_3_skip_thoughts.widening import widened
@@ -13,7 +13,7 @@ BOOKS = {"smoke": "python_topics", "book": "gutenberg", "study": "gutenberg", "p
 
 def judged_by_mpqa(scale: str) -> bool:
     """Whether MPQA judges in place of pros and cons."""
-    return scale == "paper" and mpqa.present()
+    return scale == "paper" and present("mpqa")
 
 
 def names_of(job: Job, scale: str) -> list[str]:
@@ -33,8 +33,8 @@ def corpus_of(job: Job, scale: str) -> Corpus:
 
 
 def _books(scale: str) -> str:
-    return "bookcorpus" if scale == "paper" and bookcorpus.present() else BOOKS[scale]
+    return "bookcorpus" if scale == "paper" and present("bookcorpus") else BOOKS[scale]
 
 
 def _word2vec(scale: str) -> bool:
-    return scale == "paper" and word2vec.present()
+    return scale == "paper" and present("word2vec")

@@ -10,7 +10,7 @@ from scipy import sparse
 from torch import Tensor
 
 from lnbook.data.bookcorpus import Store, load_store
-from lnbook.data.dataset import DataError
+from lnbook.data.datasets import DataError
 from lnbook.data.text import EOS, PAD, UNKNOWN, Vocabulary
 from lnbook.pages.sec6_3_skip_thoughts.reading import WIDER, Corpus
 from lnbook.pages.sec6_3_skip_thoughts.word_vectors import factorized, neighbor_counts

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lnbook.data.dataset import DataError
+from lnbook.data.datasets import DataError
 from lnbook.data.text import Vocabulary
 from lnbook.data.word2vec import load_word2vec
 from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus

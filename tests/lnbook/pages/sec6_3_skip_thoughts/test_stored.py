@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook.data import DataError, bookcorpus
+from lnbook.data import DataError
 from lnbook.data.text import Vocabulary, tokenize
 from lnbook.pages.sec6_3_skip_thoughts import reading, stored
 from lnbook.pages.sec6_3_skip_thoughts.experiment import EXPERIMENT, corpus_of
@@ -121,4 +121,3 @@ def test_lines_that_are_no_sentences_are_refused(root: Path) -> None:
         path.write_text("one word after the other and no end\n" * 100)
     with pytest.raises(DataError, match=r"of bookcorpus hold no three in a row of fewer than 7 words; put"):
         stored.corpus(8, 4, LONGEST)
-    assert bookcorpus.present()

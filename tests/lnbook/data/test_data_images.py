@@ -1,0 +1,199 @@
+"""Pictures: the formats they are published in, the paper's parts, and the answer to files that hold none."""
+
+import gzip
+import hashlib
+import io
+import struct
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lnbook import data
+from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile
+from lnbook.data.binarized import NO_LABEL, read_amat
+
+WHOLE = {name: data.find(name) == "LNLIB_DATA" for name in ("mnist", "binarized_mnist")}
+IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
+BATCHES = [*(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin"]
+DRAW = np.random.default_rng(0)
+GREY = DRAW.integers(0, 256, (30, 5, 4)).astype(np.uint8)
+BINARY = DRAW.integers(0, 2, (10, 28, 28)).astype(np.uint8)
+COLOR = DRAW.integers(0, 256, (36, 3, 32, 32)).astype(np.uint8)
+
+
+def idx(array: np.ndarray, kind: int = 0x08) -> bytes:
+    return struct.pack(f">HBB{array.ndim}I", 0, kind, array.ndim, *array.shape) + array.tobytes()
+
+
+def amat(x: np.ndarray) -> bytes:
+    return "".join(" ".join(map(str, row.ravel())) + "\n" for row in x).encode()
+
+
+def cifar(members: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name, body in members.items():
+            info = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+            info.size = len(body)
+            tar.addfile(info, io.BytesIO(body))
+    return gzip.compress(buffer.getvalue(), mtime=0)
+
+
+def records() -> dict[str, bytes]:
+    rows = [bytes([k % 10]) + x.tobytes() for k, x in enumerate(COLOR)]
+    return {name: b"".join(rows[6 * k : 6 * k + 6]) for k, name in enumerate(BATCHES)}
+
+
+def spoiled(changed: dict[str, bytes | None]) -> dict[str, bytes]:
+    """CIFAR-10's archive with other batches, or without one."""
+    members = {name: body for name, body in (records() | changed).items() if body is not None}
+    return {"cifar-10-binary.tar.gz": cifar(members)}
+
+
+def tiny(labels: int = 24) -> dict[str, bytes]:
+    """24 training and 6 test pictures of 5 x 4 pixels, in MNIST's four files."""
+    arrays = (GREY[:24], np.arange(labels, dtype=np.uint8), GREY[24:], np.arange(6, dtype=np.uint8))
+    return {f"{name}-ubyte.gz": gzip.compress(idx(a), mtime=0) for name, a in zip(IDX, arrays, strict=True)}
+
+
+@pytest.fixture
+def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A function that registers files as the data set "small" and puts them into the user's folder."""
+
+    def write(files: dict[str, bytes]) -> str:
+        listed = tuple(PublishedFile(n, hashlib.sha256(b).hexdigest(), len(b)) for n, b in files.items())
+        monkeypatch.setitem(DATA_SETS, "small", DataSet("small", "", listed, (), "CC0", "the tests"))
+        monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
+        (tmp_path / "small").mkdir()
+        for name, body in files.items():
+            (tmp_path / "small" / name).write_bytes(body)
+        return "small"
+
+    return write
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_pictures_in_mnists_form_are_split_as_the_paper_counts_and_scaled(put, packed: bool) -> None:
+    files = tiny() if packed else {n.removesuffix(".gz"): gzip.decompress(b) for n, b in tiny().items()}
+    images = data.load(put(files))
+    np.testing.assert_array_equal(images.train_x, GREY[:22])
+    np.testing.assert_array_equal(images.valid_x, GREY[22:24])
+    np.testing.assert_array_equal(images.test_x, GREY[24:])
+    np.testing.assert_array_equal(images.valid_y, [22, 23])
+    assert images.provenance["cases"] == 30
+    flat, labels = images.flat("test")
+    assert flat.dtype == np.float32
+    np.testing.assert_allclose(flat * 255, GREY[24:].reshape(6, -1), rtol=1e-6)  # float32
+    np.testing.assert_array_equal(labels, np.arange(6))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_binarized_pictures_are_read_plain_or_packed_with_the_same_provenance(put, packed: bool) -> None:
+    parts = {"train": BINARY[:5], "valid": BINARY[5:8], "test": BINARY[8:]}
+    name = put({f"small_{part}.amat": amat(x) for part, x in parts.items()})
+    provenance = data.load(name).provenance
+    if packed:
+        for path in (Path(p) for p in data.published(name).files.values()):
+            path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+    images = data.load(name)
+    for part, x in parts.items():
+        np.testing.assert_array_equal(getattr(images, f"{part}_x"), x)
+        assert (getattr(images, f"{part}_y") == NO_LABEL).all()
+    assert images.peak == 1
+    assert images.provenance == provenance
+
+
+def test_color_pictures_come_as_planes_in_the_published_order(put) -> None:
+    images = data.load(put({"cifar-10-binary.tar.gz": cifar({"readme.html": b"hello", **records()})}))
+    np.testing.assert_array_equal(np.concatenate([images.train_x, images.valid_x, images.test_x]), COLOR)
+    assert (len(images.train_x), len(images.valid_x), len(images.test_x)) == (28, 2, 6)
+    assert images.test_y.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.skipif(not WHOLE["mnist"], reason="needs MNIST's files in $LNLIB_DATA")
+def test_mnist_is_the_published_one() -> None:
+    images = data.load("mnist")
+    assert (len(images.train_x), len(images.valid_x), len(images.test_x)) == (55_000, 5_000, 10_000)
+    assert images.train_y[:5].tolist() == [5, 0, 4, 1, 9]
+    assert images.train_x.mean() / 255 == pytest.approx(0.1307, abs=2e-4)  # as everybody rounds it
+
+
+@pytest.mark.skipif(not WHOLE["binarized_mnist"], reason="needs the files in $LNLIB_DATA")
+def test_binarized_mnist_is_the_published_one() -> None:
+    images = data.load("binarized_mnist")
+    means = [getattr(images, f"{part}_x").mean() for part in ("train", "valid", "test")]
+    assert means == pytest.approx([0.130562, 0.131127, 0.132512], abs=1e-6)  # its last digit
+
+
+def test_digits_are_always_there_and_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    images, binary = data.load("digits"), data.load("binarized_digits")
+    assert (len(images.train_x), len(images.valid_x), len(images.test_x)) == (1318, 119, 360)
+    assert images.peak == images.train_x.max() == 16
+    np.testing.assert_array_equal(binary.test_x, images.test_x >= 8)
+    monkeypatch.setattr("lnbook.data.images._DIGITS_SHA256", "0" * 64)
+    with pytest.raises(DataError, match=r"expected SHA-256 0000.* found 65e5b461"):
+        data.load("digits")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (tiny(labels=23), r"train images \(24, 5, 4\) and labels \(23,\)"),
+        (spoiled({BATCHES[2]: None}), r"no data_batch_3"),
+        (spoiled({BATCHES[5]: b"\0" * 3072}), "no whole number of 3073"),
+        (spoiled({BATCHES[0]: b"\x0a" + bytes(3072)}), "label 10; the 10 classes"),
+        ({"cifar-10.tar.gz": gzip.compress(b"not a tar archive at all" * 100)}, "not CIFAR-10's archive"),
+        ({"words.txt": b"some words"}, "small holds no pictures"),
+    ],
+    ids=["labels", "a batch missing", "cut short", "label", "no archive", "words"],
+)
+def test_files_that_hold_no_such_pictures_are_refused(put, files: dict[str, bytes], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        data.load(put(files))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3, 4), (0, 28, 28), ()])
+def test_idx_arrays_come_back_as_written(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    array = np.arange(int(np.prod(shape)), dtype=np.uint8).reshape(shape)
+    for name, body in (("a.idx", idx(array)), ("a.gz", gzip.compress(idx(array)))):
+        (tmp_path / name).write_bytes(body)
+        np.testing.assert_array_equal(data.read_idx(tmp_path / name), array)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"PK\x03\x04 a zip file", "not an IDX file"),
+        (idx(np.zeros(3, np.uint8), kind=0x0D), "type 0x0d"),
+        (idx(np.zeros((2, 3), np.uint8))[:7], "cut short within its header of 2 axes"),
+        (idx(np.zeros((2, 3), np.uint8))[:-1], r"shape \(2, 3\), 6 values, but holds 5"),
+        (idx(np.zeros((2, 3), np.uint8)) + b"\0", r"shape \(2, 3\), 6 values, but holds 7"),
+        (struct.pack(">HBB3I", 0, 8, 3, *[2**32 - 1] * 3), "but holds 0"),
+    ],
+)
+def test_what_is_not_an_idx_file_of_bytes_is_refused_with_the_reason(
+    tmp_path: Path, body: bytes, message: str
+) -> None:
+    (tmp_path / "wrong.idx").write_bytes(body)
+    with pytest.raises(DataError, match=message):
+        data.read_idx(tmp_path / "wrong.idx")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (amat(BINARY[:2, :8, :8]), "has 64 pixels in its first line, and a picture of 28 x 28 has 784"),
+        (amat(BINARY)[:-10], "cut short: after 9 whole pictures 1558 of 1568 bytes"),
+        (b"", "0 pixels"),
+        (amat(BINARY)[:1568] + b"2" + amat(BINARY)[1569:], "damaged in line 2"),
+        (amat(BINARY)[:1569] + b"1" + amat(BINARY)[1570:], "damaged in line 2"),
+    ],
+    ids=["narrow", "cut short", "empty", "pixel", "gap"],
+)
+def test_what_is_no_binarized_picture_is_refused(tmp_path: Path, body: bytes, message: str) -> None:
+    (tmp_path / "x.amat").write_bytes(body)
+    with pytest.raises(DataError, match=message):
+        read_amat(tmp_path / "x.amat")
