@@ -36,9 +36,8 @@ __all__ = [
     "settings",
 ]
 
-EVERYTHING = Variant(
-    "separate", cell="carried", inner_bias="both"
-)  # has every parameter that any variant has
+# Has every parameter that any variant has.
+EVERYTHING = Variant("separate", cell="carried", inner_bias="both")
 
 # What can be normalized together, by the name under which the chapter compares it.
 SCHEMES: Mapping[str, Variant | None] = {
@@ -66,7 +65,6 @@ def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
 
     What only the new variant has starts as it does in a new network: gains at 1, biases at 0.
 
-    >>> from lnlib.rnn import LSTM
     >>> joint = as_variant(LSTM(2, 3), variant="joint", eps=1e-3)
     >>> joint.variant, joint.eps
     ('joint', 0.001)
@@ -78,12 +76,9 @@ def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
 
 
 def random_lstm(inputs: int, units: int, generator: torch.Generator, spread: float = 0.0) -> LSTM:
-    """A network in float64 that has every parameter of every variant.
+    """A network with every parameter of every variant: weights of variance 1 / D and 1 / H.
 
-    Args:
-        inputs, units: D and H.
-        generator: draws weights of variance 1 / D and 1 / H.
-        spread: standard deviation of gains about 1 and of biases about 0.
+    Gains are about 1 and biases about 0 with a standard deviation of `spread`.
     """
     with torch.random.fork_rng(devices=[]):
         lstm = LSTM(inputs, units, variant=EVERYTHING, dtype=torch.float64)
@@ -98,11 +93,9 @@ def random_lstm(inputs: int, units: int, generator: torch.Generator, spread: flo
 
 
 @torch.no_grad()
-def distances(
-    networks: Sequence[LSTM], x: Float[Tensor, "T N D"], hx: tuple[Tensor, Tensor] | None = None
-) -> Float[np.ndarray, "K K"]:
+def distances(networks: Sequence[LSTM], x: Float[Tensor, "T N D"]) -> Float[np.ndarray, "K K"]:
     """Between the last outputs of every two networks: norm of the difference over the mean of the norms."""
-    last = torch.stack([network(x, hx)[0][-1].flatten() for network in networks])
+    last = torch.stack([network(x)[0][-1].flatten() for network in networks])
     length = last.norm(dim=1)
     apart = torch.cdist(last, last, compute_mode="donot_use_mm_for_euclid_dist")
     return (2 * apart / (length[:, None] + length)).numpy()
@@ -141,11 +134,7 @@ def off(
 ) -> float:
     """The largest difference of a network's last output from a step function's, both from a zero state.
 
-    Args:
-        step: of x, h, c and the parameters by torch's names, to the next h and c.
-        lstm: the network.
-        x: what both read.
-        switches: further keywords of the step.
+    `step` takes x, h, c, the parameters by torch's names and the switches to the next h and c.
     """
     p = {name.removesuffix("_l0"): value for name, value in lstm.named_parameters()}
     h = c = x.new_zeros(x.shape[1], lstm.hidden_size)
@@ -197,27 +186,17 @@ def changes(
 
 @dataclass(frozen=True)
 class Memory:
-    """What is left of a cell's first value.
+    """What is left of a cell's first value."""
 
-    Attributes:
-        correlation: over units, of the cell after each step with the first one.
-        added: variance that a step adds, in units of the first value's.
-    """
-
-    correlation: Float[np.ndarray, " T"]
-    added: float
+    correlation: Float[np.ndarray, " T"]  # over units, of the cell after each step with the first one
+    added: float  # variance that a step adds, in units of the first value's
 
 
 @torch.no_grad()
 def memory(cell: str, steps: int, *, opening: float, units: int, generator: torch.Generator) -> Memory:
     """Hold a random cell with the forget gate open, while the input gate lets a share of random inputs in.
 
-    Args:
-        cell: "output" carries the raw cell, "carried" the normalized one.
-        steps: T.
-        opening: value of the input gate at all times; the forget gate is 1.
-        units: H; more give smoother curves.
-        generator: draws the inputs and the first cell.
+    `cell` "output" carries the raw cell, "carried" the normalized one.
     """
     lstm = as_variant(random_lstm(units, units, generator), **settings(Variant("separate", cell=cell)))
     p = dict(lstm.named_parameters())

@@ -62,10 +62,7 @@ SCALES = {
 class Reader(nn.Module):
     """An LSTM, and a linear map of its last hidden state.
 
-    Args:
-        inputs, units, outputs: how many.
-        keywords: of the LSTM.
-        generator: draws the weights, the same for every variant; biases are 0, the forget gate's 1.
+    The generator draws the weights, the same for every variant; biases are 0, the forget gate's 1.
     """
 
     def __init__(
@@ -128,13 +125,14 @@ def pictures(images: Images) -> Arrays:
 
     So a blank row is not zero: from a zero state, zeros would drive the gradients to infinity.
     """
-    x, test = images.train_x[:20_000], images.test_x[:: max(1, len(images.test_x) // 1000)]
+    every = max(1, len(images.test_x) // 1000)
+    x, test = images.train_x[:20_000], images.test_x[::every]
     mean, std = np.float32(x.mean()), np.float32(x.std())
     return (
         (x.astype(np.float32) - mean) / std,
         images.train_y[: len(x)],
         (test.astype(np.float32) - mean) / std,
-        images.test_y[:: max(1, len(images.test_y) // 1000)],
+        images.test_y[::every],
     )
 
 

@@ -1,8 +1,5 @@
 """Thirteen public LSTMs: the settings in lnlib's table compute what each of them computes."""
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 import torch
 from paths import WAYS, Way
@@ -15,8 +12,6 @@ from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 
 EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 6, 6, 4
-every_name = pytest.mark.parametrize("name", THEIRS)
-every_exact_name = pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.exact])
 
 
 def randn(*shape: int, seed: int = 0) -> Tensor:
@@ -35,10 +30,9 @@ def drawn(name: str) -> P:
     return THEIRS[name].draw(D, H, torch.Generator().manual_seed(1))
 
 
-def with_weights_of(name: str, p: P, **settings: Any) -> Any:
-    """Our network of the table's settings, or others, with their parameters."""
-    settings = IMPLEMENTATIONS[name].settings | settings
-    module = lnlib.LSTM(D, H, dtype=torch.float64, **settings)
+def with_weights_of(name: str, p: P) -> lnlib.LSTM:
+    """Our network of the table's settings with their parameters."""
+    module = lnlib.LSTM(D, H, dtype=torch.float64, **IMPLEMENTATIONS[name].settings)
     values = {f"{ours}_l0": f(p) for ours, f in THEIRS[name].ours.items()}
     values = {key: in_our_order(value, IMPLEMENTATIONS[name].order) for key, value in values.items()}
     module.load_state_dict(values)
@@ -54,16 +48,10 @@ def scaled(p: P, factor: float) -> P:
     return {name: factor * value if name in small else value for name, value in p.items()}
 
 
-def test_every_implementation_has_a_loop_and_settings() -> None:
-    assert list(THEIRS) == list(IMPLEMENTATIONS)
-    assert len(IMPLEMENTATIONS) == 13
-    assert sum(i.carried == "normalized" for i in IMPLEMENTATIONS.values()) == 6
-
-
 # At a hundredth, a variance is about 1e-4 and ε a part of the result; at 1 it hides among the digits.
 @pytest.mark.parametrize("factor", [1.0, 0.01])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@every_exact_name
+@pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.exact])
 def test_the_settings_compute_what_they_compute(name: str, way: Way, factor: float) -> None:
     x, h, c, p = randn(T, N, D), randn(N, H, seed=2), randn(N, H, seed=3), scaled(drawn(name), factor)
     hs, last = THEIRS[name].loop(x, h, c, p)
@@ -74,41 +62,12 @@ def test_the_settings_compute_what_they_compute(name: str, way: Way, factor: flo
         assert_close(mine, theirs.to(dtype), **way.close)
 
 
-@pytest.mark.parametrize("name", [n for n, i in IMPLEMENTATIONS.items() if i.eps > 1e-9 and n != "theano"])
-def test_ten_times_their_epsilon_is_another_function(name: str) -> None:
-    x, p = randn(T, N, D), scaled(drawn(name), 0.01)
-    eps = 10 * IMPLEMENTATIONS[name].eps
-    assert (with_weights_of(name, p)(x)[0] - with_weights_of(name, p, eps=eps)(x)[0]).abs().max() > 1e-3
-
-
-@pytest.mark.parametrize("variant", ["paper", "normalized_state", "joint", "per_gate", "draw"])
-@every_exact_name
-def test_another_variant_computes_something_else(name: str, variant: str) -> None:
-    if IMPLEMENTATIONS[name].variant == variant:
-        return
-    x, state = randn(T, N, D), (randn(1, N, H, seed=2), randn(1, N, H, seed=3))
-    mine = with_weights_of(name, drawn(name))
-    other = lnlib.LSTM(D, H, dtype=torch.float64, variant=variant, eps=mine.eps)
-    other.load_state_dict(mine.state_dict(), strict=False)
-    assert (other(x, state)[0] - mine(x, state)[0]).abs().max() > 0.01
-
-
-def test_the_unbiased_variance_of_few_units_is_another_function() -> None:
-    p, row = drawn("lstms_pth"), IMPLEMENTATIONS["lstms_pth"].row
-    biased = with_weights_of("lstms_pth", p, variant=replace(row, unbiased=False))
-    # Each normalization is off by sqrt(24/23) or sqrt(6/5): 2 and 10 %.
-    assert (biased(randn(T, N, D))[0] - with_weights_of("lstms_pth", p)(randn(T, N, D))[0]).abs().max() > 0.01
-
-
-@every_name
+@pytest.mark.parametrize("name", THEIRS)
 def test_a_new_network_starts_with_their_forget_bias(name: str) -> None:
     module = lnlib.LSTM(D, H, **IMPLEMENTATIONS[name].settings)
     expected = torch.zeros(4 * H)
     expected[H : 2 * H] = 1.0 if name in ("haste", "tf_addons", "tf_contrib", "supercell") else 0.0
     assert torch.equal(module.bias_ih_l0 + module.bias_hh_l0, expected)
-
-
-# --- what notes of the table say -----------------------------------------------------------------
 
 
 def test_a_forget_bias_inside_a_gates_own_normalization_has_no_effect() -> None:

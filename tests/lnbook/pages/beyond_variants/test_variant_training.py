@@ -59,24 +59,6 @@ def test_pictures_have_mean_zero_so_that_blank_is_not_zero(digits: learn.Arrays)
     assert (len(x), len(test_x)) == (len(y), len(test_y))
 
 
-def test_a_run_repeats_with_its_seed_and_differs_from_another(digits: learn.Arrays) -> None:
-    state = torch.get_rng_state()
-    runs = learn.rows_runs(digits, [("joint", 0.01)], [0, 0, 1], "tiny")["joint", 0.01]
-    one, two, other = (run["weights"]["lstm.weight_hh_l0"] for run in runs)
-    np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(one, other)
-    sums = learn.mean_runs([("paper", True)], [0, 0, 1], "tiny")["paper", True]
-    assert sums[0] == sums[1] != sums[2]
-    assert torch.equal(state, torch.get_rng_state())
-
-
-def test_jobs_keep_their_order_and_names(digits: learn.Arrays) -> None:
-    jobs = [("draw", 0.01), ("none", 0.003)]
-    runs = learn.rows_runs(digits, jobs, [4, 2], "tiny")
-    found = [(r["variant"], r["rate"], r["seed"]) for job in jobs for r in runs[job]]
-    assert found == [(v, rate, seed) for v, rate in jobs for seed in (4, 2)]
-
-
 def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_do_not(
     digits: learn.Arrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:

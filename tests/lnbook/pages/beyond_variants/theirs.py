@@ -1,6 +1,6 @@
-"""Thirteen public LSTMs, each a loop in its own layout, from a description of its code; no lnlib here.
+"""Thirteen public LSTMs, each a step in its own layout, from a description of its code; no lnlib here.
 
-`THEIRS[name]` has its loop, the shapes of its parameters, and how they become ours but for the order of the
+`THEIRS[name]` has its step, the shapes of its parameters, and how they become ours but for the order of the
 gates. A shape is spelled by its axes: D, H, 4 for 4 H, C for D + H, and 2.
 """
 
@@ -15,11 +15,19 @@ P = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Theirs:
-    """One implementation: `loop(x, h, c, p)` returns all h, and the last c."""
+    """One implementation."""
 
-    loop: Callable[[Tensor, Tensor, Tensor, P], tuple[Tensor, Tensor]]
+    step: Callable[[Tensor, Tensor, Tensor, P], tuple[Tensor, Tensor]]
     shapes: Mapping[str, str]
     ours: Mapping[str, Callable[[P], Tensor]]
+
+    def loop(self, x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
+        """All h, and the last c."""
+        hs = []
+        for step in x:
+            h, c = self.step(step, h, c, p)
+            hs.append(h)
+        return torch.stack(hs), c
 
     def draw(self, inputs: int, hidden: int, generator: torch.Generator) -> P:
         sizes = {"D": inputs, "H": hidden, "4": 4 * hidden, "C": inputs + hidden, "2": 2}
@@ -38,92 +46,60 @@ def by_gate(a: Tensor, gain: Tensor, bias: Tensor, eps: float) -> list[Tensor]:
 
 
 def paper(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        sides = ln(h @ p["Wh"].T, p["α1"], p["β1"], 0) + ln(step @ p["Wx"].T, p["α2"], p["β2"], 0)
-        f, i, o, g = (sides + p["b"]).chunk(4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(ln(c, p["α3"], p["β3"], 0))
-        hs.append(h)
-    return torch.stack(hs), c
+    sides = ln(h @ p["Wh"].T, p["α1"], p["β1"], 0) + ln(x @ p["Wx"].T, p["α2"], p["β2"], 0)
+    f, i, o, g = (sides + p["b"]).chunk(4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(ln(c, p["α3"], p["β3"], 0)), c
 
 
 def theano(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        own = ln(step @ p["W"] + p["b"], p["s1"], p["b1"], 1e-5)
-        i, f, o, g = (own + ln(h @ p["U"], p["s2"], p["b2"], 1e-5) + p["b"]).chunk(4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(ln(c, p["s3"], p["b3"], 1e-5))
-        hs.append(h)
-    return torch.stack(hs), c
+    own = ln(x @ p["W"] + p["b"], p["s1"], p["b1"], 1e-5)
+    i, f, o, g = (own + ln(h @ p["U"], p["s2"], p["b2"], 1e-5) + p["b"]).chunk(4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(ln(c, p["s3"], p["b3"], 1e-5)), c
 
 
 def lua(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        i, f, o, g = (step @ p["i2h"].T + p["i2h_bias"] + h @ p["h2h"].T + p["h2h_bias"]).chunk(4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        centered = c - c.mean(-1, keepdim=True)
-        std = torch.sqrt((centered * centered).mean(-1, keepdim=True))
-        h = sigmoid(o) * tanh(p["gain"] * centered / (std + 1e-5) + p["bias"])  # outside the root
-        hs.append(h)
-    return torch.stack(hs), c
+    i, f, o, g = (x @ p["i2h"].T + p["i2h_bias"] + h @ p["h2h"].T + p["h2h_bias"]).chunk(4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    centered = c - c.mean(-1, keepdim=True)
+    std = torch.sqrt((centered * centered).mean(-1, keepdim=True))
+    return sigmoid(o) * tanh(p["gain"] * centered / (std + 1e-5) + p["bias"]), c  # outside the root
 
 
 def haste(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        own = ln(step @ p["kernel"], p["gamma"][0], p["bias"], 1e-5)
-        i, g, f, o = (own + ln(h @ p["recurrent_kernel"], p["gamma"][1], 0.0, 1e-5)).chunk(4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(ln(c, p["gamma_h"], p["beta_h"], 1e-5))
-        hs.append(h)
-    return torch.stack(hs), c
+    own = ln(x @ p["kernel"], p["gamma"][0], p["bias"], 1e-5)
+    i, g, f, o = (own + ln(h @ p["recurrent_kernel"], p["gamma"][1], 0.0, 1e-5)).chunk(4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(ln(c, p["gamma_h"], p["beta_h"], 1e-5)), c
 
 
 def baselines(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        z = ln(step @ p["wx"], p["gx"], p["bx"], 1e-5) + ln(h @ p["wh"], p["gh"], p["bh"], 1e-5) + p["b"]
-        i, f, o, u = z.chunk(4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(u)
-        h = sigmoid(o) * tanh(ln(c, p["gc"], p["bc"], 1e-5))
-        hs.append(h)
-    return torch.stack(hs), c
+    z = ln(x @ p["wx"], p["gx"], p["bx"], 1e-5) + ln(h @ p["wh"], p["gh"], p["bh"], 1e-5) + p["b"]
+    i, f, o, u = z.chunk(4, -1)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(u)
+    return sigmoid(o) * tanh(ln(c, p["gc"], p["bc"], 1e-5)), c
 
 
 def custom_lstms(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        own = ln(step @ p["weight_ih"].T, p["i_weight"], p["i_bias"], 1e-5)
-        i, f, g, o = (own + ln(h @ p["weight_hh"].T, p["h_weight"], p["h_bias"], 1e-5)).chunk(4, -1)
-        c = ln(sigmoid(f) * c + sigmoid(i) * tanh(g), p["c_weight"], p["c_bias"], 1e-5)
-        h = sigmoid(o) * tanh(c)
-        hs.append(h)
-    return torch.stack(hs), c
+    own = ln(x @ p["weight_ih"].T, p["i_weight"], p["i_bias"], 1e-5)
+    i, f, g, o = (own + ln(h @ p["weight_hh"].T, p["h_weight"], p["h_bias"], 1e-5)).chunk(4, -1)
+    c = ln(sigmoid(f) * c + sigmoid(i) * tanh(g), p["c_weight"], p["c_bias"], 1e-5)
+    return sigmoid(o) * tanh(c), c
 
 
 def tf_addons(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        z = ln(step @ p["kernel"], p["kernel_gamma"], p["kernel_beta"], 1e-3)
-        z = z + ln(h @ p["recurrent"], p["recurrent_gamma"], p["recurrent_beta"], 1e-3) + p["bias"]
-        i, f, new, o = z.chunk(4, -1)
-        c = ln(sigmoid(f) * c + sigmoid(i) * tanh(new), p["state_gamma"], p["state_beta"], 1e-3)
-        h = sigmoid(o) * tanh(c)
-        hs.append(h)
-    return torch.stack(hs), c
+    z = ln(x @ p["kernel"], p["kernel_gamma"], p["kernel_beta"], 1e-3)
+    z = z + ln(h @ p["recurrent"], p["recurrent_gamma"], p["recurrent_beta"], 1e-3) + p["bias"]
+    i, f, new, o = z.chunk(4, -1)
+    c = ln(sigmoid(f) * c + sigmoid(i) * tanh(new), p["state_gamma"], p["state_beta"], 1e-3)
+    return sigmoid(o) * tanh(c), c
 
 
 def tf_contrib(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        i, j, f, o = by_gate(torch.cat([step, h], -1) @ p["kernel"], p["gamma"], p["beta"], 1e-12)
-        c = ln(sigmoid(f + 1.0) * c + sigmoid(i) * tanh(j), p["state_gamma"], p["state_beta"], 1e-12)
-        h = sigmoid(o) * tanh(c)
-        hs.append(h)
-    return torch.stack(hs), c
+    i, j, f, o = by_gate(torch.cat([x, h], -1) @ p["kernel"], p["gamma"], p["beta"], 1e-12)
+    c = ln(sigmoid(f + 1.0) * c + sigmoid(i) * tanh(j), p["state_gamma"], p["state_beta"], 1e-12)
+    return sigmoid(o) * tanh(c), c
 
 
 def lstms_pth(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
@@ -131,57 +107,37 @@ def lstms_pth(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
         standard = (a - a.mean(-1, keepdim=True)) / torch.sqrt(a.var(-1, keepdim=True) + 1e-6)  # n - 1
         return p[f"{which}_alpha"] * standard + p[f"{which}_beta"]
 
-    hs = []
-    for step in x:
-        own = norm(step @ p["i2h"].T + p["i2h_bias"], "i2h")
-        i, f, o, g = (own + norm(h @ p["h2h"].T + p["h2h_bias"], "h2h")).chunk(4, -1)
-        c = norm(sigmoid(f) * c + sigmoid(i) * tanh(g), "cell")
-        h = sigmoid(o) * tanh(c)
-        hs.append(h)
-    return torch.stack(hs), c
+    own = norm(x @ p["i2h"].T + p["i2h_bias"], "i2h")
+    i, f, o, g = (own + norm(h @ p["h2h"].T + p["h2h_bias"], "h2h")).chunk(4, -1)
+    c = norm(sigmoid(f) * c + sigmoid(i) * tanh(g), "cell")
+    return sigmoid(o) * tanh(c), c
 
 
 def icefall(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        a = step @ p["weight_ih"].T + p["bias_ih"] + h @ p["weight_hh"].T + p["bias_hh"]
-        i, f, g, o = by_gate(a, p["ln_weight"], p["ln_bias"], 1e-5)
-        c = ln(sigmoid(f) * c + sigmoid(i) * tanh(g), p["c_weight"], p["c_bias"], 1e-5)
-        h = sigmoid(o) * tanh(c)
-        hs.append(h)
-    return torch.stack(hs), c
+    a = x @ p["weight_ih"].T + p["bias_ih"] + h @ p["weight_hh"].T + p["bias_hh"]
+    i, f, g, o = by_gate(a, p["ln_weight"], p["ln_bias"], 1e-5)
+    c = ln(sigmoid(f) * c + sigmoid(i) * tanh(g), p["c_weight"], p["c_bias"], 1e-5)
+    return sigmoid(o) * tanh(c), c
 
 
 def returnn(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        own = ln(step @ p["W"], p["x_scale"], p["x_bias"], 1e-12)
-        i, j, f, o = (own + ln(h @ p["W_re"], p["h_scale"], p["h_bias"], 1e-12)).chunk(4, -1)
-        c = ln(sigmoid(f) * c + sigmoid(i) * tanh(j), p["c_scale"], p["c_bias"], 1e-12)
-        h = sigmoid(o) * tanh(c)
-        hs.append(h)
-    return torch.stack(hs), c
+    own = ln(x @ p["W"], p["x_scale"], p["x_bias"], 1e-12)
+    i, j, f, o = (own + ln(h @ p["W_re"], p["h_scale"], p["h_bias"], 1e-12)).chunk(4, -1)
+    c = ln(sigmoid(f) * c + sigmoid(i) * tanh(j), p["c_scale"], p["c_bias"], 1e-12)
+    return sigmoid(o) * tanh(c), c
 
 
 def supercell(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        i, j, f, o = by_gate(step @ p["W_xh"] + h @ p["W_hh"], p["alpha"], p["bias"], 1e-3)
-        c = c * sigmoid(f + 1.0) + sigmoid(i) * tanh(j)
-        h = tanh(ln(c, p["c_alpha"], p["c_bias"], 1e-3)) * sigmoid(o)
-        hs.append(h)
-    return torch.stack(hs), c
+    i, j, f, o = by_gate(x @ p["W_xh"] + h @ p["W_hh"], p["alpha"], p["bias"], 1e-3)
+    c = c * sigmoid(f + 1.0) + sigmoid(i) * tanh(j)
+    return tanh(ln(c, p["c_alpha"], p["c_bias"], 1e-3)) * sigmoid(o), c
 
 
 def labml(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    hs = []
-    for step in x:
-        a = h @ p["hidden"].T + p["hidden_bias"] + step @ p["input"].T
-        i, f, g, o = by_gate(a, p["ln_weight"], p["ln_bias"], 1e-5)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(ln(c, p["c_weight"], p["c_bias"], 1e-5))
-        hs.append(h)
-    return torch.stack(hs), c
+    a = h @ p["hidden"].T + p["hidden_bias"] + x @ p["input"].T
+    i, f, g, o = by_gate(a, p["ln_weight"], p["ln_bias"], 1e-5)
+    c = sigmoid(f) * c + sigmoid(i) * tanh(g)
+    return sigmoid(o) * tanh(ln(c, p["c_weight"], p["c_bias"], 1e-5)), c
 
 
 def own(**names: str) -> dict[str, Callable[[P], Tensor]]:
