@@ -42,18 +42,8 @@ def misfit(
 
     $\min_{|\delta|\le0.05}\max\,\lvert\hat a(a+\delta)-s\rvert - 0.05$: 0 or less if rounding explains it.
 
-    *Source* ours.
-
-    Args:
-        axis: 1 for the statistics of each row (layer norm), 0 for those of each column (batch norm).
-        correction: 0 to divide the squares by their number, 1 by one less.
-        original, shown: grids printed to one decimal.
-
-    Returns:
-        The misfit of the worst row or column.
-
-    >>> misfit(1, shown=(ORIGINAL - ORIGINAL.mean(1, keepdims=True)) / ORIGINAL.std(1, keepdims=True)) < 0
-    True
+    `axis` is 1 for the statistics of each row (layer norm), 0 for those of each column (batch norm);
+    `correction` is 0 to divide the squares by their number, 1 by one less. The worst row or column counts.
     """
     lines = zip(*(grid if axis == 1 else grid.T for grid in (original, shown)), strict=True)
     return max(_misfit(a, s, correction) for a, s in lines)

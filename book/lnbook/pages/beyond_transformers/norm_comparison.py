@@ -24,11 +24,7 @@ CHANGES = (
 
 
 class SequenceBatchNorm(nn.BatchNorm1d):
-    """Batch norm of vectors at positions, which count as cases: (N, T, H) or (N, H).
-
-    >>> SequenceBatchNorm(4)(torch.randn(2, 3, 4)).shape
-    torch.Size([2, 3, 4])
-    """
+    """Batch norm of vectors at positions, which count as cases: (N, T, H) or (N, H)."""
 
     def forward(self, a: Float[Tensor, "*N H"]) -> Float[Tensor, "*N H"]:
         return super().forward(a.flatten(0, -2)).view(a.shape)
@@ -40,10 +36,6 @@ def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
     A layer receives $a = Wx$ and returns LN(a), RMS(a), $\tanh(a/2)$ ("dynamic tanh" with its first alpha),
     a itself, or, for "QK-norm", the attention logits of the queries a and of keys of weights that stay,
     both RMS-normalized.
-
-    >>> found = relatives(torch.Generator().manual_seed(0))
-    >>> found["layer norm"]["a row added to all rows of W"] < 1e-12 < found["RMSNorm"][CHANGES[2]]
-    True
     """
     x, W, V, row = (_draw(generator, *shape) for shape in ((7, 20), (32, 20), (32, 20), (20,)))
     keys = rms_norm(x @ V.T, eps=0.0)
@@ -72,12 +64,7 @@ def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
 
 
 def comparison(norms: Mapping[str, nn.Module], units: int, generator: torch.Generator) -> Table:
-    """Layers side by side, in the order "batch", "layer", "rms": every cell is computed but the last row.
-
-    Args:
-        norms: of so many units, in training mode.
-        units, generator: of the random input, whose mean is 3.
-    """
+    """Layers side by side, in the order "batch", "layer", "rms": every cell is computed but the last row."""
     a = 3 + torch.randn(64, units, generator=generator)
     invariant = {n: [r.transformation for r in table1([n]) if r.invariant] for n in norms}
     rows: dict[str, list[Any]] = {

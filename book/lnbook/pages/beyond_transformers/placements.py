@@ -43,22 +43,14 @@ JOBS: dict[str, dict[str, Job]] = {
 
 @dataclass(frozen=True)
 class Stacks:
-    """Networks of residual blocks before training, one row per seed.
-
-    Attributes:
-        depths, width: of the networks.
-        last: gradients of the last block by placement; fewer depths without a norm, where they explode.
-        block_depth: of the networks whose blocks are all measured.
-        blocks: their gradients by placement, the first block first.
-        moved: how far a random step moves the output, by placement.
-    """
+    """Networks of residual blocks before training, one row per seed."""
 
     depths: Sequence[int]
     width: int
-    last: Curves
-    block_depth: int
-    blocks: Curves
-    moved: Curves
+    last: Curves  # gradients of the last block; fewer depths without a norm, where they explode
+    block_depth: int  # of the networks whose blocks are all measured
+    blocks: Curves  # their gradients, the first block first
+    moved: Curves  # how far a random step moves the output
 
     def limits(self) -> dict[str, dict[str, list[float]]]:
         """What many units tend to: for `last`, `blocks` and `moved`, by placement."""
@@ -76,12 +68,7 @@ class Stacks:
 
 
 def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
-    """Measure them.
-
-    >>> found = stacks("smoke", (0, 1))
-    >>> found.last["pre"].shape, len(found.limits()["moved"]["post"])
-    ((2, 3), 3)
-    """
+    """Measure them."""
     small = scale == "smoke"
     depths, width, L = ((1, 4, 16), 32, 6) if small else ((1, 2, 4, 8, 16, 32, 64), 64, 16)
     last = {p: residual.gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed")}
@@ -94,19 +81,14 @@ def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
 
 @dataclass(frozen=True)
 class Readers:
-    """Transformers that read a text, before training, one row per seed.
-
-    Attributes:
-        depths: of the networks.
-        every: gradients of all blocks by placement and depth, the first block first.
-        block_depth: of the networks whose blocks are drawn and judged.
-        alone: their gradients on passages of one character, where attention has nothing to average.
-    """
+    """Transformers that read a text, before training, one row per seed."""
 
     depths: Sequence[int]
-    every: dict[str, dict[int, Float[np.ndarray, "_ _"]]]
-    block_depth: int
-    alone: Curves
+    every: dict[
+        str, dict[int, Float[np.ndarray, "_ _"]]
+    ]  # gradients by placement and depth, first block first
+    block_depth: int  # of the networks whose blocks are drawn and judged
+    alone: Curves  # their gradients on passages of one character: attention has nothing to average
 
     @property
     def last(self) -> Curves:
@@ -138,12 +120,7 @@ def largest_over_smallest(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.
 
 
 def reading(text: Text, depths: Sequence[int], block_depth: int, seeds: Sequence[int]) -> Readers:
-    """Measure them; `block_depth` is one of the depths.
-
-    >>> found = reading(transformer.read("smoke"), (1, 2), 2, (0, 1))
-    >>> found.last["post"].shape, found.alone["pre"].shape
-    ((2, 2), (2, 2))
-    """
+    """Measure them; `block_depth` is one of the depths."""
     both = ("post", "pre")
     every = {p: {d: transformer.block_gradients(text, p, d, seeds) for d in depths} for p in both}
     alone = {p: transformer.block_gradients(text, p, block_depth, seeds, length=1) for p in both}

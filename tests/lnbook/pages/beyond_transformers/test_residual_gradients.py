@@ -1,12 +1,7 @@
 """Residual networks at initialization, against their limit of many units and against plain autograd."""
 
-import math
-
 import numpy as np
 import pytest
-import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lnbook.pages.beyond_transformers import residual_gradients as residual
 from lnbook.pages.beyond_transformers.residual_gradients import PLACEMENTS
@@ -58,46 +53,3 @@ def test_the_last_gradient_is_autograds_of_the_network_written_out():
     ((x.readout * y).sum() / 3).backward()
     found = residual.gradient_by_block("pre", 1, 8, (5,), cases=3)
     assert found.item() == pytest.approx(W.grad.norm().item(), rel=1e-12)  # rounding
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.sampled_from(PLACEMENTS), st.integers(0, 2**31))
-def test_a_seed_gives_the_same_numbers_whatever_others_run(placement, seed):
-    alone = residual.gradient_by_block(placement, 2, 8, (seed,))
-    among = residual.gradient_by_block(placement, 2, 8, (seed + 1, seed))
-    assert (alone[0] == among[1]).all()
-
-
-def test_the_global_random_state_is_left_alone():
-    torch.manual_seed(3)
-    before = torch.random.get_rng_state()
-    residual.output_change("post", 2, 8)
-    assert torch.equal(before, torch.random.get_rng_state())
-
-
-def test_an_exponent_is_that_of_a_power_law():
-    norms = 3 * np.array(DEPTHS, float)[None] ** np.array([[-0.5], [2.0]])
-    assert residual.exponent(DEPTHS, norms) == pytest.approx([-0.5, 2.0], abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"placement": "middle"}, "middle"),
-        ({"depth": 0}, "at least one block"),
-        ({"cases": 0}, "one case"),
-        ({"width": 2}, "at least 4"),
-        ({"branch": -1.0}, "variance"),
-        ({"branch": math.nan}, "variance"),
-    ],
-)
-def test_wrong_settings_are_named(wrong, said):
-    with pytest.raises(ValueError, match=said):
-        residual.gradient_by_block(**{"placement": "pre", "depth": 2, "width": 8} | wrong)
-    with pytest.raises(ValueError, match=said):
-        residual.Stack(**{"placement": "pre", "depth": 2, "width": 8, "seed": 0} | wrong)
-
-
-def test_a_block_beyond_the_depth_is_named():
-    with pytest.raises(ValueError, match="blocks 1 to 4"):
-        residual.wide_limit("pre", 4, 5, 64)
