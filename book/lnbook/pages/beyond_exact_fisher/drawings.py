@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
@@ -161,14 +160,10 @@ def learning(bands: Mapping[str, Mapping[str, Curve]], goal: float) -> Figure:
     for ax, xlabel in zip(axes, ("steps", "processor seconds"), strict=True):
         ax.axhline(goal, color=INK, lw=0.8)
         ax.set(xlabel=xlabel, yscale="log")
-        _plain(ax)
+    axes[0].yaxis.set_major_locator(FixedLocator([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]))
+    axes[0].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes[0].yaxis.set_minor_locator(NullLocator())
     axes[1].set_xscale("log")
     axes[0].set_ylabel("training loss (nats)")
     fig.legend(handles=handles, loc="outside upper center", ncols=3)
     return fig
-
-
-def _plain(ax: Axes) -> None:
-    ax.yaxis.set_major_locator(FixedLocator([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]))
-    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.yaxis.set_minor_locator(NullLocator())

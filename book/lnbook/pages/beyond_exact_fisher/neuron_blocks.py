@@ -81,14 +81,12 @@ def fisher(
 class Network(NamedTuple):
     """A network at random weights, and what a natural-gradient step from there needs."""
 
-    gradient: Float[Tensor, " P"]
-    """Of the mean cross-entropy."""
-    fisher: Float[Tensor, "P P"]
-    """The exact matrix."""
-    neuron: Int[Tensor, " P"]
-    """The neuron that each parameter belongs to."""
-    divergence: Callable[[Float[Tensor, " P"]], float]
-    """How far a step moves the predictions: the mean Kullback-Leibler divergence (nats)."""
+    gradient: Float[Tensor, " P"]  # of the mean cross-entropy
+    fisher: Float[Tensor, "P P"]  # the exact matrix
+    neuron: Int[Tensor, " P"]  # that each parameter belongs to
+    divergence: Callable[
+        [Float[Tensor, " P"]], float
+    ]  # of a step's predictions: mean Kullback-Leibler (nats)
 
 
 def at_random_weights(

@@ -37,16 +37,7 @@ def _pairs(Wc: Float[Tensor, "H D"]) -> Float[Tensor, "Q H"]:
 def constraints(W: Float[Tensor, "H D"], t: Float[Tensor, " H"]) -> Float[Tensor, " R"]:
     r"""How far factors t are from a symmetry: $\sum t_i w_i^c$ and $\sum (t_i^2-1)\,w_i^c w_i^{c\top}$.
 
-    *Source* ours.
-
-    Args:
-        W: weights, (H, D). t: a factor for each centered row, (H,).
-
-    Returns:
-        D sums, then D(D+1)/2 sums, the upper triangle row by row; all 0 for a symmetry.
-
-    >>> constraints(torch.tensor([[1.0], [-1.0]]), torch.tensor([1.0, 1.0]))
-    tensor([0., 0.])
+    D sums, then D(D+1)/2 sums, the upper triangle row by row; all 0 for a symmetry.
     """
     Wc = _centered(W)
     return torch.cat([Wc.mT @ t, _pairs(Wc) @ (t.square() - 1)])
@@ -59,16 +50,8 @@ def _derivative(Wc: Float[Tensor, "H D"], t: Float[Tensor, " H"]) -> Float[Tenso
 def hidden_directions(W: Float[Tensor, "H D"], t: Float[Tensor, " H"] | None = None) -> Float[Tensor, "H K"]:
     r"""Moves of t along the symmetry: $\sum\tau_i w_i^c = 0$ and $\sum t_i\tau_i\,w_i^c w_i^{c\top} = 0$.
 
-    *Source* ours. $K = \max(0, H - D - D(D+1)/2)$ for rows in general position.
-
-    Args:
-        W: weights, (H, D). t: where to start, (H,); ones if None.
-
-    Returns:
-        (H, K), orthonormal columns.
-
-    >>> hidden_directions(torch.randn(7, 2, generator=torch.Generator().manual_seed(0))).shape
-    torch.Size([7, 2])
+    Orthonormal columns, $K = \max(0, H - D - D(D+1)/2)$ of them for rows in general position. t is where to
+    start, ones if None.
     """
     Wc = _centered(W)
     A = _derivative(Wc, torch.ones_like(W[:, 0]) if t is None else t)
@@ -83,34 +66,15 @@ def slide(
 ) -> Float[Tensor, "S H"]:
     r"""A path of factors t along the hidden symmetry, from ones, each point exact to rounding.
 
-    *Source* ours. Predictor: the last direction, projected onto `hidden_directions` at t. Corrector:
-    $t \leftarrow t - A^+ c(t)$, where c are the `constraints` and A their derivative.
-
-    Args:
-        W: weights, (H, D). direction: where to head, (H,); only its part along the symmetry counts.
-        length: of the path in the space of t. step: between its points.
-
-    Returns:
-        (S, H): S points, the first all ones. The path ends early where the next factor would not be positive:
-        there a gain diverges.
-
-    Raises:
-        ValueError: rows without a hidden direction, or a direction that has no part along the symmetry.
-        ArithmeticError: Newton's method does not converge; take smaller steps.
+    Predictor: the last direction, projected onto `hidden_directions` at t. Corrector:
+    $t \leftarrow t - A^+ c(t)$, where c are the `constraints` and A their derivative. The path ends early
+    where the next factor would not be positive: there a gain diverges.
     """
-    (H, D), Wc = W.shape, _centered(W)
-    if hidden_directions(W).shape[1] == 0:
-        need = D + D * (D + 1) // 2
-        raise ValueError(
-            f"{H} rows of {D} weights have no hidden direction; rows in general position need "
-            f"H > D + D(D+1)/2 = {need}"
-        )
-    t, heading, path = W.new_ones(H), direction, [W.new_ones(H)]
+    Wc, t, heading = _centered(W), W.new_ones(len(W)), direction
+    path = [t]
     for _ in range(math.ceil(length / step)):
         basis = hidden_directions(W, t)
         along = basis @ (basis.mT @ heading)
-        if along.norm() <= 1e-8 * heading.norm():
-            raise ValueError("the direction has no part along the hidden symmetry; give one that has")
         heading = along / along.norm()
         new = _newton(Wc, W, t + step * heading)
         if not bool((new > 0).all()):

@@ -87,28 +87,6 @@ def test_adam_is_torchs(task) -> None:
     assert rows[-1]["loss"] == pytest.approx(loss, rel=1e-9)
 
 
-def test_methods_of_one_seed_start_together_and_learn(task) -> None:
-    rows = [
-        row
-        for method in learn.METHODS
-        for row in learn.train(task, method, learn.Setting(0.1, 0.1), seed=1, steps=8, every=4)
-    ]
-    starts = {row["loss"] for row in rows if row["step"] == 0}
-    assert len(starts) == 1
-    for method in learn.METHODS:
-        loss = learn.runs_of(rows, method, "loss")[0]
-        seconds = learn.runs_of(rows, method, "seconds")[0]
-        assert loss[-1] < 0.9 * loss[0]
-        assert (np.diff(seconds) > 0).all()
-
-
-def test_a_run_repeats_itself(task) -> None:
-    one, two = (
-        learn.train(task, "natural", learn.Setting(0.3, 0.01), seed=5, steps=4, every=2) for _ in range(2)
-    )
-    assert [row["loss"] for row in one] == [row["loss"] for row in two]
-
-
 def test_tuning_drops_a_rate_that_fails_on_one_seed(task) -> None:
     settings = [learn.Setting(1e-4), learn.Setting(1.0), learn.Setting(1e6)]
     best, (when, loss) = learn.tune(task, "sgd", (0, 1), 10, 0.01, settings)
@@ -124,13 +102,6 @@ def test_tuning_prefers_to_reach_the_goal_soon_over_a_low_loss_at_the_end(task) 
     assert 0 < when < 20
 
 
-def test_tuning_that_never_ends_in_a_finite_loss_is_an_error(task, monkeypatch) -> None:
-    row = {"method": "sgd", "seed": 0, "step": 0, "seconds": 0.0, "error": 90.0, "loss": float("nan")}
-    monkeypatch.setattr(learn, "train", lambda *_, **__: [row])
-    with pytest.raises(ValueError, match="add smaller rates"):
-        learn.tune(task, "sgd", (0,), 1, 0.1)
-
-
 ROWS = [
     {"method": "sgd", "seed": seed, "step": step, "seconds": step / 10, "loss": loss * scale, "error": 50.0}
     for seed, scale in ((0, 1.0), (1, 4.0))
@@ -138,18 +109,6 @@ ROWS = [
 ]
 
 
-def test_bands_are_geometric_means_over_seeds() -> None:
-    band = learn.loss_band(ROWS, "sgd")
-    np.testing.assert_allclose(band["mean"], [2.0, 1.0, 0.5])
-    np.testing.assert_allclose(band["step"], [0, 2, 4])
-    np.testing.assert_allclose(band["low"] * band["high"], band["mean"] ** 2)
-
-
 def test_the_goal_is_reached_between_measurements_or_never() -> None:
     np.testing.assert_allclose(learn.reach(ROWS, "sgd", 0.375, "step"), [3.0, np.inf])
     np.testing.assert_allclose(learn.reach(ROWS, "sgd", 0.375, "seconds"), [0.3, np.inf])
-
-
-def test_a_method_without_runs_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no run of 'adam'"):
-        learn.runs_of(ROWS, "adam", "loss")
