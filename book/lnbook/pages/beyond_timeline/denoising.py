@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from lnbook.shared.digits import Cases, digits
+from lnbook.shared.digits import digits
 from lnbook.training import generators, torch_threads
 
 __all__ = ["SIZES", "Block", "Parameters", "Size", "begin", "best", "condition", "noisy", "run", "train"]
@@ -102,27 +102,13 @@ def train(
     seeds: Sequence[int],
     rates: Sequence[float],
     size: Size,
-    parts: tuple[Cases, Cases] | None = None,
 ) -> Float[np.ndarray, "rates seeds rows"]:
     """Test losses before the first update, every `size.every` updates and after the last.
 
-    Networks of a seed begin alike and see the same cases and noise with every method and rate.
-
-    Args:
-        block: what a block does.
-        zeros: its maps from the condition, as in `begin`.
-        told: whether the condition says anything.
-        seeds: one network each, for every rate.
-        rates: of Adam.
-        size: of networks and training.
-        parts: training and test cases; `digits` by default.
-
-    Raises:
-        ValueError: without a seed or a rate.
+    Networks of a seed begin alike and see the same cases and noise with every method and rate. `zeros` are
+    the block's maps from the condition, as in `begin`.
     """
-    if not seeds or not rates:
-        raise ValueError(f"there are {len(seeds)} seeds and {len(rates)} rates; give at least one of each")
-    (x, y), (x_test, y_test) = parts or digits()
+    (x, y), (x_test, y_test) = digits()
     fixed = torch.Generator().manual_seed(0)  # the test's noise is the same for all
     z_test, t_test = noisy(x_test, fixed)
     c_test = condition(y_test, t_test, told)

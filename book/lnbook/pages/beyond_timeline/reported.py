@@ -1,6 +1,6 @@
 """What others report of norms: measurements with their sources, and a list of language models."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = ["ERAS", "MODELS", "REPORTS", "Model", "Report", "by_era", "reports"]
@@ -94,24 +94,18 @@ MODELS = tuple(
 ERAS = ((2017, 2022), (2023, 2025))
 
 
-def by_era(
-    models: Iterable[Model] = MODELS, eras: Sequence[tuple[int, int]] = ERAS
-) -> list[dict[str, int | str]]:
-    """How many models of each era have which norm.
-
-    >>> by_era([Model("a", 2019, "layer"), Model("b", 2020, "RMS"), Model("c", 2024, "")], [(2019, 2020)])
-    [{'years': '2019 to 2020', 'layer': 1, 'RMS': 1, 'not given': 0}]
-    """
+def by_era(models: Iterable[Model] = MODELS) -> list[dict[str, int | str]]:
+    """How many models of each era have which norm."""
     rows: list[dict[str, int | str]] = []
-    for first, last in eras:
+    for first, last in ERAS:
         norms = [model.norm for model in models if first <= model.year <= last]
         counts = {norm or "not given": norms.count(norm) for norm in ("layer", "RMS", "")}
         rows.append({"years": f"{first} to {last}", **counts})
     return rows
 
 
-def reports(rows: Iterable[Report] = REPORTS) -> str:
+def reports() -> str:
     """The reports as a table in MyST: source and date, what was found."""
     lines = ["| Source | Found |", "| --- | --- |"]
-    lines += [f"| {{cite:t}}`{r.key}`{'†' * r.abstract}, {r.date} | {r.found} |" for r in rows]
+    lines += [f"| {{cite:t}}`{r.key}`{'†' * r.abstract}, {r.date} | {r.found} |" for r in REPORTS]
     return "\n".join(lines)

@@ -39,9 +39,6 @@ class Factor(nn.Module):
 
     What is stored starts at `scale` and what is used at `start`: an update of the stored number by
     $\eta$ moves the used one by $\eta\cdot$ start / scale.
-
-    >>> Factor(2, start=0.5, scale=0.25)().tolist()
-    [0.5, 0.5]
     """
 
     def __init__(self, units: int, start: float, scale: float) -> None:
@@ -54,21 +51,14 @@ class Factor(nn.Module):
 
 
 class SphereBlock(nn.Module):
-    """Attention and a feed-forward network, each of which turns the stream part of the way.
-
-    Args:
-        units, heads: H, and heads, which divide it.
-        start: of the share of the way, about one over the number of blocks.
-    """
+    """Attention and a feed-forward network, each turning the stream part of the way, at first `start`."""
 
     def __init__(self, units: int, heads: int, start: float) -> None:
         super().__init__()
         self.heads, scale = heads, units**-0.5
         self.qkv, self.out = nn.Linear(units, 3 * units, bias=False), nn.Linear(units, units, bias=False)
-        self.into, self.back = (
-            nn.Linear(units, 4 * units, bias=False),
-            nn.Linear(4 * units, units, bias=False),
-        )
+        self.into = nn.Linear(units, 4 * units, bias=False)
+        self.back = nn.Linear(4 * units, units, bias=False)
         self.query_key = Factor(units, 1.0, scale)
         self.hidden = Factor(4 * units, 1.0, 1.0)
         self.turns = nn.ModuleList([Factor(units, start, scale) for _ in range(2)])
@@ -92,16 +82,7 @@ class SphereBlock(nn.Module):
 
 
 class SphereTransformer(nn.Module):
-    """Characters in, the logits of the next character out, at every position.
-
-    Args:
-        characters, length, units, heads, depth: as :class:`Transformer`.
-        generator: draws the weights.
-
-    >>> model = SphereTransformer(20, 16, 8, 2, 3, generator=torch.Generator().manual_seed(0))
-    >>> model(torch.zeros(4, 16, dtype=torch.long)).shape
-    torch.Size([4, 16, 20])
-    """
+    """Characters in, the logits of the next character out, at every position, as :class:`Transformer`."""
 
     def __init__(
         self, characters: int, length: int, units: int, heads: int, depth: int, *, generator: torch.Generator
@@ -145,13 +126,7 @@ def run(
     seed: int,
     scale: str,
 ) -> list[Row]:
-    """Train one model of `KINDS` with Adam; rows have test `bits`. Runs of a seed read the same passages.
-
-    Raises:
-        ValueError: for another kind.
-    """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; use one of {KINDS}")
+    """Train one model of `KINDS` with Adam; rows have test `bits`. Runs of a seed read the same passages."""
     size = training.SCALES[scale]
     weights, order = generators(seed)
     shape = (int(max(train.max(), test.max())) + 1, size.length, size.units, size.heads, size.depth)
