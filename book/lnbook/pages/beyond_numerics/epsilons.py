@@ -109,19 +109,7 @@ ATLAS = (
 
 
 def loudness(std: Float[Tensor, "*N"], eps: float, place: Place) -> Float[Tensor, "*N"]:
-    r"""The standard deviation that comes out: $s/\sqrt{s^2+\epsilon}$ inside, $s/(s+\epsilon)$ outside.
-
-    *Source* ours.
-
-    Args:
-        std: the standard deviation s that goes in.
-        eps: $\epsilon$.
-        place: inside or outside of the root.
-
-    >>> s = torch.tensor([1e-3, 1.0], dtype=torch.float64)
-    >>> loudness(s, 1e-6, "inside"), loudness(s, 1e-3, "outside")
-    (tensor([0.7071, 1.0000], dtype=torch.float64), tensor([0.5000, 0.9990], dtype=torch.float64))
-    """
+    r"""The standard deviation that comes out: $s/\sqrt{s^2+\epsilon}$ inside, $s/(s+\epsilon)$ outside."""
     return std / ((std.square() + eps).sqrt() if place == "inside" else std + eps)
 
 
@@ -129,12 +117,7 @@ def short_below(eps: float, place: Place, by: float = 0.01) -> float:
     r"""The standard deviation below which outputs are too small by more than the share `by`.
 
     With $q = 1 - \mathtt{by}$ it is $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ inside the root and $\epsilon\,q/(1-q)$
-    outside.
-
-    *Source* ours: :func:`loudness` solved for what goes in.
-
-    >>> f"{short_below(1e-5, 'inside'):.4f} {short_below(1e-5, 'outside'):.5f}"
-    '0.0222 0.00099'
+    outside: :func:`loudness` solved for what goes in.
     """
     q = 1 - by
     return math.sqrt(eps) * q / math.sqrt(1 - q * q) if place == "inside" else eps * q / by
@@ -144,9 +127,7 @@ def gain_at_zero(eps: float, place: Place) -> float:
     r"""By how much tiny differences are multiplied: $1/\sqrt\epsilon$ inside the root, $1/\epsilon$ outside.
 
     It bounds the gradient of a quiet case; in float16 it is infinite for an epsilon below 2.3e-10 inside the
-    root, or 1.5e-5 outside.
-
-    *Source* ours: the limit of `loudness(s) / s` for small s.
+    root, or 1.5e-5 outside. It is the limit of `loudness(s) / s` for small s.
 
     >>> gain_at_zero(1e-12, "inside"), gain_at_zero(0.25, "outside")
     (1000000.0, 4.0)
@@ -158,13 +139,7 @@ def factor(std: Float[Tensor, "*N"], eps: float, place: Place, delta: float) -> 
     r"""By how much outputs change when what goes in is multiplied by `delta`: 1 without an epsilon.
 
     Inside the root $\sqrt{(s^2+\epsilon)/(s^2+\epsilon/\delta^2)}$ (:func:`lnlib.invariance.eps_factor`),
-    outside $(s+\epsilon)/(s+\epsilon/\delta)$.
-
-    *Source* ours: what Table 1's re-scaling cells become.
-
-    >>> s = torch.tensor([1e-3], dtype=torch.float64)
-    >>> factor(s, 1e-6, "inside", 10.0), factor(s, 1e-6, "outside", 10.0)
-    (tensor([1.4072], dtype=torch.float64), tensor([1.0009], dtype=torch.float64))
+    outside $(s+\epsilon)/(s+\epsilon/\delta)$: what Table 1's re-scaling cells become.
     """
     if place == "inside":
         return eps_factor(std.square(), eps, delta)
