@@ -47,29 +47,13 @@ def torch_weights(count: int, H: int, generator: torch.Generator) -> Float[Tenso
 
 @dataclass(frozen=True)
 class Networks:
-    r"""Recurrences with weights of their own, each in several settings.
-
-    Attributes:
-        W: weights, (B, H, H).
-        gain: g of each setting, (S,).
-        strength: x of each setting, (S,); 0 for no input.
-        norm: "layer" or "none".
-        f: the non-linearity.
-    """
+    """Recurrences with weights of their own, each in several settings."""
 
     W: Float[Tensor, "B H H"]
-    gain: Sequence[float]
-    strength: Sequence[float]
-    norm: str = "layer"
+    gain: Sequence[float]  # g of each setting
+    strength: Sequence[float]  # x of each setting; 0 for no input
+    norm: str = "layer"  # or "none"
     f: Callable[[Tensor], Tensor] = torch.tanh
-
-    def __post_init__(self) -> None:
-        if self.norm not in ("layer", "none"):
-            raise ValueError(f"norm is {self.norm!r}; use 'layer' or 'none'")
-        if len(self.gain) != len(self.strength):
-            raise ValueError(
-                f"{len(self.gain)} gains and {len(self.strength)} strengths; a setting has one of each"
-            )
 
     def states(self, generator: torch.Generator) -> Float[Tensor, "B S H"]:
         """Random states to start from, of unit variance."""
@@ -133,8 +117,7 @@ def twins(
 ) -> tuple[Float[np.ndarray, "T 2 B S H"], Float[np.ndarray, "T B S"]]:
     """Two copies of every network with the same inputs, set apart at random after `skip` steps.
 
-    Returns:
-        The states of both, and the root mean square distance between them, from the displacement on.
+    The states of both, and the root mean square distance between them, from the displacement on.
     """
     h = networks.states(generator)
     for _ in range(skip):
@@ -168,11 +151,7 @@ def gradient_norms(
 
 
 def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float[np.ndarray, " B"]:
-    """Where each row, measured at ascending shares, first becomes positive; by linear interpolation.
-
-    Raises:
-        ValueError: a row that is not negative first and positive last.
-    """
+    """Where each row, measured at ascending shares, first becomes positive; by linear interpolation."""
     x = np.asarray(shares)
     if (values[:, 0] >= 0).any() or (values[:, -1] <= 0).any():
         raise ValueError("a row does not cross zero from below; measure at shares further apart")
@@ -205,12 +184,7 @@ def lstm_exponents(
 ) -> Float[np.ndarray, "draws forget strength"]:
     """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights.
 
-    Args:
-        norm, variant: of the LSTM.
-        forget: biases of the forget gate.
-        strength: standard deviations of the H inputs.
-        draws: networks; each meets every setting. H: units. steps, skip: as :func:`exponents`.
-        seed: of weights, inputs and first states.
+    Each network meets every bias of the forget gate and every standard deviation of the inputs.
     """
     rows = []
     with torch_threads(1), torch.random.fork_rng():
