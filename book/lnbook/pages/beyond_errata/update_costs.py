@@ -22,23 +22,8 @@ def updates(
 ) -> tuple[Callable[[Norm], None], Callable[[], None]]:
     """One update, forward and backward, of an LSTM that loops over `step`, and one of torch's own LSTM.
 
-    Both have the same weights, random input and loss; the optimizer's share is left out.
-
-    *Source* ours, for the sentence of Section 6.3 on the time of an update.
-
-    Args:
-        step: `step(x, h, c, W_x, W_h, norm)` returns the next h and c, (batch, units) each, given W_x,
-            (4 units, inputs), and W_h, (4 units, units).
-        units, inputs, batch, steps: the sizes.
-
-    Returns:
-        A function of the normalization, and a function without arguments. Each leaves gradients behind.
-
-    >>> def plain(x, h, c, W_x, W_h, norm):
-    ...     return norm(h @ W_h.T + x @ W_x.T).chunk(4, -1)[0], c
-    >>> update, native = updates(plain, units=3, inputs=2, batch=4, steps=5)
-    >>> update(torch.tanh), native()
-    (None, None)
+    `step(x, h, c, W_x, W_h, norm)` returns the next h and c. Both have the same weights, random input and
+    loss and leave gradients behind; the optimizer's share is left out.
     """
     lstm = nn.LSTM(inputs, units)
     x: Float[Tensor, "T N D"] = torch.randn(steps, batch, inputs)
@@ -61,26 +46,8 @@ def cost_ratio(
 
     In each round both run once, on one thread, and take turns in going first; a round before the first is not
     counted. Processor time leaves out what other programs take, and the interval, the inverse of the sign
-    test, assumes nothing about how the ratios are distributed.
-
-    *Source* ours.
-
-    Args:
-        task, other: functions without arguments.
-        rounds: ratios to take, at least 6: fewer have no interval of 95 %.
-
-    Returns:
-        The median, and the lower and the upper end of its interval.
-
-    Raises:
-        ValueError: `rounds` is below 6.
-
-    >>> median, low, high = cost_ratio(lambda: sum(range(40_000)), lambda: sum(range(10_000)))
-    >>> 1 < low <= median <= high
-    True
+    test, assumes nothing about how the ratios are distributed; fewer than 6 have no interval of 95 %.
     """
-    if rounds < 6:
-        raise ValueError(f"cost_ratio: {rounds} rounds have no 95 % interval of the median; take at least 6")
     ratios = []
     with torch_threads(1):
         for r in range(rounds + 1):

@@ -1,13 +1,9 @@
-"""The errata's library: what an update costs, and the picture of all entries."""
+"""What an update of a layer-normalized LSTM costs."""
 
-import math
 import time
 
-import pytest
 import torch
 
-from lnbook.figures import plots
-from lnbook.pages.beyond_errata import drawings
 from lnbook.pages.beyond_errata.update_costs import cost_ratio, updates
 
 
@@ -54,33 +50,3 @@ def test_the_cost_ratio_counts_work_and_not_waiting() -> None:
 def test_three_times_the_work_costs_more_than_twice() -> None:
     median, _, _ = cost_ratio(lambda: sum(range(600_000)), lambda: sum(range(200_000)), rounds=15)
     assert 2 < median < 4.5
-
-
-def test_the_tasks_take_turns_and_run_on_one_thread() -> None:
-    calls, threads = [], torch.get_num_threads()
-
-    def task(name: str) -> None:
-        calls.append(name)
-        assert torch.get_num_threads() == 1
-        sum(range(20_000))  # a clock of processor time needs something to count
-
-    cost_ratio(lambda: task("a"), lambda: task("b"), rounds=6)
-    assert calls == ["b", "a", "a", "b"] * 3 + ["b", "a"]
-    assert torch.get_num_threads() == threads
-
-
-def test_too_few_rounds_are_refused() -> None:
-    with pytest.raises(ValueError, match="5 rounds have no 95 % interval"):
-        cost_ratio(lambda: None, lambda: None, rounds=5)
-
-
-def test_every_entry_has_its_row_and_nan_says_so() -> None:
-    kinds = {"slips": {"E1": 0.5}, "conditions": {"E2": math.nan, "E3": 2.0}, "formulas": {"E4": 0.1}}
-    fig = drawings.sizes(kinds | {"sentences": {"E5": 1.0}})
-    (ax,) = fig.axes
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["E1", "E2", "E3", "E4", "E5"]
-    ends = [x for line in ax.lines for x in line.get_xdata()]
-    assert ends == [0.5, drawings.HIGH, 2.0, 0.1, 1.0]
-    assert [text.get_text() for text in ax.texts] == ["NaN"]
-    assert {line.get_marker() for line in ax.lines} == {marker for _, marker in drawings.MARKS}
-    assert plots._svg(fig, "errata")
