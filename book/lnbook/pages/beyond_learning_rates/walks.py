@@ -25,23 +25,19 @@ LAYERS = (64, 32, 32)  # units of the hidden layers
 BETA2, EPS = 0.99, 1e-8  # of Adam; 0.99 forgets the start within the runs
 READOUT = 3.0  # scale of the readout: at 1 no weights fit random labels
 CLASSES = 10
+BATCH = 32  # cases of an update
 
 
 @dataclass(frozen=True)
 class Setting:
-    r"""One run: its seed, rate $\eta$, decay $\lambda$ and momentum $\beta_1$.
-
-    Attributes:
-        coupled: whether decay is L2 inside Adam; otherwise it is AdamW's.
-        held: bring each layer back to its first length after every update.
-    """
+    r"""One run: its seed, rate $\eta$, decay $\lambda$ and momentum $\beta_1$."""
 
     seed: int
     rate: float
     decay: float = 0.0
     momentum: float = 0.0
-    coupled: bool = False
-    held: bool = False
+    coupled: bool = False  # decay is L2 inside Adam and not AdamW's
+    held: bool = False  # each layer is brought back to its first length after every update
 
 
 @dataclass(frozen=True)
@@ -78,9 +74,8 @@ def noisy(y: Int64[Tensor, " N"], updates: int, share: float, seed: int) -> Int6
 class Networks:
     """R networks, one a seed, as batched matrices.
 
-    Attributes:
-        weights: of each hidden layer, (R, H, D), variance 1 / D.
-        readout: (R, 10, H), variance 9 / H, so that the logits can fit any labels; not trained.
+    The `weights` of each hidden layer, (R, H, D), have variance 1 / D. The `readout`, (R, 10, H), is not
+    trained and has variance 9 / H, so that the logits can fit any labels.
     """
 
     def __init__(
@@ -136,27 +131,11 @@ def train(
     labels: Int64[Tensor, "S M"],
     updates: int,
     layers: Sequence[int] = LAYERS,
-    batch: int = 32,
 ) -> Walk:
-    """Train every setting on one task after the other.
+    """Train every setting on one task after the other, each with so many updates and a row of the labels.
 
-    Args:
-        settings: of the runs; equal seeds draw equal weights and batches.
-        x: the cases.
-        labels: of the tasks, one row each, 0 to 9; M = N.
-        updates: on each task.
-        layers: units of each hidden layer.
-        batch: cases of an update, drawn with replacement.
-
-    Raises:
-        ValueError: no settings; labels for other than these cases.
+    Equal seeds draw equal weights and batches, these with replacement.
     """
-    if not settings:
-        raise ValueError("there are no settings to train; give one or more")
-    if labels.shape[1] != len(x):
-        raise ValueError(
-            f"labels are for {labels.shape[1]} cases and x has {len(x)}; give a label for each case"
-        )
     networks = Networks([s.seed for s in settings], x.shape[1], layers)
     order = {s.seed: generators(s.seed)[1] for s in settings}
     rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
@@ -167,7 +146,7 @@ def train(
     rows = []
     with torch_threads(1), torch.no_grad():
         for t in range(len(labels) * updates):
-            drawn = {seed: torch.randint(len(x), (batch,), generator=g) for seed, g in order.items()}
+            drawn = {seed: torch.randint(len(x), (BATCH,), generator=g) for seed, g in order.items()}
             cases = torch.stack([drawn[s.seed] for s in settings])
             with torch.enable_grad():
                 loss, slopes = networks.slopes(x[cases], labels[t // updates][cases])

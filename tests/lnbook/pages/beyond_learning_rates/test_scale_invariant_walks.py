@@ -2,12 +2,9 @@
 
 import math
 
-import numpy as np
-import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_learning_rates import drawings
 from lnbook.pages.beyond_learning_rates.walks import (
     Networks,
     Setting,
@@ -21,13 +18,6 @@ from lnbook.pages.beyond_learning_rates.walks import (
 from lnbook.training import generators
 
 ROUNDING = 1e-13  # of float64 in sums of some hundred terms
-
-
-def test_the_digits_have_mean_0_and_no_pixel_that_is_always_blank():
-    x, y = digits(100)
-    assert x.shape[0] == len(y) == 100
-    assert float(x.mean(0).abs().max()) < 1e-6  # rounding of float32
-    assert bool((x.std(0) > 0).all())
 
 
 def test_slopes_are_those_of_each_network_alone_and_perpendicular_to_its_weights():
@@ -89,34 +79,3 @@ def test_in_equilibrium_the_angle_goes_with_the_root_of_rate_times_decay():
     one, other, less = train(settings, x, noisy(y, 500, 0.25, 0), updates=1, layers=(16,)).turn()[:, 0]
     assert 0.85 < float(one / other) < 1.18  # equal products; gradients are no independent draws
     assert 1.6 < float(one / less) < 2.5  # a product of a quarter, half the angle
-
-
-def test_last_losses_are_means_of_each_tasks_end():
-    x, y = digits(32)
-    walk = train([Setting(1, 0.01)], x, y.expand(3, -1), updates=4, layers=(8,))
-    torch.testing.assert_close(walk.last_losses(4, over=2), walk.loss.view(1, 3, 4)[..., 2:].mean(-1))
-
-
-def test_a_share_of_noisy_labels_is_drawn_anew():
-    y = torch.zeros(4000, dtype=torch.int64)
-    labels = noisy(y, 2, 0.5, 0)
-    assert labels.shape == (2, 4000)
-    assert not torch.equal(labels[0], labels[1])
-    assert abs(float((labels > 0).double().mean()) - 0.45) < 0.03  # 5 standard errors
-
-
-def test_settings_and_labels_that_do_not_fit_are_refused():
-    x, y = digits(32)
-    with pytest.raises(ValueError, match="no settings"):
-        train([], x, y[None], updates=1)
-    with pytest.raises(ValueError, match="31 cases and x has 32"):
-        train([Setting(1, 0.1)], x, y[None, :31], updates=1)
-
-
-def test_a_step_draws_the_prediction_and_both_ways():
-    sizes = np.array([0.1, 1.0, 10.0])
-    fig = drawings.steps(sizes, {"gradient descent": sizes + 1, "Adam": sizes + 2})
-    line, *marks = fig.axes[0].lines
-    np.testing.assert_array_equal(line.get_ydata(), np.sqrt(1 + sizes**2))
-    for k, mark in enumerate(marks):
-        np.testing.assert_array_equal(mark.get_ydata(), sizes + 1 + k)
