@@ -35,13 +35,7 @@ def largest_logits(
 ) -> tuple[Float[np.ndarray, "rates seeds updates"], Float[np.ndarray, "rates seeds updates"]]:
     """The largest logit of each mini-batch in size, and its loss, for every step size and seed.
 
-    Args:
-        rates: step sizes of plain gradient descent. seeds: of weights and cases, alike for every step size.
-        updates: steps of a run; norm: whether queries and keys are normalized, each with a gain from 1.
-
-    >>> logit, loss = largest_logits([0.1], [0, 1], 1, norm=True)
-    >>> logit.shape, bool(logit.max() <= 4)  # at gains of 1 at most the root of 16 units
-    ((1, 2, 1), True)
+    Plain gradient descent; a seed has the same weights and cases at every step size. Gains start from 1.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     models = len(rates) * len(seeds)

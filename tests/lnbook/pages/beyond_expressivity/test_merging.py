@@ -2,12 +2,10 @@
 
 from itertools import product
 
-import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.beyond_expressivity import drawings, merging
-from lnlib.norms import layer_norm
+from lnbook.pages.beyond_expressivity import merging
 
 
 def line(m: int) -> torch.Tensor:
@@ -53,44 +51,3 @@ def test_each_layer_merges_two_points_of_one_label_and_no_others() -> None:
         one = torch.cdist(h, h) < 1e-9  # merged up to rounding, which later layers magnify
         assert len(torch.unique(one, dim=0)) == 6 - k
         assert not bool((one & (labels[:, None] != labels)).any())
-
-
-def test_layer_norm_of_the_plane_is_a_direction_root_three_long() -> None:
-    v = torch.tensor([[3.0, 4.0]], dtype=torch.float64)
-    h = layer_norm(v @ merging.PLANE.T, eps=0.0)
-    torch.testing.assert_close(h @ merging.PLANE / 3**0.5, v / 5)
-
-
-def test_states_are_computed_in_the_precision_of_the_points() -> None:
-    network = merging.construct(line(4), torch.tensor([0, 1, 1, 0]))
-    exact = merging.states(network.layers, line(4))
-    single = merging.states(network.layers, line(4).float())
-    assert single[-1].dtype == torch.float32
-    assert 0 < float((single[-1] - exact[-1]).abs().max()) < 1e-4
-
-
-@pytest.mark.parametrize(
-    ("x", "labels", "message"),
-    [
-        ([[1.0], [1.0]], [0, 1], "all different"),
-        ([[0.0], [1.0]], [0, 2], "use all of 0"),
-        ([[0.0], [1.0]], [1, 1], "use all of 0"),
-    ],
-)
-def test_points_that_coincide_and_labels_left_out_are_refused(x, labels, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        merging.construct(torch.tensor(x), torch.tensor(labels))
-
-
-def test_no_points_are_refused() -> None:
-    with pytest.raises(ValueError, match="0 points"):
-        merging.construct(torch.zeros(0, 1), torch.zeros(0, dtype=torch.long))
-
-
-def test_exactly_the_keys_inside_the_hull_are_ringed() -> None:
-    keys = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [0.2, 0.1]])
-    fig = drawings.unselectable_keys(keys, keys + 1, {4: {8: 0.1, 16: 0.5}, 8: {8: 0.0, 16: 0.2}})
-    left, right = fig.axes
-    rings = next(line for line in left.lines if line.get_label() == "unselectable")
-    np.testing.assert_array_equal(rings.get_xydata(), keys[[0, 5]])
-    assert list(right.lines[0].get_ydata()) == [0.1, 0.5]
