@@ -14,7 +14,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.shared.residual import check_size
 from lnbook.training import generators
 
 __all__ = ["Method", "Networks", "Parameters", "begin", "first_step"]
@@ -30,12 +29,10 @@ def _unchanged(x: Tensor, p: Parameters) -> Tensor:
 class Method:
     """What a network does.
 
-    Args:
-        block: the stream (S, N, H) and a block's parameters to the next stream.
-        end: the same behind the last block, in front of the readout; by default nothing.
-        start: parameters of all blocks as drawn, `W1` (L, S, H, 2H) of variance 2/H and `W2` (L, S, 2H, H)
-            of variance 1/(2H), to those that training begins with, more among them. What `end` uses has
-            an entry more than there are blocks.
+    `block` takes the stream (S, N, H) and a block's parameters to the next stream; `end` does the same
+    behind the last block. `start` takes the parameters of all blocks as drawn, `W1` (L, S, H, 2H) of variance
+    2/H and `W2` (L, S, 2H, H) of variance 1/(2H), to those that training begins with, more among them. What
+    `end` uses has an entry more than there are blocks.
     """
 
     block: Callable[[Tensor, Parameters], Tensor]
@@ -102,12 +99,7 @@ def begin(
     inputs: int = 64,
     dtype: torch.dtype = torch.float32,
 ) -> Networks:
-    """Networks before training. Those of a seed have the same weights with every method; readouts are 0.
-
-    Raises:
-        ValueError: without a block, or fewer than 4 units, of which layer norm leaves 2 dimensions.
-    """
-    check_size(depth, width)
+    """Networks before training. Those of a seed have the same weights with every method; readouts are 0."""
     drawn = [generators(seed)[0] for seed in seeds]
 
     def normal(*shape: int, variance: float) -> Tensor:
@@ -129,8 +121,7 @@ def first_step(
     The mean square of what is read, y, from a first stream of about 1; and, for each kind of parameters of
     the blocks, $\lVert\nabla_\theta\,r^\top y\rVert^2$: the change of $r^\top y$ per learning rate in a small
     step of gradient descent on $-r^\top y$. One case, and a random r of length 1, for each seed.
-
-    *Source* ours; a step's size as in Zhang et al. (2019), Section 3.
+    A step's size is as in Zhang et al. (2019), Section 3.
     """
     inputs, width = networks.into.shape[1:]
     into = networks.into

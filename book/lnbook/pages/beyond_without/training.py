@@ -38,20 +38,9 @@ def train(
 ) -> Networks:
     """Copies of the networks, one for each of Adam's learning rates, after so many updates.
 
-    Networks of a seed see the same cases with every rate and method.
-
-    Args:
-        method: or a function from the share of the updates that are done to the method of the next one.
-        seeds: one for each of the S networks; the result has R S, rates outermost.
-
-    Raises:
-        ValueError: if there is not a seed for each network, or no rate.
+    Networks of a seed see the same cases with every rate and method; rates are outermost. A method may be a
+    function from the share of the updates that are done to the method of the next one.
     """
-    if len(seeds) != len(networks.into) or not rates:
-        raise ValueError(
-            f"{len(networks.into)} networks are given {len(seeds)} seeds and {len(rates)} rates; "
-            "give a seed for each, and at least one rate"
-        )
     x, y = cases
     method_at = (lambda done: method) if isinstance(method, Method) else method
     orders = [generators(seed)[1] for seed in seeds]

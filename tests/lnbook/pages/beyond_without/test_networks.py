@@ -41,28 +41,6 @@ def test_streams_and_logits_are_those_by_hand():
     torch.testing.assert_close(nets.logits(LAYERED, x)[1], expected, rtol=0, atol=1e-12)
 
 
-def test_cases_may_be_each_networks_own():
-    nets = begin(PLAIN, 1, 4, (0, 1), inputs=3)
-    x = torch.arange(12.0).view(2, 2, 3)
-    assert torch.equal(nets.read(PLAIN, x)[1], nets.read(PLAIN, x[1])[1])
-
-
-def test_a_seed_begins_with_the_same_weights_in_any_company_and_method():
-    alone, among = begin(PLAIN, 2, 4, (7,)), begin(LAYERED, 2, 4, (6, 7))
-    assert torch.equal(alone.into[0], among.into[1])
-    for name in ("W1", "W2"):
-        assert torch.equal(alone.stack[name][:, 0], among.stack[name][:, 1])
-    assert not among.out.any()
-
-
-def test_a_plain_block_doubles_the_mean_square_on_average():
-    nets = begin(PLAIN, 4, 64, range(8), dtype=torch.float64)
-    x = torch.randn(64, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    squares = torch.stack([s.square().mean() for s in nets.streams(PLAIN, x)])
-    # 8 networks of 64 units: the mean square of a block scatters by a few percent
-    torch.testing.assert_close(squares[1:] / squares[:-1], torch.full((4,), 2.0).double(), rtol=0.15, atol=0)
-
-
 def test_numbers_that_are_fixed_are_given_to_blocks_and_end():
     method = Method(lambda x, p: x + p["add"], lambda x, p: 10 * x + p["add"])
     add = torch.tensor([1.0, 2.0, 3.0])[:, None, None, None]
@@ -73,19 +51,6 @@ def test_numbers_that_are_fixed_are_given_to_blocks_and_end():
     assert {t.dtype for t in (doubled.into, doubled.out, *doubled.stack.values(), doubled.fixed["add"])} == {
         torch.float64
     }
-
-
-def test_a_first_step_is_the_squared_gradient_along_a_direction_of_length_1():
-    """Of y = 3 (x + b_1 + ... + b_L) every bias has the gradient 3 r."""
-    method = Method(
-        lambda x, p: x + p["b"],
-        lambda x, p: 3 * x,
-        lambda p: {**p, "b": torch.zeros_like(p["W2"][..., :1, :])},
-    )
-    nets = begin(method, 5, 8, (0, 1), dtype=torch.float64)
-    _, moved = first_step(nets, method, (0, 1))
-    assert moved["b"].tolist() == pytest.approx([9 * 5, 9 * 5], abs=1e-12)  # rounding
-    assert not moved["W2"].any()
 
 
 def test_a_step_along_the_gradient_changes_what_is_read_by_its_square():
@@ -101,16 +66,3 @@ def test_a_step_along_the_gradient_changes_what_is_read_by_its_square():
     after = (replace(nets, stack=stepped).read(LAYERED, x)[0] @ (r / r.norm()).T).sum()
     # a step of 1e-6 is not 0: the second order is about as many times the first
     assert float(after - along.detach()) / rate == pytest.approx(float(sum(moved.values())), rel=1e-3)
-
-
-def test_parameters_without_a_part_in_what_is_read_move_nothing():
-    zero = Method(lambda x, p: x + 0 * p["W2"].sum(), start=lambda p: {"W1": p["W1"], "W2": p["W2"]})
-    _, moved = first_step(begin(zero, 2, 4, (0, 1), dtype=torch.float64), zero, (0, 1))
-    assert not moved["W1"].any()
-    assert not moved["W2"].any()
-
-
-@pytest.mark.parametrize(("depth", "width", "said"), [(0, 8, "at least one block"), (1, 3, "at least 4")])
-def test_networks_too_small_are_named(depth, width, said):
-    with pytest.raises(ValueError, match=said):
-        begin(PLAIN, depth, width, (0,))

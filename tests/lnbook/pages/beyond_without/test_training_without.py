@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_without import drawings, training
+from lnbook.pages.beyond_without import training
 from lnbook.pages.beyond_without.networks import Method, begin
 from lnbook.shared.digits import digits
 
@@ -44,25 +44,6 @@ def test_rates_are_outermost_and_each_network_trains_as_alone(cases):
     assert training.scores(both, PLAIN, cases, (4, 5)).loss.shape == (2, 2)
 
 
-def test_a_method_may_change_while_training_goes_on(cases):
-    seen = []
-
-    def method_at(done):
-        seen.append(done)
-        return PLAIN
-
-    training.train(begin(PLAIN, 1, 4, (0,)), method_at, cases, (0,), (1e-3,), 4)
-    assert seen == [0, 0.25, 0.5, 0.75]
-
-
-def test_fixed_numbers_are_those_of_each_network_and_stay(cases):
-    method = Method(lambda x, p: x / p["by"] + branch(x, p))
-    by = torch.tensor([1.0, 2.0]).view(1, 2, 1, 1)
-    nets = begin(method, 1, 4, (0, 1)).adding(by=by)
-    trained = training.train(nets, method, cases, (0, 1), (1e-3, 1e-2), 2)
-    assert trained.fixed["by"].flatten().tolist() == [1, 2, 1, 2]
-
-
 def test_scores_are_the_mean_loss_and_the_share_of_right_answers(cases):
     x, y = cases[0][:50], cases[1][:50]
     nets = training.train(begin(PLAIN, 1, 8, (0,)), PLAIN, cases, (0,), (1e-2,), 5)
@@ -78,19 +59,3 @@ def test_networks_that_overflow_answer_nothing_right(cases):
     found = training.scores(nets, method, cases, (0,))
     assert np.isnan(found.loss).all()
     assert found.right.item() == 0
-
-
-@pytest.mark.parametrize(("seeds", "rates"), [((0, 1), (1e-3,)), ((0,), ())])
-def test_seeds_and_rates_that_do_not_fit_are_named(cases, seeds, rates):
-    with pytest.raises(ValueError, match="a seed for each, and at least one rate"):
-        training.train(begin(PLAIN, 1, 4, (0,)), PLAIN, cases, seeds, rates, 1)
-
-
-def test_rows_say_setting_way_and_interval():
-    ways = {"layer norm": np.array([1.0, 3.0]), "ReZero": np.array([2.0, 2.5])}
-    first, second = drawings.rows({"few": ways})
-    assert (first["setting"], first["way"], first["mean"]) == ("few", "layer norm", 2.0)
-    assert second["low"] < second["mean"] < second["high"]
-    (row,) = drawings.rows({"few": {"ratio": np.array([0.5, 2.0])}}, logs=True)
-    assert row["mean"] == pytest.approx(1)
-    assert row["low"] * row["high"] == pytest.approx(1)  # symmetric on the axis of logarithms
