@@ -11,8 +11,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from lnbook.figures import plots
 
-__all__ = ["by_gain", "by_share", "by_size", "gradients", "lstms", "parting"]
-
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 STYLES = (":", "--", "-.", "-")  # from the smallest factor to the largest
 Interval = tuple[float, float, float]

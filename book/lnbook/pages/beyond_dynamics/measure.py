@@ -21,18 +21,6 @@ from lnbook.training import torch_threads
 from lnlib.rnn import LSTM
 from lnlib.rnn.diagnostics import lyapunov
 
-__all__ = [
-    "Networks",
-    "columns",
-    "crossing",
-    "exponents",
-    "gradient_norms",
-    "lstm_exponents",
-    "torch_weights",
-    "twins",
-    "weights",
-]
-
 
 def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
     """Recurrent weights of so many networks, independent and of variance 1/H."""

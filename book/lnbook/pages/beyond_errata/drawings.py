@@ -8,8 +8,6 @@ from matplotlib.ticker import NullLocator
 
 from lnbook.figures import plots
 
-__all__ = ["MARKS", "sizes"]
-
 # Kinds are told apart by color and by shape.
 MARKS = (
     (plots.INK, "o"),

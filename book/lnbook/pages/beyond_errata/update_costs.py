@@ -12,8 +12,6 @@ from torch import Tensor, nn
 from lnbook.ledger.intervals import LEVEL
 from lnbook.training import torch_threads
 
-__all__ = ["cost_ratio", "updates"]
-
 Norm = Callable[[Tensor], Tensor]
 
 

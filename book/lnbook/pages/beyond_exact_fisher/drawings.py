@@ -13,8 +13,6 @@ from torch import Tensor
 from lnbook.figures import plots
 from lnbook.training import Row
 
-__all__ = ["blocks", "costs", "damping", "learning", "nullities", "sliding"]
-
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 Curve = Float[np.ndarray, " points"]
 

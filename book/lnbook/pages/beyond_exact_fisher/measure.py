@@ -11,8 +11,6 @@ from lnbook.training import Row
 from lnlib.fisher import FisherOperator
 from lnlib.glm import GLM
 
-__all__ = ["costs", "random_model"]
-
 
 def random_model(family: str, norm: str, H: int, D: int, generator: torch.Generator) -> GLM:
     """Standard normal weights, normal biases, and gains around 1, in float64."""

@@ -27,24 +27,6 @@ from lnlib.fisher import FisherOperator
 from lnlib.fisher.linearization import linearize
 from lnlib.glm import GLM
 
-__all__ = [
-    "DAMPINGS",
-    "METHODS",
-    "RATES",
-    "Setting",
-    "Task",
-    "at_an_end",
-    "digits",
-    "direction",
-    "gradient",
-    "loss_band",
-    "reach",
-    "runs_of",
-    "start",
-    "train",
-    "tune",
-]
-
 Method = Literal["sgd", "adam", "natural", "kfac", "printed", "empirical"]
 METHODS: tuple[Method, ...] = ("sgd", "adam", "natural", "kfac", "printed", "empirical")
 RATES = (0.3, 1.0, 0.1, 3.0, 0.03, 10.0)  # the middle first: what is slower than the best so far, stops

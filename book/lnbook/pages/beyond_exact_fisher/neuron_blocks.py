@@ -16,8 +16,6 @@ from torch.nn.functional import cross_entropy, linear, log_softmax
 
 from lnlib.norms import layer_norm
 
-__all__ = ["Network", "at_random_weights", "fisher", "logits", "neurons", "start"]
-
 
 def _shapes(sizes: Sequence[int], norm: str | None) -> list[tuple[int, int]]:
     """Rows and columns of each layer's parameters; the last layer has no gain."""

@@ -19,8 +19,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["constraints", "hidden_directions", "slide"]
-
 NEWTON_STEPS = 20
 
 

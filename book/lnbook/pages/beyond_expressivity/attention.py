@@ -15,8 +15,6 @@ from torch import Tensor
 
 from lnlib.norms import layer_norm
 
-__all__ = ["largest_logits"]
-
 PAIRS, WIDTH, CASES = 8, 16, 64  # keys to choose from, units of a key, cases in a mini-batch
 
 

@@ -13,8 +13,6 @@ from scipy.spatial import ConvexHull
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
-__all__ = ["ellipse", "logits", "merging", "precision", "quantized", "unselectable_keys"]
-
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 TEAL, RED, OLIVE, MAGENTA = (plots.OTHERS[name] for name in ("teal", "red", "olive", "magenta"))
 LOOKS = ((TEAL, ":", "o"), (RED, "-", "s"), (OLIVE, "--", "^"), (MAGENTA, "-.", "D"))

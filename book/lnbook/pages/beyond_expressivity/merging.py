@@ -18,8 +18,6 @@ from torch import Tensor
 
 from lnlib.norms import layer_norm
 
-__all__ = ["PLANE", "Layer", "Network", "construct", "states"]
-
 #: Orthonormal columns that span the plane at right angles to (1, 1, 1).
 PLANE = torch.tensor([[1, 1], [-1, 1], [0, -2]]) / torch.tensor([2, 6], dtype=torch.float64).sqrt()
 _E = PLANE.numpy()

@@ -10,8 +10,6 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 
 from lnbook.figures import plots
 
-__all__ = ["eigenvalues", "steps", "tasks", "turns"]
-
 INK = plots.INK
 TEAL, RED, OLIVE = (plots.OTHERS[name] for name in ("teal", "red", "olive"))
 MARKS = "os^"

@@ -14,8 +14,6 @@ from jaxtyping import Float
 from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
-__all__ = ["DEPTH", "OUTPUTS", "largest", "random_network", "tangent_kernel"]
-
 DEPTH, OUTPUTS = 3, 10  # hidden layers, and outputs K
 
 

@@ -19,8 +19,6 @@ from lnbook import data
 from lnbook.training import generators, torch_threads
 from lnlib import layer_norm
 
-__all__ = ["LAYERS", "Networks", "Setting", "Walk", "digits", "length", "noisy", "seen", "tangents", "train"]
-
 LAYERS = (64, 32, 32)  # units of the hidden layers
 BETA2, EPS = 0.99, 1e-8  # of Adam; 0.99 forgets the start within the runs
 READOUT = 3.0  # scale of the readout: at 1 no weights fit random labels

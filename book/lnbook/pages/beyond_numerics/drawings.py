@@ -12,8 +12,6 @@ from lnbook.figures import plots
 from lnbook.pages.beyond_numerics.epsilons import Program, short_below
 from lnbook.pages.beyond_numerics.precision import Reading
 
-__all__ = ["atlas", "microscope", "precisions", "spans"]
-
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 LOOKS = {
     "one pass": (BATCH, "--"),

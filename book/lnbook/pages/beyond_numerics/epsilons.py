@@ -16,18 +16,6 @@ from torch import Tensor
 from lnbook.ledger.tables import Table
 from lnlib.invariance import EPS_DEFAULTS, eps_factor
 
-__all__ = [
-    "ATLAS",
-    "AtlasTable",
-    "Place",
-    "Program",
-    "factor",
-    "gain_at_zero",
-    "loudness",
-    "short_below",
-    "stored",
-]
-
 Place = Literal["inside", "outside"]
 SITES = {
     "Keras": "https://github.com/keras-team/keras/blob/master/keras/src/layers/normalization/layer_normalization.py",

@@ -17,19 +17,6 @@ from torch import Tensor
 from lnbook.shared.rounding import Moments, moments, output_error, variance_error
 from lnbook.shared.variances import Way, layer_norm_by
 
-__all__ = [
-    "DTYPES",
-    "REPORTED",
-    "Reading",
-    "Slide",
-    "readings",
-    "roundoff",
-    "slide",
-    "slides",
-    "slope",
-    "verdicts",
-]
-
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 Norm = Callable[[Tensor], Tensor]
 

@@ -21,8 +21,6 @@ from torch.nn.functional import one_hot
 from lnbook.shared.digits import digits
 from lnbook.training import generators, torch_threads
 
-__all__ = ["SIZES", "Block", "Parameters", "Size", "begin", "best", "condition", "noisy", "run", "train"]
-
 Parameters = Mapping[str, Tensor]
 Block = Callable[[Tensor, Tensor, Parameters], Tensor]
 """(x, c, p) to the next x: the stream (S, N, H), the condition (S, N, K) and the block's parameters."""

@@ -10,8 +10,6 @@ from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_timeline.works import WORKS, Work, families
 
-__all__ = ["losses", "timeline"]
-
 COLORS = {
     "Over the batch": "batch",
     "On the weights": "weight",

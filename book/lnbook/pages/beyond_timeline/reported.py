@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["ERAS", "MODELS", "REPORTS", "Model", "Report", "by_era", "reports"]
-
 
 class Report(NamedTuple):
     """A number that somebody measured."""

@@ -28,8 +28,6 @@ from lnbook.shared.characters import Text
 from lnbook.shared.transformer import Transformer
 from lnbook.training import Row, generators, sweep
 
-__all__ = ["KINDS", "RATES", "SphereTransformer", "best", "run", "runs"]
-
 KINDS = ("pre-norm", "sphere")
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)
 

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["WORKS", "Work", "families", "listed"]
-
 HERE = "beyond_timeline"
 
 

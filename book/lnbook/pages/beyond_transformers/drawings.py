@@ -14,8 +14,6 @@ from lnbook.pages.beyond_transformers.placements import JOBS, Readers, Stacks
 from lnbook.shared.characters import Job
 from lnbook.training import Row
 
-__all__ = ["curves", "gradients", "placements", "rows", "said"]
-
 INK, LAYER = plots.INK, plots.COLORS["layer"]
 NAMES = {"post": "after (2017)", "pre": "before", "summed": "inside (2016)", "none": "no norm"}
 LOOKS = {

@@ -10,8 +10,6 @@ import numpy as np
 from jaxtyping import Float
 from scipy.optimize import minimize
 
-__all__ = ["ORIGINAL", "SHOWN", "misfit"]
-
 # A web page that lets its readers toggle between batch norm and layer norm: 4 samples of 6 features.
 ORIGINAL = np.array(
     [

@@ -13,8 +13,6 @@ from lnbook.ledger.tables import Table
 from lnlib.invariance import table1
 from lnlib.norms.normalize import layer_norm, rms_norm
 
-__all__ = ["CHANGES", "SequenceBatchNorm", "comparison", "relatives", "sequence_changes"]
-
 CHANGES = (
     "all weights times 3",
     "one case times 3",

@@ -13,17 +13,6 @@ from lnbook.shared import characters as transformer
 from lnbook.shared.characters import Job, Text
 from lnbook.training import Row
 
-__all__ = [
-    "JOBS",
-    "Readers",
-    "Stacks",
-    "ends",
-    "first_over_last",
-    "largest_over_smallest",
-    "reading",
-    "stacks",
-]
-
 Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
 
 # Panels and lines of the learning curves. All but the first are at their best of the learning rates 0.0003,

@@ -31,17 +31,6 @@ from torch.nn.functional import normalize
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
-__all__ = [
-    "PLACEMENTS",
-    "Stack",
-    "change_limit",
-    "exponent",
-    "gradient_by_block",
-    "gradient_by_depth",
-    "output_change",
-    "wide_limit",
-]
-
 PLACEMENTS = ("post", "pre", "summed", "none")
 
 

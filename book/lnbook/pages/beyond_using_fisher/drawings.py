@@ -8,8 +8,6 @@ from matplotlib.figure import Figure
 
 from lnbook.figures import plots
 
-__all__ = ["evidences", "spectrum"]
-
 INK, TEAL, RED = plots.INK, plots.OTHERS["teal"], plots.OTHERS["red"]
 STYLES = (":", "-.", "--")
 

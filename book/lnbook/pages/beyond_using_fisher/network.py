@@ -11,8 +11,6 @@ from torch.nn.functional import avg_pool2d, cross_entropy
 from lnbook import data
 from lnlib import LayerNorm
 
-__all__ = ["FRONT", "network", "pooled_digits", "stretched", "train"]
-
 FRONT = (0, 3)  # the layers in front of a norm
 
 

@@ -12,8 +12,6 @@ from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_variants.measure import Memory
 
-__all__ = ["apart", "blanks", "memories", "moves", "trained"]
-
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 LINES = ((LAYER, "-"), (LAYER, "--"), (LAYER, ":"), (BATCH, "-."), (NONE, ":"))
 

@@ -20,8 +20,6 @@ from typing import Any
 
 from lnlib.rnn.variants import VARIANTS, Variant
 
-__all__ = ["IMPLEMENTATIONS", "Implementation"]
-
 
 @dataclass(frozen=True)
 class Implementation:

@@ -19,23 +19,6 @@ from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 from lnlib.rnn import LSTM
 from lnlib.rnn.variants import VARIANTS, Variant
 
-__all__ = [
-    "SCHEMES",
-    "TRANSFORMATIONS",
-    "Memory",
-    "as_variant",
-    "between",
-    "blank_gradients",
-    "changes",
-    "distances",
-    "groups",
-    "libraries",
-    "memory",
-    "off",
-    "random_lstm",
-    "settings",
-]
-
 # Has every parameter that any variant has.
 EVERYTHING = Variant("separate", cell="carried", inner_bias="both")
 

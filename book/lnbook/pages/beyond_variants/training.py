@@ -23,19 +23,6 @@ from lnbook.pages.beyond_variants.measure import as_variant, settings
 from lnbook.training import Minibatches, Row, fit, generators, sweep
 from lnlib.rnn import LSTM
 
-__all__ = [
-    "BLIND",
-    "SCALES",
-    "Reader",
-    "Scale",
-    "mean_run",
-    "mean_runs",
-    "moves",
-    "pictures",
-    "rows_run",
-    "rows_runs",
-]
-
 BLIND = 1 - 2 / np.pi  # what the signs of normal numbers leave unexplained of their sum
 
 

@@ -11,8 +11,6 @@ from matplotlib.ticker import NullLocator
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
-__all__ = ["dots", "growth", "responses", "rows"]
-
 NONE, LAYER, OTHERS = plots.COLORS["none"], plots.COLORS["layer"], plots.OTHERS
 COLORS = {"without a norm": NONE, "dynamic tanh": OTHERS["red"]}
 COLORS |= dict.fromkeys(

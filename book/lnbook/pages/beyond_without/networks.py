@@ -16,8 +16,6 @@ from torch import Tensor
 
 from lnbook.training import generators
 
-__all__ = ["Method", "Networks", "Parameters", "begin", "first_step"]
-
 Parameters = Mapping[str, Tensor]
 
 

@@ -15,8 +15,6 @@ from lnbook.pages.beyond_without.networks import Method, Networks
 from lnbook.shared.digits import Cases
 from lnbook.training import generators, torch_threads
 
-__all__ = ["BATCH", "Scores", "best", "scores", "train"]
-
 BATCH = 32  # cases of a mini-batch
 
 
