@@ -1,8 +1,8 @@
 """Random models, and what a product with their exact Fisher matrix costs."""
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from timeit import repeat
 
 import torch
 from torch import Tensor
@@ -33,15 +33,6 @@ def costs(sizes: Sequence[int], dense_up_to: int, cases: int, generator: torch.G
         if n <= dense_up_to:
             ways["matrix"] = F.to_dense, len(v) ** 2
         for way, (compute, numbers) in ways.items():
-            row = {"way": way, "P": len(v), "seconds": _best_of_five(compute), "bytes": 8 * numbers}
-            rows.append(row)
+            seconds = min(repeat(compute, number=1, repeat=5))
+            rows.append({"way": way, "P": len(v), "seconds": seconds, "bytes": 8 * numbers})
     return rows
-
-
-def _best_of_five(compute: Callable[[], object]) -> float:
-    def once() -> float:
-        began = time.perf_counter()
-        compute()
-        return time.perf_counter() - began
-
-    return min(once() for _ in range(5))

@@ -36,11 +36,7 @@ def rows(**panels: Mapping[str, Runs]) -> list[dict[str, object]]:
 
 
 def said(lines: Mapping[str, Runs]) -> str:
-    """The means at both ends of each line, in words.
-
-    >>> said({"pre": np.array([[3.0, 9.0, 1.0]])})
-    'before from 3.00 to 1.00'
-    """
+    """The means at both ends of each line, in words."""
     ends = {name: values.mean(0)[[0, -1]] for name, values in lines.items()}
     return "; ".join(f"{NAMES.get(name, name)} from {a:.2f} to {b:.2f}" for name, (a, b) in ends.items())
 

@@ -91,20 +91,12 @@ class Readers:
 
 
 def first_over_last(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
-    """The first block's gradient over the last's.
-
-    >>> first_over_last(np.array([[1.0, 3.0, 2.0]]))
-    array([0.5])
-    """
+    """The first block's gradient over the last's."""
     return blocks[:, 0] / blocks[:, -1]
 
 
 def largest_over_smallest(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
-    """How far the blocks of a network lie apart.
-
-    >>> largest_over_smallest(np.array([[1.0, 3.0, 2.0]]))
-    array([3.])
-    """
+    """How far the blocks of a network lie apart."""
     return blocks.max(1) / blocks.min(1)
 
 
@@ -117,9 +109,5 @@ def reading(text: Text, depths: Sequence[int], block_depth: int, seeds: Sequence
 
 
 def ends(trained: Mapping[Job, Sequence[Sequence[Row]]], key: str) -> dict[Job, Float[np.ndarray, " seeds"]]:
-    """A column of the last rows of all runs, one number per seed.
-
-    >>> ends({("pre", "layer", True, 1.0): [[{"bits": 7.0}, {"bits": 2.0}]]}, "bits")
-    {('pre', 'layer', True, 1.0): array([2.])}
-    """
+    """A column of the last rows of all runs, one number per seed."""
     return {job: np.array([run[-1][key] for run in runs]) for job, runs in trained.items()}

@@ -3,13 +3,11 @@ r"""Thirteen layer-normalized LSTMs that people use, and the settings with which
 All of them call themselves the LSTM of this paper. They differ in what is normalized together, where the
 biases act, which cell is carried to the next step, and in $\epsilon$. *Source* each project's own code.
 
->>> from lnlib.rnn import LSTM
 >>> theirs = IMPLEMENTATIONS["tf_addons"]
 >>> theirs.normalized, theirs.carried
 ('each projection, all gates', 'normalized')
 >>> theirs.settings
 {'variant': 'normalized_state', 'eps': 0.001, 'forget_bias': 1.0}
->>> lstm = LSTM(5, 4, **theirs.settings)
 """
 
 from __future__ import annotations
@@ -23,27 +21,16 @@ from lnlib.rnn.variants import VARIANTS, Variant
 
 @dataclass(frozen=True)
 class Implementation:
-    """One public implementation.
+    """One public implementation."""
 
-    Attributes:
-        title: what it is called, and by whom.
-        variant: the name of ours, or a row where no name has it.
-        eps: what to give `LSTM` as epsilon.
-        bias: where biases act.
-        order: the gates as its matrices hold them; g is what others call j, u or c: the candidate.
-        forget_bias: what its forget gate has at first beyond 0, where that has an effect.
-        note: what else to know.
-        exact: whether the settings compute the same function; otherwise the note says what differs.
-    """
-
-    title: str
-    variant: str | Variant
+    title: str  # what it is called, and by whom
+    variant: str | Variant  # the name of ours, or a row where no name has it
     eps: float
-    bias: str
-    order: str
-    forget_bias: float = 0.0
-    note: str = ""
-    exact: bool = True
+    bias: str  # where biases act
+    order: str  # the gates as its matrices hold them; g is what others call j, u or c: the candidate
+    forget_bias: float = 0.0  # what its forget gate has at first beyond 0, where that has an effect
+    note: str = ""  # what else to know
+    exact: bool = True  # whether the settings compute the same function; otherwise the note says what differs
 
     @property
     def row(self) -> Variant:

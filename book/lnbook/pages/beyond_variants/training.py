@@ -8,7 +8,7 @@ variants of one seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,20 +86,16 @@ def mean_run(*, variant: str, one: bool, seed: int, scale: str) -> Row:
     size = SCALES[scale]
     weights, order = generators(seed)
     reader = Reader(1 + one, size.units, 1, settings(variant), weights)
-    fit(
-        reader,
-        sums(size.numbers, size.batch, one, order),
-        mse_loss,
-        torch.optim.Adam(reader.parameters(), lr=0.01),
-        updates=size.mean_updates,
-        device="cpu",
-        every=size.mean_updates,
-        progress=False,
-    )
+    _train(reader, sums(size.numbers, size.batch, one, order), mse_loss, 0.01, size.mean_updates)
     x, y = next(sums(size.numbers, 2000, one, order))
     with torch.no_grad():
         left = 100 * float(mse_loss(reader(x), y) / y.square().mean())
     return {"variant": variant, "one": one, "seed": seed, "unexplained": left}
+
+
+def _train(reader: Reader, batches: Iterable[Any], loss: Any, rate: float, updates: int) -> None:
+    optimizer = torch.optim.Adam(reader.parameters(), lr=rate)
+    fit(reader, batches, loss, optimizer, updates=updates, device="cpu", every=updates, progress=False)
 
 
 Arrays = tuple[
@@ -129,24 +125,10 @@ def rows_run(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     weights, order = generators(seed)
     reader = Reader(x.shape[2], size.units, 10, settings(variant), weights)
-    fit(
-        reader,
-        Minibatches((x, y), size.batch, order),
-        cross_entropy,
-        torch.optim.Adam(reader.parameters(), lr=rate),
-        updates=size.rows_updates,
-        device="cpu",
-        every=size.rows_updates,
-        progress=False,
-    )
+    _train(reader, Minibatches((x, y), size.batch, order), cross_entropy, rate, size.rows_updates)
     kept = {name: p.detach().numpy() for name, p in reader.named_parameters()}
-    return {
-        "variant": variant,
-        "rate": rate,
-        "seed": seed,
-        "error": _error(reader, test_x, test_y),
-        "weights": kept,
-    }
+    error = _error(reader, test_x, test_y)
+    return {"variant": variant, "rate": rate, "seed": seed, "error": error, "weights": kept}
 
 
 def moves(
