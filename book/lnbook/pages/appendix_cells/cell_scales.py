@@ -11,7 +11,7 @@ from torch import Tensor
 from lnlib.norms.normalize import layer_norm
 from lnlib.rnn import LSTM
 
-__all__ = ["Unforgetting", "change", "unforgetting"]
+UNITS, INPUTS = 32, 8
 
 
 class Unforgetting(NamedTuple):
@@ -27,30 +27,19 @@ def _draws(seed: int, *shapes: tuple[int, ...]) -> list[Tensor]:
     return [torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in shapes]
 
 
-def change(
-    variant: str, seed: int, *, matrices: bool, units: int = 32, inputs: int = 8, steps: int = 50
-) -> float:
+def change(variant: str, seed: int, *, matrices: bool) -> float:
     """Relative change of an LSTM's outputs, without epsilon, as scales and shifts change.
 
-    Each step of the input is made louder or softer by a factor of its own.
-
-    Args:
-        variant: of the LSTM, which has random weights and starts from a random state.
-        seed: of weights, inputs and factors.
-        matrices: also scale both weight matrices, by 5 and by 0.2, and add a random row to all rows of each.
-        units, inputs, steps: the sizes.
+    Each step of the input is made louder or softer by a factor of its own. With `matrices`, both weight
+    matrices are scaled, too, by 5 and by 0.2, and a random row is added to all rows of each.
     """
-    sizes = (units, inputs)
-    shapes = (
-        [(4 * units, n) for n in sizes]
-        + [(n,) for n in sizes]
-        + [(1, units)] * 2
-        + [(steps, inputs), (steps, 1)]
-    )
-    W_h, W_x, shift_h, shift_x, h, c, x, loudness = _draws(seed, *shapes)
+    weights = (4 * UNITS, UNITS), (4 * UNITS, INPUTS), (UNITS,), (INPUTS,)
+    states = (1, UNITS), (1, UNITS)
+    drawn = _draws(seed, *weights, *states, (50, INPUTS), (50, 1))
+    W_h, W_x, shift_h, shift_x, h, c, x, loudness = drawn
     outputs = []
     for changed in (False, True):
-        net = LSTM(inputs, units, variant=variant, eps=0.0, dtype=torch.float64)
+        net = LSTM(INPUTS, UNITS, variant=variant, eps=0.0, dtype=torch.float64)
         moved = changed and matrices
         with torch.no_grad():
             net.get_parameter("weight_hh_l0").copy_(5 * W_h + shift_h if moved else W_h)
@@ -59,21 +48,13 @@ def change(
     return float((outputs[1] - outputs[0]).norm() / outputs[0].norm())
 
 
-def unforgetting(
-    norm: str, seed: int, *, units: int = 32, inputs: int = 8, steps: int = 1000
-) -> Unforgetting:
-    """An LSTM of random weights whose forget gate stays open, on random inputs.
-
-    Args:
-        norm: "layer" or "none".
-        seed: of weights and inputs.
-        units, inputs, steps: the sizes.
-    """
-    x, W_h, W_x = _draws(seed, (steps, inputs), (4 * units, units), (4 * units, inputs))
-    net = LSTM(inputs, units, norm=norm, dtype=torch.float64)
+def unforgetting(norm: str, seed: int) -> Unforgetting:
+    """An LSTM of random weights whose forget gate stays open, on 1,000 random inputs."""
+    x, W_h, W_x = _draws(seed, (1000, INPUTS), (4 * UNITS, UNITS), (4 * UNITS, INPUTS))
+    net = LSTM(INPUTS, UNITS, norm=norm, dtype=torch.float64)
     with torch.no_grad():
-        for name, value in {"weight_hh_l0": W_h / units**0.5, "weight_ih_l0": W_x / inputs**0.5}.items():
-            net.get_parameter(name).copy_(value)
+        net.get_parameter("weight_hh_l0").copy_(W_h / UNITS**0.5)
+        net.get_parameter("weight_ih_l0").copy_(W_x / INPUTS**0.5)
         for name in ("bias_ih_l0", "bias_hh_l0"):
             net.get_parameter(name).zero_()
         net.get_parameter("bias_ih_l0").chunk(4)[1].fill_(20.0)  # torch's order: i, f, g, o

@@ -8,8 +8,6 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from lnbook.figures import plots
 from lnbook.pages.appendix_cells import costs
 
-__all__ = ["ratios"]
-
 STYLES = {  # marker and color of each method
     "lnlib": ("o", plots.INK),
     "loop": ("s", plots.OTHERS["olive"]),

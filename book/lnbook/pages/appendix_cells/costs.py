@@ -9,8 +9,6 @@ from typing import Any
 from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.ledger.tables import Table
 
-__all__ = ["PEERS", "facts", "ratio", "recorded", "sizes", "table"]
-
 # The methods of the benchmark that the page shows, by the names it gives them.
 PEERS = {
     "lnlib": "lnlib",
@@ -28,7 +26,7 @@ def recorded() -> list[dict[str, str]]:
 
 
 def facts() -> dict[str, Any]:
-    """Where and when they were measured. Raises FileNotFoundError outside a checkout."""
+    """Where and when they were measured."""
     return read_facts("recurrent", scale="benchmarks")
 
 
@@ -38,14 +36,9 @@ def sizes(rows: Sequence[Row], mode: str) -> list[tuple[str, str]]:
 
 
 def ratio(rows: Sequence[Row], task: str, kind: str, mode: str, method: str = "lnlib") -> float:
-    """The time of a call, or in mode "memory" the memory, over torch.nn's without a norm.
-
-    Raises KeyError if the benchmark has no such row.
-    """
-    for row in rows:
-        if (row["task"], row["kind"], row["mode"], row["method"]) == (task, kind, mode, method):
-            return float(row["ratio"])
-    raise KeyError(f"the benchmark has no row of {method!r} for {kind}, {task}, {mode}")
+    """The time of a call, or in mode "memory" the memory, over torch.nn's without a norm."""
+    by_place = {(row["task"], row["kind"], row["mode"], row["method"]): row["ratio"] for row in rows}
+    return float(by_place[task, kind, mode, method])
 
 
 def table(rows: Sequence[Row]) -> Table:

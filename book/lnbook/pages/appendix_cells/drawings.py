@@ -12,26 +12,14 @@ from matplotlib.ticker import LogLocator, NullLocator
 from lnbook.figures import plots
 from lnlib.rnn.variants import Variant
 
-__all__ = ["PLACES", "blank_steps", "cell", "dead_start", "places"]
-
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 
 # Where a variant may normalize, by the number in the drawing.
-PLACES = {
-    1: "state",
-    2: "input",
-    3: "cell, to $h_t$",
-    4: "sum",
-    5: "cell, to $t+1$",
-}
+PLACES = {1: "state", 2: "input", 3: "cell, to $h_t$", 4: "sum", 5: "cell, to $t+1$"}
 
 
 def places(variant: Variant) -> set[int]:
-    """The places of `PLACES` at which a variant of an LSTM normalizes.
-
-    >>> sorted(places(Variant("separate", cell="output")))
-    [1, 2, 3]
-    """
+    """The places of `PLACES` at which a variant of an LSTM normalizes."""
     gates: set[int] = {"separate": {1, 2}, "joint": {4}, "none": set()}[variant.gates]
     return gates | {"raw": set(), "output": {3}, "carried": {3, 5}, "next": {5}}[variant.cell]
 
@@ -132,7 +120,7 @@ def dead_start(
     """Left, the mean loss of each start over its seeds; right, how far the gains have moved."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.9))
     for (name, runs), color, line in zip(losses.items(), (LAYER, INK, NONE), ("-", "--", "-."), strict=True):
-        mean = _smooth(runs.mean(0))
+        mean = np.convolve(runs.mean(0), np.ones(10) / 10, "valid")  # of ten updates in a row
         left.semilogy(np.arange(1, len(mean) + 1), mean, line, color=color, label=name)
     left.set(xlabel="update", ylabel="loss")
     left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -146,16 +134,8 @@ def dead_start(
     return fig
 
 
-def _smooth(values: Float[np.ndarray, " n"], width: int = 10) -> Float[np.ndarray, " m"]:
-    """Mean of each `width` values in a row."""
-    return np.convolve(values, np.ones(width) / width, "valid")
-
-
 def blank_steps(steps: Sequence[int], gradients: Mapping[str, Sequence[float]], largest: float) -> Figure:
-    """Largest gradient of a bias against blank steps at the start, by network; and the largest float32.
-
-    The last network is the one without normalization.
-    """
+    """Largest gradient of a bias against blank steps at the start, by network; the last has no norm."""
     fig, ax = plots.subplots(figsize=(7.2, 3.6))
     for (name, values), color, mark in zip(
         gradients.items(), (LAYER, LAYER, LAYER, NONE), ("o-", "s--", "^-.", "x:"), strict=True

@@ -20,18 +20,6 @@ from lnbook.data.images import Part
 from lnbook.training import Minibatches, generators, torch_threads
 from lnlib import rnn
 
-__all__ = [
-    "GATES",
-    "Run",
-    "bias_gradient",
-    "blank_rows",
-    "learn",
-    "runs",
-    "sequences",
-    "standardized",
-    "started",
-]
-
 GATES = {"LSTM": ("i", "f", "g", "o"), "GRU": ("r", "z", "n")}  # in torch's order
 Network = rnn.RNN | rnn.LSTM | rnn.GRU
 Cases = tuple[Float[Tensor, "N T D"], Int[Tensor, " N"]]
@@ -58,15 +46,10 @@ def started(
     b: float = 0.0,
     dtype: torch.dtype = torch.float64,
 ) -> Network:
-    """A layer-normalized network at a start of one's choice.
+    """A layer-normalized network with this gain and bias everywhere, its weights drawn as torch does.
 
-    Args:
-        kind: the class.
-        width, units: of the input and of the state.
-        seed: of the weights, drawn as torch does, and of the spread.
-        gain, bias: of all normalizations; 0 and 1 are the supplement's alpha and beta.
-        spread: standard deviation of what is added to each gain.
-        b: largest size of Eq. (20)'s b, drawn evenly as torch does with 1/sqrt(units).
+    Gain 0 and bias 1 are the supplement's alpha and beta; `spread` is the standard deviation of what is added
+    to each gain, and b the largest size of Eq. (20)'s b, drawn evenly.
     """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -90,19 +73,11 @@ def learn(
     seed: int,
     updates: int,
     rate: float = 0.01,
-    batch: int = 64,
     clip: float | None = None,
 ) -> Run:
-    """Train with Adam on the last state of each sequence; stops at a loss that is not a number.
+    """Train with Adam on the last state of each sequence; a run whose loss is not a number ends there.
 
-    Args:
-        network: changed in place; its readout, 10 classes, is drawn from the seed.
-        train, test: sequences and labels.
-        rate: Adam's.
-        clip: largest norm of the gradient of all parameters; none if left out.
-
-    Returns:
-        The run; where it stopped early, its losses end in NaN.
+    The readout, 10 classes, is drawn from the seed; `clip` is the largest norm of the gradient.
     """
     draw, order = generators(seed)
     dtype = _value(network, "weight_hh_l0").dtype
@@ -111,7 +86,7 @@ def learn(
     parameters = [*network.parameters(), *readout]
     optimizer = torch.optim.Adam(parameters, lr=rate)
     first, losses, moved = _gains(network), [], []
-    batches = Minibatches(train, batch, order)
+    batches = Minibatches(train, 64, order)
 
     def logits(x: Tensor) -> Tensor:
         return network(x.to(dtype).transpose(0, 1))[0][-1] @ readout[0].mT + readout[1]
@@ -164,13 +139,7 @@ def standardized(cases: Cases, reference: Float[Tensor, "M T D"]) -> Cases:
 
 
 def bias_gradient(network: nn.RNNBase, x: Float[Tensor, "T D"], blank: int) -> float:
-    """Largest gradient of a bias by a weighted sum of the last output, with steps of zeros before the input.
-
-    Args:
-        network: of one layer.
-        x: what follows the zeros.
-        blank: how many steps of zeros.
-    """
+    """Largest gradient of a bias by a weighted sum of the last output, with blank steps before the input."""
     network.zero_grad()
     out, _ = network(torch.cat([x.new_zeros(blank, x.shape[1]), x]))
     (out[-1] * torch.linspace(-1, 1, out.shape[1], dtype=x.dtype)).sum().backward()
@@ -182,11 +151,7 @@ def bias_gradient(network: nn.RNNBase, x: Float[Tensor, "T D"], blank: int) -> f
 
 
 def blank_rows(x: Float[Tensor, "N T D"]) -> Int[Tensor, " N"]:
-    """How many rows of zeros each sequence begins with.
-
-    >>> blank_rows(torch.tensor([[[0.0], [0.0], [1.0]], [[1.0], [0.0], [0.0]]]))
-    tensor([2, 0])
-    """
+    """How many rows of zeros each sequence begins with."""
     return (x == 0).all(2).long().cumprod(1).sum(1)
 
 

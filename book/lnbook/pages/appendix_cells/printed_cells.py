@@ -15,19 +15,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-__all__ = ["autograd", "bare", "by_letter", "compare", "forward", "gru", "gru_names", "letters", "rank"]
-
 Letters = Mapping[str, np.ndarray]
 Run = Callable[[Letters, np.ndarray], np.ndarray]
 Names = Callable[[Letters], Mapping[str, Tensor]]
 
 
 def letters(kind: str, H: int, D: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Random letters of Eqs. (20)-(22), of an "LSTM", or of Eqs. (26)-(28), of a "GRU".
-
-    >>> letters("GRU", 3, 2, np.random.default_rng(0))["W_h"].shape
-    (6, 3)
-    """
+    """Random letters of Eqs. (20)-(22), of an "LSTM", or of Eqs. (26)-(28), of a "GRU"."""
     G = 4 * H if kind == "LSTM" else 2 * H
     shapes: dict[str, tuple[int, ...]] = {"W_h": (G, H), "W_x": (G, D), "h_0": (H,)}
     shapes |= {"c_0": (H,), "b": (G,)} if kind == "LSTM" else {"W": (H, D), "U": (H, H)}
@@ -43,12 +37,7 @@ def bare(p: Letters) -> dict[str, np.ndarray]:
 
 
 def by_letter(equation: Callable[..., Any], letters: Letters) -> Any:
-    """An equation of `lnlib.equations`, whose arguments have the print's names, of the letters it asks for.
-
-    >>> from lnlib.equations import eq19
-    >>> by_letter(eq19, {"o": np.zeros(1), "c": np.ones(1), "unused": np.ones(9)}).round(3)
-    array([0.381])
-    """
+    """An equation of `lnlib.equations` of the letters that it asks for by the names of its arguments."""
     return equation(**{name: letters[name] for name in inspect.signature(equation).parameters})
 
 
@@ -70,9 +59,7 @@ def gru(gates: Callable[..., Any], candidate: Callable[..., Any], update: Callab
 def gru_names(p: Letters, sign: int = 1) -> dict[str, Tensor]:
     """The letters of Eqs. (26)-(28) by torch's names: gates z, r to torch's r, z, then the candidate.
 
-    Args:
-        p: the letters.
-        sign: of the rows of z; -1 for torch's own unit, whose open update gate keeps the old state.
+    The sign is that of the rows of z; -1 for torch's own unit, whose open update gate keeps the old state.
     """
 
     def stack(gates: np.ndarray, candidate: np.ndarray) -> Tensor:
@@ -124,16 +111,9 @@ def autograd(
     X: Float[np.ndarray, "T D"],
     d_outputs: Float[np.ndarray, "T H"],
 ) -> tuple[Float[np.ndarray, "T H"], dict[str, Tensor]]:
-    """Outputs of a module of one layer that gets these letters, and the gradients of all its parameters.
+    """Outputs of a module of one layer that gets these letters; gradients by parameter, `h_0` and `c_0`.
 
-    Args:
-        module: its parameters are set.
-        names: the letters by the module's names; those that it does not have are left out.
-        p, X: the letters and the inputs.
-        d_outputs: the loss's derivative by the outputs.
-
-    Returns:
-        The outputs, and the gradients by parameter and of `h_0` and `c_0`.
+    `names` gives the letters by the module's names; those that it does not have are left out.
     """
     module.load_state_dict(dict(names(p)), strict=False)
     module.zero_grad()
@@ -151,14 +131,6 @@ def compare(
 
     The derivative is that of a weighted sum of all outputs along a direction in all letters at once: of the
     print by a central difference, of the module by autograd.
-
-    Args:
-        module: of one layer, in float64; gets the letters as parameters.
-        run: the printed cell.
-        names: the letters by the module's parameter names; linear, so that it maps directions too.
-        p: the letters.
-        d: the direction.
-        X: the inputs.
 
     Returns:
         The largest difference of an output, and the relative difference of the two derivatives.
@@ -178,11 +150,6 @@ def rank(run: Run, p: Letters, X: Float[np.ndarray, "T D"], names: Sequence[str]
     """Independent directions among some letters: the rank of the outputs' derivative by them.
 
     By central differences, whose error is far below the 1e-6 of the largest singular value that counts as 0.
-
-    >>> def run(p, X):
-    ...     return X * (p["a"] + p["b"])
-    >>> rank(run, {"a": np.ones(3), "b": np.ones(3)}, np.ones((1, 3)), ["a", "b"])
-    3
     """
     columns = []
     for name in names:

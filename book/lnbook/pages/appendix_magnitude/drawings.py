@@ -11,8 +11,6 @@ from torch import Tensor
 
 from lnbook.figures import plots
 
-__all__ = ["lost_factor", "one_term", "scales"]
-
 INK, BATCH, NONE = plots.INK, plots.COLORS["batch"], plots.COLORS["none"]
 LABELS = {"none": "no norm", "weight": "weight norm", "batch": "batch norm", "layer": "layer norm"}
 

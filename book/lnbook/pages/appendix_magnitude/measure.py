@@ -14,20 +14,18 @@ from torch import Tensor
 from lnlib.fisher import gain_metric, standard_magnitude_metric
 from lnlib.glm import GLM
 
-__all__ = ["growing", "metric", "models", "normal_cases", "rescaled", "true_over_printed"]
-
 DISPERSIONS = {"gaussian": 0.5, "bernoulli": 1.0, "poisson": 2.0, "gamma": 0.25, "categorical": 1.0}
 
 
-def models(norm: str | None, seed: int = 0, H: int = 4, D: int = 3) -> Iterator[GLM]:
+def models(norm: str | None, seed: int) -> Iterator[GLM]:
     """45 random models: five families, gains 1/2, 1 and 2, biases -1, 0 and 1; without a norm W has the gain.
 
     Gamma outputs need a negative natural parameter and get a bias 20 lower.
     """
     generator = torch.Generator().manual_seed(seed)
     for family, g, b in product(DISPERSIONS, (0.5, 1.0, 2.0), (-1.0, 0.0, 1.0)):
-        W = torch.randn(H, D, generator=generator, dtype=torch.float64) / 2
-        bias = torch.full((H,), b - 20 * (family == "gamma"), dtype=torch.float64)
+        W = torch.randn(4, 3, generator=generator, dtype=torch.float64) / 2
+        bias = torch.full((4,), b - 20 * (family == "gamma"), dtype=torch.float64)
         gain = None if norm is None else torch.full_like(bias, g)
         yield GLM(family, W if norm else g * W, bias, DISPERSIONS[family], norm, gain)
 
@@ -51,9 +49,9 @@ def rescaled(glm: GLM, weights: float = 1.0, gain: float = 1.0) -> GLM:
     return replace(glm, W=weights * glm.W, gain=None if glm.gain is None else gain * glm.gain)
 
 
-def normal_cases(nodes: int = 120) -> tuple[Float[Tensor, "nodes 1"], Float[Tensor, " nodes"]]:
+def normal_cases() -> tuple[Float[Tensor, "nodes 1"], Float[Tensor, " nodes"]]:
     """Weighted cases whose only feature is standard normal: nodes and weights of Gauss-Hermite quadrature."""
-    at, weights = (torch.from_numpy(v) for v in hermegauss(nodes))
+    at, weights = (torch.from_numpy(v) for v in hermegauss(120))
     return at[:, None], weights / weights.sum()
 
 

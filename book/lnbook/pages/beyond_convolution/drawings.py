@@ -10,8 +10,6 @@ from matplotlib.patches import Polygon
 
 from lnbook.figures import plots
 
-__all__ = ["COLORS", "cubes", "padding"]
-
 COLORS = {
     "batch": plots.COLORS["batch"],
     "layer": plots.COLORS["layer"],

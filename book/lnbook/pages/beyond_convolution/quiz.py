@@ -10,8 +10,6 @@ from torch import Tensor, nn
 from lnbook.ledger.tables import Table
 from lnbook.pages.beyond_convolution.reductions import FIVE, axes, normalize
 
-__all__ = ["Question", "ask", "check", "is_right"]
-
 LAYOUTS = ("NCHW", "NHWC", "NTC", "NCT")
 KINDS = ("name", "axes", "means", "gains")
 NAMES = ("batch", "layer", "instance", "channels")  # group norm's axes need a split of the channels first
@@ -41,17 +39,9 @@ class Question(NamedTuple):
 
 
 def ask(count: int = 6, *, seed: int = 0) -> list[Question]:
-    """Random questions, of every kind in turn.
+    """Random questions, of every kind in turn; each prints as text.
 
-    *Source* ours.
-
-    Args:
-        count: how many.
-        seed: of the draw.
-
-    Returns:
-        The questions; each prints as text. All sizes of a shape differ and exceed 1, so that different
-        normalizations have different values and counts.
+    All sizes of a shape differ and exceed 1, so that normalizations differ in values and counts.
 
     >>> print(ask(1)[0])
     a of shape (5, 8, 9), NCT: a.mean((1,)) belongs to which of batch, layer, instance, channels?
@@ -63,18 +53,8 @@ def ask(count: int = 6, *, seed: int = 0) -> list[Question]:
 def is_right(question: Question, answer: Any) -> bool:
     """Whether an answer is right, found by running what the question speaks of.
 
-    A name and axes are right if a random tensor comes out the same normalized by both; a number is right if
-    so many means, or gains, come out.
-
-    *Source* ours.
-
-    Args:
-        question: one of :func:`ask`.
-        answer: a name, the axes (from either end), or a number.
-
-    >>> question = Question("axes", (2, 3, 5, 4), "NHWC", "instance", 2)
-    >>> is_right(question, (1, 2)), is_right(question, (-2, -3)), is_right(question, (1, 2, 3))
-    (True, True, False)
+    A name and axes (from either end) are right if a random tensor comes out the same normalized by both; a
+    number is right if so many means, or gains, come out.
     """
     a = torch.randn(question.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     over = axes(FIVE[question.norm].over, question.layout)
@@ -96,13 +76,7 @@ def is_right(question: Question, answer: Any) -> bool:
 
 
 def check(questions: Sequence[Question], answers: Sequence[Any]) -> Table:
-    """Each answer beside its question, with "right" or "wrong".
-
-    *Source* ours.
-
-    Args:
-        questions: of :func:`ask`.
-        answers: as many, None where you do not know.
+    """Each answer, None where you do not know, beside its question, with "right", "wrong" or "open".
 
     Raises:
         ValueError: more answers than questions, or fewer.

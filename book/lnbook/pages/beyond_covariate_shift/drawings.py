@@ -11,8 +11,6 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from lnbook.figures import plots
 from lnbook.shared.shift import Group
 
-__all__ = ["by_rate", "shift_and_loss", "trust"]
-
 NONE, LAYER, BATCH, INK = (*(plots.COLORS[name] for name in ("none", "layer", "batch")), plots.INK)
 NORMS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
 METHODS = {

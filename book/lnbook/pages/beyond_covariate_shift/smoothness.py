@@ -24,8 +24,6 @@ from torch.func import functional_call
 from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, loss, losses
 from lnbook.training import torch_threads
 
-__all__ = ["along_training", "compare", "matched", "over_none", "reach", "sharpness"]
-
 STEPS = (0.5, 1.0, 2.0, 4.0)  # times the step size
 SHARES = 2.0 ** np.arange(-6.0, 7.0)  # promised decreases, in units of the loss
 
@@ -43,11 +41,7 @@ def sharpness(
 ) -> Float[Tensor, " S"]:
     """The largest change of the gradient along a step, over the distance; each start's.
 
-    Args:
-        model: at a point of training.
-        x, y: the cases.
-        rate: the step size; steps of `STEPS` times as much are tried.
-        moved: only parameters whose names begin so are moved, and only their gradient counts; default: all.
+    Only parameters whose names begin with one of `moved` are moved, and only their gradient counts.
     """
     start, slopes = _gradient(model, x, y, moved)
     found = []
@@ -95,7 +89,6 @@ def along_training(
     seeds: Sequence[int],
     updates: int,
     every: int,
-    batch: int = 64,
 ) -> Run:
     """Train by gradient descent and measure at the start and after every so many updates, on 128 cases.
 
@@ -106,7 +99,7 @@ def along_training(
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     probe = x[:128].expand(len(seeds), -1, -1), y[:128].expand(len(seeds), -1)
     found: dict[str, list[Tensor]] = {"loss": [], "sharpness": [], "reach": []}
-    for update, cases in enumerate(islice(batches_of(x, y, batch, seeds), updates + 1)):
+    for update, cases in enumerate(islice(batches_of(x, y, 64, seeds), updates + 1)):
         if update % every == 0:
             found["loss"].append(losses(model(probe[0]), probe[1]).detach())
             found["sharpness"].append(sharpness(model, *probe, rate))
@@ -157,8 +150,8 @@ def over_none(runs: Mapping[float, Mapping[str, Run]], norm: str, measure: str) 
     return np.mean(found, 0)
 
 
-def matched(runs: Mapping[str, Run], name: str, levels: int = 5) -> dict[str, Float[np.ndarray, " S"]]:
-    """The geometric mean of a measure at equal losses: `levels` of them that all runs of a start pass.
+def matched(runs: Mapping[str, Run], name: str) -> dict[str, Float[np.ndarray, " S"]]:
+    """The geometric mean of a measure at equal losses: five of them that all runs of a start pass.
 
     They lie evenly in the logarithm, from the smallest of the runs' first losses to the largest of their
     lowest, ends not counted. A run reads its measure off where its loss first came so low.
@@ -166,7 +159,7 @@ def matched(runs: Mapping[str, Run], name: str, levels: int = 5) -> dict[str, Fl
     lowest = {norm: np.minimum.accumulate(run["loss"], 1) for norm, run in runs.items()}
     top = np.min([low[:, 0] for low in lowest.values()], 0)
     end = np.max([low[:, -1] for low in lowest.values()], 0)
-    share = np.arange(1, levels + 1) / (levels + 1)
+    share = np.arange(1, 6) / 6
     wanted = np.log(top)[:, None] * (1 - share) + np.log(end)[:, None] * share
     return {
         norm: np.exp(

@@ -12,37 +12,30 @@ import torch
 from jaxtyping import Float
 
 from lnbook.ledger.intervals import interval
-from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, loss, losses, train_run
+from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, final_losses, loss, train_run
 from lnbook.training import Row, fit, sweep
-
-__all__ = ["Place", "Study", "study", "switched"]
 
 Place = tuple[int, float]  # hidden layers, and the scale of their initial weights
 
 
 @dataclass(frozen=True)
 class Study:
-    """Runs of several methods in several places.
+    """Runs of several methods in several places."""
 
-    Args:
-        rates: the step sizes of Adam.
-        rows: of `train_run`, by place, method and rate.
-    """
-
-    rates: Sequence[float]
-    rows: Mapping[tuple[int, float, str, float], Row]
+    rates: Sequence[float]  # of Adam
+    rows: Mapping[tuple[int, float, str, float], Row]  # of `train_run`, by place, method and rate
 
     def best(self, place: Place, norm: str, measure: str = "loss") -> Float[np.ndarray, " S"]:
         """Each start's final measure, at the step size of the lowest mean logarithmic loss."""
         tried = [self.rows[*place, norm, rate] for rate in self.rates]
-        row = min(tried, key=lambda row: np.log(row["loss"][:, -1]).mean())
-        return row[measure][:, -1]
+        row = min(tried, key=lambda row: np.log(row["loss"]).mean())
+        return row[measure]
 
     def losses(self, place: Place, norm: str) -> dict[float, tuple[float, float, float]]:
         """The geometric mean of the final losses at each step size, with its interval."""
         found = {}
         for rate in self.rates:
-            mean, low, high = np.exp(interval(np.log(self.rows[*place, norm, rate]["loss"][:, -1])))
+            mean, low, high = np.exp(interval(np.log(self.rows[*place, norm, rate]["loss"])))
             found[rate] = float(mean), float(low), float(high)
         return found
 
@@ -55,7 +48,7 @@ def study(
     rates: Sequence[float],
     seeds: Sequence[int],
     updates: int,
-    processes: int | None = 1,
+    processes: int | None,
 ) -> Study:
     """Train the methods of each place at each step size from the same starts; `processes` as in `sweep`."""
     jobs = [
@@ -92,7 +85,5 @@ def switched(
         adam = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
         for model.norm, part in parts:
             fit(model, batches, loss, adam, updates=part, device="cpu", every=part, progress=False)
-        S = len(seeds)
-        cases = x[:1000].expand(S, -1, -1), y[:1000].expand(S, -1)
-        found.append(losses(model(cases[0]), cases[1]).detach().log().numpy())
+        found.append(final_losses(model, x, y).log().numpy())
     return np.mean(found, 0)

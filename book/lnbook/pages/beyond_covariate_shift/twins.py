@@ -21,8 +21,6 @@ from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generat
 from lnlib.norms.normalize import layer_norm
 from lnlib.norms.standardize import standardize
 
-__all__ = ["NORMS", "Arrays", "Twins", "batches_of", "loss", "losses", "pictures", "train_run"]
-
 NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
     "none": None,
     "batch": lambda a, eps: standardize(a, [1], eps),
@@ -53,19 +51,9 @@ def pictures(images: Images, cases: int) -> Arrays:
 class Twins(nn.Module):
     r"""The networks: $h^{l+1} = \max(0, g\,N(W h^l) + b)$, and logits $W h + b$, for each of S starts.
 
-    Args:
-        units: of the inputs, of each hidden layer, and the classes.
-        norm: a name of `NORMS`. None has a bias; batch and layer norm have a gain and a bias; "simple" layer
-            norm and the detached ones have neither.
-        seeds: of the starts; He's initial weights, the same whatever the norm.
-        scale: the hidden layers' initial weights are multiplied by it.
-        eps: of the normalization.
-        dtype: of the parameters.
-
-    Raises ValueError for another norm.
-
-    >>> Twins([4, 3, 2], "layer", seeds=range(5))(torch.ones(5, 8, 4)).shape
-    torch.Size([5, 8, 2])
+    Without a norm there is a bias, with batch and layer norm a gain and a bias, with "simple" layer norm and
+    the detached ones neither. Initial weights are He's, the same whatever the norm; in hidden layers times
+    `scale`.
     """
 
     def __init__(
@@ -79,8 +67,6 @@ class Twins(nn.Module):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__()
-        if norm not in NORMS:
-            raise ValueError(f"norm is {norm!r}; the norms are {', '.join(NORMS)}")
         self.norm, self.eps = norm, eps
         sources = [generators(seed)[0] for seed in seeds]
         self.weights, self.gains, self.biases = (nn.ParameterList() for _ in range(3))
@@ -95,9 +81,7 @@ class Twins(nn.Module):
             self.biases.append(torch.zeros(shape if norm in BIASES else 0, dtype=dtype))
         self.biases.append(torch.zeros(len(seeds), 1, units[-1], dtype=dtype))
 
-    def forward(
-        self, h: Float[Tensor, "S N D"], received: list[Tensor] | None = None
-    ) -> Float[Tensor, "S N K"]:
+    def forward(self, h: Float[Tensor, "S N D"], received: list[Tensor] | None = None) -> Tensor:
         """The logits; each hidden layer's normalized summed inputs are added to `received`, if given."""
         normalize = NORMS[self.norm]
         *hidden, last = self.weights
@@ -129,6 +113,13 @@ def batches_of(x: Tensor, y: Tensor, size: int, seeds: Sequence[int]) -> Iterato
         yield tuple(torch.stack(parts) for parts in zip(*drawn, strict=True))
 
 
+def final_losses(model: Twins, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"]) -> Float[Tensor, " S"]:
+    """Each start's loss on the first 1,000 of these cases."""
+    S = len(model.weights[0])
+    with torch.no_grad():
+        return losses(model(x[:1000].expand(S, -1, -1)), y[:1000].expand(S, -1))
+
+
 def train_run(
     arrays: Arrays,
     *,
@@ -138,49 +129,22 @@ def train_run(
     seeds: Sequence[int],
     updates: int,
     scale: float = 1.0,
-    batch: int = 64,
-    rows: int = 1,
 ) -> Row:
     """Train one method at one step size of Adam from several starts.
 
-    Returns:
-        The job, `update` (rows + 1,), and for each of these updates and each start: `loss` on at most 1,000
-        training cases, in nats, and test `error`, in %; both (S, rows + 1), infinite where a run diverged.
+    Returns the job, and each start's final `loss` on at most 1,000 training cases, in nats, and test `error`,
+    in %; infinite where a run diverged.
     """
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     S = len(seeds)
     model = Twins((x.shape[1], *hidden, 10), norm, seeds, scale=scale)
-    parts = [
-        (cases[0][:1000].expand(S, -1, -1), cases[1][:1000].expand(S, -1))
-        for cases in ((x, y), (test_x, test_y))
-    ]
-
-    def evaluate(model: nn.Module) -> dict[str, float]:
-        train, test = parts
-        found = {
-            "loss": losses(model(train[0]), train[1]),
-            "error": 100 * (model(test[0]).argmax(2) != test[1]).float().mean(1),
-        }
-        return {f"{name} {s}": float(v) for name, values in found.items() for s, v in enumerate(values)}
-
+    batches, adam = batches_of(x, y, 64, seeds), torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     job = {"norm": norm, "hidden": len(hidden), "scale": scale, "rate": rate}
-    every = -(-updates // rows)
     try:
-        found = fit(
-            model,
-            batches_of(x, y, batch, seeds),
-            loss,
-            torch.optim.Adam(model.parameters(), lr=rate, fused=True),
-            updates=updates,
-            device="cpu",
-            every=every,
-            evaluate=evaluate,
-            progress=False,
-        )
+        fit(model, batches, loss, adam, updates=updates, device="cpu", every=updates, progress=False)
     except NonFiniteLoss:
-        return job | {"update": None} | dict.fromkeys(("loss", "error"), np.full((S, rows + 1), np.inf))
-    columns = {
-        name: np.array([[row[f"{name} {s}"] for row in found] for s in range(S)])
-        for name in ("loss", "error")
-    }
-    return job | {"update": np.array([row["update"] for row in found])} | columns
+        return job | dict.fromkeys(("loss", "error"), np.full(S, np.inf))
+    with torch.no_grad():
+        wrong = model(test_x.expand(S, -1, -1)).argmax(2) != test_y
+    error = 100 * wrong.float().mean(1)
+    return job | {"loss": final_losses(model, x, y).double().numpy(), "error": error.double().numpy()}

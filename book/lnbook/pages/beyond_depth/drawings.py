@@ -14,8 +14,6 @@ from matplotlib.ticker import NullLocator
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
-__all__ = ["by_block", "growth", "rows", "said"]
-
 LAYER, OTHERS = plots.COLORS["layer"], plots.OTHERS
 # The scaling is what this page is about; DeepNorm and norms on both sides never share its panels.
 LOOKS = {

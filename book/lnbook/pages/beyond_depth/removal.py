@@ -20,8 +20,6 @@ from lnbook.shared.digits import Cases
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
-__all__ = ["SIZES", "Networks", "Size", "best", "cost", "late_share", "losses", "train"]
-
 
 @dataclass(frozen=True)
 class Size:

@@ -21,8 +21,6 @@ from lnbook.shared.residual import check_size
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
-__all__ = ["Branch", "Place", "Weights", "added", "branch", "draw", "step_change", "streams", "vectors"]
-
 Branch = Callable[[Tensor], Tensor]
 Place = Callable[[Tensor, Branch, int, int], Tensor]
 Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]

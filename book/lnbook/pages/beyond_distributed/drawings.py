@@ -11,8 +11,6 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from lnbook.figures import plots
 
-__all__ = ["cuts", "messages", "parted"]
-
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 SYNC = plots.OTHERS["red"]
 SIDE = 6  # cases and units of the schematic batch

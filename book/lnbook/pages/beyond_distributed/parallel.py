@@ -19,8 +19,6 @@ import torch.distributed as dist
 
 from lnbook.training.distributed import Group
 
-__all__ = ["ProcessFailed", "Processes"]
-
 
 class ProcessFailed(RuntimeError):
     """A process raised, died, or did not answer in time. All of them were ended."""

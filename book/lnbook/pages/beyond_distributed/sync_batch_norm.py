@@ -20,8 +20,6 @@ from torch.autograd.function import once_differentiable
 from lnlib.norms.modules import BatchNorm
 from lnlib.norms.standardize import affine, inner_mean, widen
 
-__all__ = ["SyncBatchNorm", "standardize_together"]
-
 
 class SyncBatchNorm(BatchNorm):
     r"""Batch normalization by the cases of all processes: :class:`lnlib.norms.modules.BatchNorm`,

@@ -23,20 +23,6 @@ from lnbook.shared.permutation_mnist import network
 from lnbook.training import Group, generators, noise_of
 from lnlib.linear import Linear
 
-__all__ = [
-    "NORMS",
-    "Collectives",
-    "all_reduce_seconds",
-    "classifier",
-    "collectives_of_a_step",
-    "flat",
-    "gradient",
-    "parted_units",
-    "step_seconds",
-    "stored_means",
-    "tower",
-]
-
 NORMS = ("none", "rms", "weight", "layer", "batch", "sync")
 _NORMS = {"layer": lnlib.LayerNorm, "batch": lnlib.BatchNorm, "sync": SyncBatchNorm}
 

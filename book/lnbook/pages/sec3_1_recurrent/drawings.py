@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from lnbook.pages.sec3_1_recurrent.measure import Run
     from lnlib.rnn.diagnostics import Diagnosis
 
-__all__ = ["NAMES", "by_strength", "diagnosis", "drift", "gradients", "long_streams", "trained"]
-
 LAYER, NONE, INK = plots.COLORS["layer"], plots.COLORS["none"], plots.INK
 NAMES = {"none": "plain", "layer": "layer norm", "batch": "batch norm"}
 

@@ -26,50 +26,23 @@ from lnlib.norms.normalize import layer_norm
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov, trace
 
-__all__ = [
-    "EDGES",
-    "SCALES",
-    "Reader",
-    "Run",
-    "Scale",
-    "Streams",
-    "compare",
-    "drift",
-    "growth",
-    "growths",
-    "linear",
-    "measure",
-    "reader",
-    "train",
-]
-
 NO_ANSWER = -100  # the target of a step at which no image ends: torch's cross entropy leaves it out
 STEPS = 50  # of the streams in training
 EDGES = (8, STEPS, 200, 1000, 5000)  # steps between which answers are counted
 
 
-def linear(factor: float, *, normalized: bool = False, steps: int = 100) -> Float[np.ndarray, " steps"]:
-    """Root mean square of a state that nothing but a rotation times a factor acts on, at each step.
-
-    >>> [round(float(linear(1.1, normalized=n)[-1]), 2) for n in (False, True)]
-    [13780.61, 1.0]
-    """
+def linear(factor: float, *, normalized: bool = False) -> Float[np.ndarray, " steps"]:
+    """Root mean square of a state that nothing but a rotation times a factor acts on, in 100 steps."""
     drawn = torch.randn(64, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     W, h, sizes = factor * torch.linalg.qr(drawn).Q, layer_norm(drawn[0], eps=0.0), []
-    for _ in range(steps):
+    for _ in range(100):
         h = layer_norm(W @ h, eps=0.0) if normalized else W @ h
         sizes.append(float(h.square().mean().sqrt()))
     return np.array(sizes)
 
 
 class Streams:
-    """Streams of one part of a data set, pixels scaled to mean 0 and standard deviation 1 over all of them.
-
-    >>> from lnbook import data
-    >>> x, y = Streams(data.load("digits"), "test").draw(20, 3, torch.Generator().manual_seed(0))
-    >>> x.shape, (y[:, 0] >= 0).nonzero().flatten().tolist()
-    (torch.Size([20, 3, 8]), [7, 15])
-    """
+    """Streams of one part of a data set, pixels scaled to mean 0 and standard deviation 1 in training."""
 
     def __init__(self, images: Images, part: Part) -> None:
         pixels, labels = images.flat(part)
@@ -192,7 +165,7 @@ class Run:
     within: float  # the steps of training
     beyond: float  # all steps after them
     right: list[float]  # between two EDGES each
-    change: float = 0.0  # of the distribution of a unit's summed input, from an early to a late step
+    change: float  # of the distribution of a unit's summed input, from an early to a late step
 
 
 def measure(

@@ -13,8 +13,6 @@ from torch import Tensor
 
 from lnbook.figures import plots
 
-__all__ = ["couplings", "curves", "directions_and_dots", "projection", "rounding"]
-
 
 def directions_and_dots(
     shares: Mapping[str, Float[np.ndarray, " K"]], dots: Mapping[str, Sequence[float]], chance: float

@@ -14,8 +14,6 @@ from torch.nn.functional import cross_entropy
 
 from lnbook.training import torch_threads
 
-__all__ = ["change_above", "online", "strongest"]
-
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
 
 
@@ -26,18 +24,13 @@ def change_above(
     *,
     H: int = 200,
     steps: int = 20,
-    rate: float = 0.1,
     random: bool = False,
 ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
     """The upper layer's summed inputs, and their change once the layer below it has learned.
 
     Two hidden layers of H units are trained by gradient descent on all cases at once. Only the lower one's
-    new weights are then used; the upper one's stay as they were, so what changes is its input.
-
-    Args:
-        cases: inputs and their labels (0 to 9).
-        f: the non-linearity. `torch.relu` starts at weights of variance 2/inputs, others at 1/inputs.
-        random: the control: the lower weights move as far (in Frobenius norm), in a random direction.
+    new weights are then used; the upper one's stay as they were, so what changes is its input. `random` is
+    the control: the lower weights move as far (in Frobenius norm), in a random direction.
     """
     x, y = cases
     generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
@@ -52,7 +45,7 @@ def change_above(
         gradients = torch.autograd.grad(loss, layers)
         with torch.no_grad():
             for w, gradient in zip(layers, gradients, strict=True):
-                w -= rate * gradient
+                w -= 0.1 * gradient
     move = layers[0].detach() - lower
     if random:
         direction = torch.randn(move.shape, generator=generator)
@@ -62,11 +55,7 @@ def change_above(
 
 
 def strongest(change: Float[Tensor, "N H"], directions: int = 20) -> Float[Tensor, " K"]:
-    """Share of a squared change in its 1, 2, ... strongest orthogonal directions among the units.
-
-    >>> strongest(torch.tensor([[1.0, 1.0], [2.0, 2.0]]), 1)
-    tensor([1.])
-    """
+    """Share of a squared change in its 1, 2, ... strongest orthogonal directions among the units."""
     power = torch.linalg.svdvals(change).square()
     return (power.cumsum(0) / power.sum())[:directions]
 
@@ -79,16 +68,10 @@ def online(
     *,
     cases: int,
     H: int = 100,
-    rate: float = 0.02,
 ) -> tuple[float, float]:
-    """Learn from one case at a time, each seen once: the test error, and how far the hidden weights moved.
+    """Learn from so many cases one at a time, each seen once; `norm` is of summed inputs, gain and bias.
 
-    Args:
-        norm: `layer_norm`, `batch_norm` or alike: a function of summed inputs, gain and bias.
-        cases: how many cases to learn from.
-
-    Returns:
-        The share of test cases answered wrongly, and the Frobenius norm of the hidden weights' change.
+    Returns the share of test cases answered wrongly, and the Frobenius norm of the hidden weights' change.
     """
     generator = torch.Generator().manual_seed(seed)
     D = train[0].shape[1]
@@ -105,7 +88,7 @@ def online(
             gradients = torch.autograd.grad(loss, parameters)
             with torch.no_grad():
                 for p, gradient in zip(parameters, gradients, strict=True):
-                    p -= rate * gradient
+                    p -= 0.02 * gradient
     with torch.no_grad():
         wrong = logits(test[0]).argmax(1) != test[1]
         return float(wrong.double().mean()), float((W - start).norm())

@@ -15,8 +15,6 @@ from matplotlib.ticker import NullLocator
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
-__all__ = ["averages", "gains", "lengths", "rays", "side_by_side"]
-
 INK = plots.INK
 COLOR = {**plots.COLORS, "input, by step": plots.COLORS["batch"], "input, by sequence": plots.COLORS["batch"]}
 LINE = {**plots.LINES, "input, by step": "-.", "input, by sequence": "-"}
@@ -90,10 +88,7 @@ def rays(t: np.ndarray, through: Mapping[str, np.ndarray], beside: Mapping[str, 
 
 
 def side_by_side(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Errors by method, one panel per batch size: seeds, mean and interval; NaN stands for diverged.
-
-    The first panel has all methods; the others may lack some.
-    """
+    """Errors by method, one panel per batch size: seeds, mean and interval; NaN stands for diverged."""
     rows = list(next(iter(panels.values())))
     fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.0), sharey=True, sharex=True)
     for ax, (title, errors) in zip(axes, panels.items(), strict=True):
@@ -144,14 +139,7 @@ def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
     heights = _apart(ends, 6.0)
     for method, of in errors.items():
         ax.semilogx(list(of), list(of.values()), "o", ls=LINE[method], color=COLOR[method], base=2)
-        ax.annotate(
-            NAME[method],
-            (max(of), ends[method]),
-            (max(of) * 1.08, heights[method]),
-            va="center",
-            color=INK,
-            fontsize=10,
-        )
+        ax.text(max(of) * 1.08, heights[method], NAME[method], va="center", color=INK, fontsize=10)
     steps = list(next(iter(errors.values())))
     ax.set_xticks(steps, [f"{n}\n(trained)" if n == min(steps) else str(n) for n in steps])
     ax.xaxis.set_minor_locator(NullLocator())

@@ -11,24 +11,16 @@ that starts in a unit which is always 1.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Layer", "forward", "path_curvature", "path_norm", "rescale", "step"]
-
 Layer = tuple[Float[Tensor, "_ _"], Float[Tensor, " _"]]  # (H, D) and (H,), each layer its own
 
 
 def forward(layers: Sequence[Layer], x: Float[Tensor, "N D"]) -> Float[Tensor, "N K"]:
-    r"""The network: $h \leftarrow \max(0, Wh + b)$ layer by layer, the last without max.
-
-    >>> one, two = torch.eye(2), torch.zeros(2)
-    >>> forward([(one, two), (-one, two)], torch.tensor([[1.0, -1.0]]))
-    tensor([[-1.,  0.]])
-    """
+    r"""The network: $h \leftarrow \max(0, Wh + b)$ layer by layer, the last without max."""
     for W, b in layers[:-1]:
         x = torch.relu(x @ W.T + b)
     W, b = layers[-1]
@@ -42,15 +34,7 @@ def path_norm(layers: Sequence[Layer]) -> Float[Tensor, ""]:
     squared weights.
 
     *Source* Neyshabur et al. (2015), with p = 2.
-
-    Raises:
-        ValueError: no layers, or layers that do not fit each other.
-
-    >>> W, b = torch.tensor([[1.0, 2.0]]), torch.zeros(1)
-    >>> path_norm([(W, b), (torch.tensor([[3.0]]), b)])  # paths 1 * 3 and 2 * 3
-    tensor(6.7082)
     """
-    _check(layers)
     return _reaching(layers)[-1].sum().sqrt()
 
 
@@ -62,7 +46,6 @@ def path_curvature(layers: Sequence[Layer]) -> list[Layer]:
 
     *Source* Neyshabur et al. (2015), the update of Path-SGD.
     """
-    _check(layers)
     reaching = _reaching(layers)
     onward = torch.ones_like(layers[-1][1])  # from a unit's output to the network's outputs
     found: list[Layer] = []
@@ -73,21 +56,7 @@ def path_curvature(layers: Sequence[Layer]) -> list[Layer]:
 
 
 def rescale(layers: Sequence[Layer], factors: Sequence[Float[Tensor, " _"]]) -> list[Layer]:
-    """The same function: what enters a hidden unit times its factor, what leaves it divided by it.
-
-    Args:
-        layers: the network.
-        factors: positive numbers, one vector a hidden layer.
-
-    Raises:
-        ValueError: a factor that is not positive (ReLU does not commute with it), or not one vector a layer.
-    """
-    _check(layers)
-    if len(factors) != len(layers) - 1:
-        raise ValueError(f"{len(layers) - 1} hidden layers need as many vectors, got {len(factors)}")
-    for c in factors:
-        if not bool((c > 0).all()):
-            raise ValueError(f"ReLU commutes with positive factors only; the least is {float(c.min())}")
+    """The same function: what enters a hidden unit times its (positive) factor, what leaves it over it."""
     ones = [torch.ones_like(layers[0][0][0]), *factors, torch.ones_like(layers[-1][1])]
     return [(W * ones[k + 1].unsqueeze(1) / ones[k], b * ones[k + 1]) for k, (W, b) in enumerate(layers)]
 
@@ -117,13 +86,3 @@ def _reaching(layers: Sequence[Layer]) -> list[Tensor]:
     for W, b in layers:
         sums.append(W.square() @ sums[-1] + b.square())
     return sums
-
-
-def _check(layers: Sequence[Layer]) -> None:
-    if not layers:
-        raise ValueError("the network has no layers; give at least one (W, b)")
-    for k, ((W, _), (V, _)) in enumerate(pairwise(layers)):
-        if V.shape[1] != W.shape[0]:
-            raise ValueError(
-                f"layer {k} has {W.shape[0]} units and the next takes {V.shape[1]} inputs; make them equal"
-            )

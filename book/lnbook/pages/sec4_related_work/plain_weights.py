@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from lnlib.norms.normalize import weight_norm
 from lnlib.rnn import LSTM, RNN
 
-__all__ = ["affine_misfit", "plain_lstm", "plain_steps", "plain_weights"]
-
 
 def plain_weights(
     W: Float[Tensor, "H D"],
@@ -21,23 +19,13 @@ def plain_weights(
     mean: Float[Tensor, " H"],
     std: Float[Tensor, " H"],
 ) -> tuple[Float[Tensor, "H D"], Float[Tensor, " H"]]:
-    r"""Eq. (5) multiplied out: $w_i'=\frac{g_i}{\sigma_i}w_i$, $b_i'=b_i-\frac{g_i\mu_i}{\sigma_i}$.
-
-    >>> one = torch.ones(1)
-    >>> plain_weights(torch.tensor([[1.0, 2.0]]), one, 3 * one, 4 * one, 2 * one)
-    (tensor([[1.5000, 3.0000]]), tensor([-5.]))
-    """
+    r"""Eq. (5) multiplied out: $w_i'=\frac{g_i}{\sigma_i}w_i$, $b_i'=b_i-\frac{g_i\mu_i}{\sigma_i}$."""
     return W * (gain / std).unsqueeze(1), b - gain * mean / std
 
 
 @torch.no_grad()
 def plain_lstm(lstm: LSTM) -> nn.LSTM:
-    """torch's LSTM of one layer that computes what a weight-normalized one does.
-
-    Raises ValueError for another norm.
-    """
-    if lstm.norm != "weight":
-        raise ValueError(f"norm is {lstm.norm!r}; only weight norm has one plain LSTM for all inputs")
+    """torch's LSTM of one layer that computes what a weight-normalized one does."""
     plain = nn.LSTM(lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype)
     for side in ("ih", "hh"):
         W, gain = getattr(lstm, f"weight_{side}_l0"), getattr(lstm, f"gain_{side}_l0")
@@ -48,14 +36,7 @@ def plain_lstm(lstm: LSTM) -> nn.LSTM:
 
 @torch.no_grad()
 def plain_steps(rnn: RNN) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """For each step of a batch-normalized RNN at test time: weights on the input, on the state, and the bias.
-
-    Raises ValueError for another norm, or while training, when the weights depend on the batch.
-    """
-    if rnn.norm != "batch" or rnn.training:
-        raise ValueError(
-            f"give a network with norm='batch' in evaluation mode, not {rnn} with training={rnn.training}"
-        )
+    """For each step of a batch-normalized RNN at test time: weights of input and state, and the bias."""
     p = dict([*rnn.named_parameters(), *rnn.named_buffers()])
     b, gain, steps = p["bias_ih_l0"] + p["bias_hh_l0"], p["gain_ih_l0"], []
     for mean, var in zip(p["running_mean_ih_l0"], p["running_var_ih_l0"], strict=True):
@@ -67,12 +48,7 @@ def plain_steps(rnn: RNN) -> list[tuple[Tensor, Tensor, Tensor]]:
 
 
 def affine_misfit(x: Float[Tensor, "N D"], values: Float[Tensor, "N H"]) -> float:
-    """Share of the values' variance, in %, that the best affine map of x misses: 0 for a plain layer.
-
-    >>> x = torch.arange(4.0).unsqueeze(1)
-    >>> round(affine_misfit(x, 3 * x + 1), 6), round(affine_misfit(x, (x - 1.5) ** 2), 6)
-    (0.0, 100.0)
-    """
+    """Share of the values' variance, in %, that the best affine map of x misses: 0 for a plain layer."""
     inputs = torch.cat([x, x.new_ones(len(x), 1)], 1)
     fit = inputs @ torch.linalg.lstsq(inputs, values, driver="gelsd").solution
     return float(100 * (values - fit).square().sum() / (values - values.mean(0)).square().sum())

@@ -19,8 +19,6 @@ from lnbook.training import generators
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm, weight_norm
 
-__all__ = ["METHODS", "Method", "Stack", "Statistics", "gradient_by_lag", "pool"]
-
 Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variances, (T or 1, S, 1, units)
 EPS = 1e-5
 

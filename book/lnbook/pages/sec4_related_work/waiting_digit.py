@@ -20,8 +20,6 @@ from lnbook.data import Images
 from lnbook.pages.sec4_related_work.recurrent_norms import METHODS, Stack, Statistics, gradient_by_lag, pool
 from lnbook.training import generators, sweep
 
-__all__ = ["Run", "Runs", "compare", "first_gradients", "pixels", "train", "waiting"]
-
 START = {"batch": 0.1}  # where the gains of a method start, if not at 1
 SMALL_BATCHES = ("none", "layer", "batch", "input, by sequence")
 
@@ -100,8 +98,6 @@ def compare(
     steps: int,
     units: int,
     updates: int,
-    rate: float = 0.01,
-    processes: int | None = None,
 ) -> Runs:
     """Train every method on batches of 32, batch and layer norm from two gains each; some on batches of 8."""
     jobs: list[dict[str, Any]] = []
@@ -110,8 +106,8 @@ def compare(
         jobs.append({"method": method, "gains": gains, "batch": 32})
         if method in SMALL_BATCHES:
             jobs.append({"method": method, "gains": [START.get(method, 1.0)], "batch": 8})
-    common = {"seeds": list(seeds), "steps": steps, "units": units, "updates": updates, "rate": rate}
-    found = sweep(train, [job | common for job in jobs], common=(pixels(images),), processes=processes)
+    common = {"seeds": list(seeds), "steps": steps, "units": units, "updates": updates}
+    found = sweep(train, [job | common for job in jobs], common=(pixels(images),))
     return Runs(steps, [run for runs in found for run in runs])
 
 
@@ -125,9 +121,8 @@ def train(
     steps: int,
     units: int,
     updates: int,
-    rate: float,
 ) -> list[Run]:
-    """Train one method by Adam from all gains and seeds, gradients clipped at norm 1, and test it.
+    """Train one method by Adam at 0.01 from all gains and seeds, gradients clipped at norm 1, and test it.
 
     Networks of one seed see the same cases. A network whose loss became NaN is left alone, and keeps NaN.
     Lengths at test: 1, 2 and 4 times the trained one.
@@ -135,7 +130,7 @@ def train(
     X, Y, test_x, test_y = map(torch.from_numpy, arrays)
     order = [generators(seed)[1] for seed in seeds]
     stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, gains, seeds)
-    optimizer = torch.optim.Adam(stack.p.values(), rate, fused=True)
+    optimizer = torch.optim.Adam(stack.p.values(), 0.01, fused=True)
     losses = torch.full((updates, stack.size), torch.nan)
     for k in range(updates):
         chosen = [torch.randint(len(X), (batch,), generator=g) for g in order]
@@ -152,16 +147,8 @@ def train(
     by_length, pooled = _test(stack, waiting(X, steps, order[0]), test_x, test_y)
     loss, settings = losses.T.numpy(), product(gains, seeds)
     return [
-        Run(
-            method,
-            gain,
-            batch,
-            seed,
-            loss[k],
-            {n: float(e[k]) for n, e in by_length.items()},
-            float(pooled[k]),
-        )
-        for k, (gain, seed) in enumerate(settings)
+        Run(method, gain, batch, seed, loss[k], {n: float(e[k]) for n, e in by_length.items()}, float(p))
+        for k, ((gain, seed), p) in enumerate(zip(settings, pooled, strict=True))
     ]
 
 
@@ -173,14 +160,13 @@ def first_gradients(
     seeds: Sequence[int],
     steps: int,
     units: int,
-    cases: int = 128,
     batch: int = 128,
 ) -> Float[np.ndarray, "batches S T"]:
-    """`gradient_by_lag` of networks at their start, on each batch of the first so many training cases."""
+    """`gradient_by_lag` of networks at their start, on each batch of the first 128 training cases."""
     X, Y, *_ = map(torch.from_numpy, pixels(images))
     stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, [gain], seeds)
-    x = waiting(X[:cases], steps, torch.Generator().manual_seed(seeds[0]))
-    parts = zip(x.unsqueeze(1).split(batch, 2), Y[:cases].split(batch), strict=True)
+    x = waiting(X[:128], steps, torch.Generator().manual_seed(seeds[0]))
+    parts = zip(x.unsqueeze(1).split(batch, 2), Y[:128].split(batch), strict=True)
     each = [
         gradient_by_lag(stack, some.expand(-1, stack.size, -1, -1), y.expand(stack.size, -1))
         for some, y in parts
@@ -188,10 +174,10 @@ def first_gradients(
     return torch.stack(each).numpy()
 
 
-def _clip(gradients: Sequence[Float[Tensor, "S _ _"] | Float[Tensor, "S _"]], most: float = 1.0) -> None:
-    """Scale each network's gradient to at most this norm, in place."""
+def _clip(gradients: Sequence[Float[Tensor, "S _ _"] | Float[Tensor, "S _"]]) -> None:
+    """Scale each network's gradient to at most norm 1, in place."""
     norm = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0).sqrt()
-    factor = (most / norm).clamp(max=1.0)
+    factor = (1 / norm).clamp(max=1.0)
     for g in gradients:
         g *= factor.view(-1, *[1] * (g.dim() - 1))
 

@@ -17,8 +17,6 @@ from torch.nn.functional import cross_entropy
 from lnbook.training import torch_threads
 from lnlib.invariance.methods import Statistics, normalized, statistics, summed_inputs
 
-__all__ = ["NETWORKS", "Network", "train"]
-
 NETWORKS = ("none", "batch", "weight", "layer", "layer, bias inside")
 
 
@@ -40,30 +38,15 @@ def train(
     x: Float[Tensor, "N D"],
     y: Int64[Tensor, " N"],
     *,
+    updates: int,
     units: int = 100,
-    updates: int = 300,
-    batch: int = 100,
     seed: int = 0,
 ) -> Network:
-    """Train one network with Adam (step size 0.003), no epsilon anywhere.
+    """Train one of :data:`NETWORKS` with Adam (step size 0.003), no epsilon anywhere.
 
-    Args:
-        method: one of :data:`NETWORKS`; the last has a bias inside the summed inputs, started as in
-            `torch.nn.Linear`.
-        x, y: digits and their classes.
-        units: H.
-        updates, batch: how many, and of how many cases each.
-        seed: of initial weights and of the order of the data, which all methods share.
-
-    Raises:
-        ValueError: unknown method.
-
-    >>> x, y = torch.randn(200, 4), torch.arange(200) % 2
-    >>> train("layer", x, y, units=8, updates=2)(x[:3]).shape
-    torch.Size([3, 2])
+    A bias inside the summed inputs starts as in `torch.nn.Linear`. The seed decides initial weights and the
+    order of the data, which all methods share.
     """
-    if method not in NETWORKS:
-        raise ValueError(f"contrast.train: no network is called {method!r}; choose one of {NETWORKS}")
     generator = torch.Generator().manual_seed(seed)
     classes, inputs = int(y.max()) + 1, x.shape[1]
 
@@ -84,7 +67,7 @@ def train(
     network, optimizer = Network(method, p, None), torch.optim.Adam(p.values(), lr=3e-3)
     with torch_threads(1):  # the matrices are too small for more
         for _ in range(updates):
-            chosen = torch.randint(len(x), (batch,), generator=generator)
+            chosen = torch.randint(len(x), (100,), generator=generator)
             optimizer.zero_grad()
             cross_entropy(network(x[chosen]), y[chosen]).backward()
             optimizer.step()

@@ -15,8 +15,6 @@ from torch import Tensor
 from lnbook.figures import plots
 from lnlib.invariance import BEYOND, COLUMNS, Row, Transformation, columns
 
-__all__ = ["beyond", "conditions", "eps_error", "pictures", "table1"]
-
 METHODS = ("batch", "weight", "layer")
 COLOR = plots.COLORS | {"group": plots.INK, "instance": plots.INK, "input": plots.INK}
 SHORT = ("W scale", "W shift", "row scale", "X scale", "X shift", "case scale")

@@ -18,30 +18,13 @@ from lnlib.fisher import FisherOperator, fisher, kl, printed_eq13
 from lnlib.glm import GLM, NORMS
 from lnlib.glm.families import FAMILIES
 
-__all__ = [
-    "OUTCOMES",
-    "blind",
-    "digit_units",
-    "doubled",
-    "error",
-    "misfit",
-    "of_kl",
-    "plane_metric",
-    "planes",
-    "remainder",
-    "residuals",
-    "row_factor",
-    "scalars",
-    "tiny",
-]
-
 # all outcomes of a tiny model, where they can be listed
 OUTCOMES: dict[str, list] = {
     "bernoulli": list(product((0.0, 1.0), repeat=3)),
     "binomial": list(product((0.0, 1.0, 2.0), repeat=3)),
     "categorical": [0, 1, 2],
 }
-Matrix = Callable[[GLM, Tensor], Tensor]
+D = 4  # inputs of a random layer
 
 
 def _draw(seed: int) -> Callable[..., Tensor]:
@@ -61,7 +44,7 @@ def tiny(family: str, norm: str | None, seed: int = 0) -> tuple[GLM, Float[Tenso
     return GLM(family, W, b, norm=norm, gain=gain, trials=2 if family == "binomial" else 1), X
 
 
-def _random_layer(H: int, D: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
+def _random_layer(H: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
     """Layer-normalized Gaussian units with standard normal weights and features, gain 1."""
     draw = _draw(seed)
     return GLM("gaussian", draw(H, D), draw(H) * 0, norm="layer"), draw(N, D)
@@ -88,10 +71,9 @@ def error(A: Float[Tensor, "P P"], B: Float[Tensor, "P P"]) -> float:
 
 
 def residuals(by_definition: Callable[[GLM, Tensor, list], Tensor], seed: int = 0) -> dict[str, list[float]]:
-    """Errors of `lnlib.fisher.fisher` on tiny models, a list over none, batch, weight, layer, rms a family.
+    """Errors of `lnlib.fisher.fisher` on tiny models, by family; each a list over the norms.
 
-    The larger of the errors against `of_kl` and, where outcomes can be listed, against Eq. (9), which
-    `by_definition` computes from a model, cases and outcomes.
+    The larger of the errors against `of_kl` and, where outcomes can be listed, `by_definition`, Eq. (9).
     """
     found: dict[str, list[float]] = {}
     for family in FAMILIES:
@@ -105,15 +87,14 @@ def residuals(by_definition: Callable[[GLM, Tensor, list], Tensor], seed: int = 
 
 
 def remainder(
-    glm: GLM, X: Float[Tensor, "N D"], steps: Float[np.ndarray, " steps"], seed: int = 0
+    glm: GLM, X: Float[Tensor, "N D"], steps: Float[np.ndarray, " steps"]
 ) -> tuple[Float[np.ndarray, " steps"], Float[np.ndarray, " steps"], Float[np.ndarray, "steps N"]]:
     r"""Eq. (8) along one random line: the divergence at each distance, and what the quadratic form misses.
 
-    Returns:
-        $E_x D_{KL}$; its absolute difference from $\frac12\delta^\top F\delta$; and the divergence of each
-        case over that form, 1 according to the print.
+    That is $E_x D_{KL}$; its absolute difference from $\frac12\delta^\top F\delta$; and the divergence
+    of each case over that form, 1 according to the print.
     """
-    direction = _draw(seed)(len(glm.theta))
+    direction = _draw(0)(len(glm.theta))
     direction = direction / direction.norm()
     half = float(direction @ fisher(glm, X) @ direction) / 2
     cases = np.array([glm.kl(glm.with_theta(glm.theta + s * direction), X).numpy() for s in steps])
@@ -121,26 +102,26 @@ def remainder(
     return cases.mean(1), np.abs(cases.mean(1) - form), cases / form[:, None]
 
 
-def _weight_block(F: Float[Tensor, "P P"], H: int, D: int) -> Float[Tensor, "HD HD"]:
-    """Rows and columns of the weights of a normalized model."""
-    return F.view(H, D + 2, H, D + 2)[:, :D, :, :D].reshape(H * D, H * D)
+def _weight_blocks(H: int, glm: GLM, X: Tensor) -> list[Float[Tensor, "HD HD"]]:
+    """Rows and columns of the weights of a random layer, of the exact matrix and of the printed one."""
+    matrices = [matrix(glm, X).view(H, D + 2, H, D + 2) for matrix in (fisher, printed_eq13)]
+    return [F[:, :D, :, :D].reshape(H * D, H * D) for F in matrices]
 
 
-def misfit(H: int, seed: int, *, D: int = 4, N: int = 400) -> tuple[float, float]:
+def misfit(H: int, seed: int) -> tuple[float, float]:
     """Relative error of Eq. (13)'s weight block for a random layer: in Frobenius norm, in spectral norm."""
-    glm, X = _random_layer(H, D, N, seed)
-    exact, printed = (_weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
+    exact, printed = _weight_blocks(H, *_random_layer(H, 400, seed))
     norms = [[float(torch.linalg.matrix_norm(M, p)) for p in ("fro", 2)] for M in (printed - exact, exact)]
     return norms[0][0] / norms[1][0], norms[0][1] / norms[1][1]
 
 
-def blind(H: int, seed: int, *, D: int = 4, N: int = 400) -> dict[str, tuple[float, float]]:
+def blind(H: int, seed: int) -> dict[str, tuple[float, float]]:
     """Curvature of a random layer, exact and printed, in units of an average direction of its weights.
 
     Directions: an average one; W itself, which scales the matrix; and one that shifts all rows alike.
     """
-    glm, X = _random_layer(H, D, N, seed)
-    exact, printed = (_weight_block(matrix(glm, X), H, D) for matrix in (fisher, printed_eq13))
+    glm, X = _random_layer(H, 400, seed)
+    exact, printed = _weight_blocks(H, glm, X)
     unit = float(exact.diagonal().mean())
     found = {"any": (1.0, float(printed.diagonal().mean()) / unit)}
     for name, V in {"scale": glm.W, "shift": _draw(seed + 1)(D).expand(H, D)}.items():
@@ -153,8 +134,9 @@ def digit_units(
     X: Float[Tensor, "N D"], labels: Int[Tensor, " N"], seed: int
 ) -> tuple[GLM, Float[Tensor, " P"]]:
     """Ten layer-normalized logistic units, one a class, at random weights; and their loss's gradient."""
-    D, y = X.shape[1], one_hot(labels, 10).to(X.dtype)
-    glm = GLM("bernoulli", _draw(seed)(10, D) / D**0.5, torch.zeros(10, dtype=X.dtype), norm="layer")
+    pixels, y = X.shape[1], one_hot(labels, 10).to(X.dtype)
+    W = _draw(seed)(10, pixels) / pixels**0.5
+    glm = GLM("bernoulli", W, torch.zeros(10, dtype=X.dtype), norm="layer")
     theta = glm.theta.requires_grad_()
     loss = -glm.with_theta(theta).log_likelihood(X, y).mean()
     return glm, torch.autograd.grad(loss, theta)[0]
@@ -167,15 +149,15 @@ def doubled(glm: GLM, rows: int | slice) -> GLM:
     return replace(glm, W=factors[:, None] * glm.W)
 
 
-def row_factor(H: int, rows: int | slice, seed: int, *, D: int = 4, N: int = 200) -> float:
+def row_factor(H: int, rows: int | slice, seed: int) -> float:
     """Factor of the trace of the first row's block when some rows of a random layer double."""
-    glm, X = _random_layer(H, D, N, seed)
+    glm, X = _random_layer(H, 200, seed)
     axes = torch.eye(len(glm.theta), D, dtype=X.dtype)  # the first row's weights
     before, after = (((FisherOperator(m, X) @ axes) * axes).sum() for m in (glm, doubled(glm, rows)))
     return float(after / before)
 
 
-def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int = 0) -> Float[Tensor, "2 2"]:
+def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int) -> Float[Tensor, "2 2"]:
     """Fisher matrix of a plane through 0: a direction across some rows of W, and one along them.
 
     Both have the length of those rows, which are then made `length` times as long. 16 Gaussian units, 4
@@ -193,9 +175,9 @@ def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int =
 
 
 def planes(
-    lengths: Sequence[float], seed: int = 0
+    lengths: Sequence[float], seed: int
 ) -> dict[str, tuple[str, list[tuple[float, Float[Tensor, "2 2"]]]]]:
-    """`plane_metric` by normalization and length, ready for `lnbook.pages.sec5_2_geometry.drawings.balls`."""
+    """`plane_metric` by normalization and length, ready for `drawings.balls`."""
     rows: dict[str, tuple[str, int | slice]] = {n: (n, 0) for n in ("none", "batch", "weight")}
     rows |= {"layer:\none row": ("layer", 0), "layer:\nwhole $W$": ("layer", slice(None))}
     return {

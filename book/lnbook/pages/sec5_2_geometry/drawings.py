@@ -11,8 +11,6 @@ from torch import Tensor
 
 from lnbook.figures import plots
 
-__all__ = ["balls", "fisher_images", "orders", "print_error", "rates", "settling"]
-
 Curve = Float[np.ndarray, " points"]
 Band = Float[np.ndarray, "seeds points"]
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
@@ -105,11 +103,9 @@ def print_error(
 def balls(panels: Mapping[str, tuple[str, Sequence[tuple[float, Float[Tensor, "2 2"]]]]]) -> Figure:
     r"""Balls of equal divergence around weights of several lengths, one panel per model.
 
-    Args:
-        panels: title to (method, balls); a ball is the length of the weights and the 2 by 2 Fisher matrix A
-            of the plane, first across the weights, then along them. Each is drawn where $d^\top A d$ has the
-            value that makes a panel's first one 0.5 wide. Without curvature along the weights it is a strip,
-            open at both ends.
+    A ball has the length of the weights and the Fisher matrix A of the plane across and along them, and is
+    drawn where $d^\top A d$ makes a panel's first ball 0.5 wide. Without curvature along the weights it is a
+    strip, open at both ends.
     """
     fig, grid = plots.subplots(1, len(panels), figsize=(5.6, 3.6), sharex=True, sharey=True)
     turn = np.linspace(0, 2 * np.pi, 200)

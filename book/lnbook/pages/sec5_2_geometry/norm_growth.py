@@ -18,19 +18,6 @@ from lnbook.training import generators, torch_threads
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm, weight_norm
 
-__all__ = [
-    "METHODS",
-    "Equilibrium",
-    "Walk",
-    "brakes",
-    "first_gradient",
-    "from_starts",
-    "last_losses",
-    "smooth_angle",
-    "summed_inputs",
-    "train",
-]
-
 Cases = Sequence[Tensor]  # inputs (N, D), and their labels (N,), 0 to 9
 METHODS = ("none", "batch", "weight", "layer")
 REST = 0.1  # learning rate of all parameters but W
@@ -38,22 +25,14 @@ REST = 0.1  # learning rate of all parameters but W
 
 @dataclass(frozen=True)
 class Walk:
-    """What one run's hidden weights did, update by update.
-
-    Attributes:
-        rate, decay: of the run.
-        length: norm of what the model sees of W before each update (under layer norm: W less its mean row).
-        gradient: norm of W's gradient.
-        angle: by which the update turned W, in radians.
-        loss: of the mini-batch.
-    """
+    """What one run's hidden weights did, update by update."""
 
     rate: float
     decay: float
-    length: Float[np.ndarray, " updates"]
-    gradient: Float[np.ndarray, " updates"]
-    angle: Float[np.ndarray, " updates"]
-    loss: Float[np.ndarray, " updates"]
+    length: Float[np.ndarray, " updates"]  # norm of what the model sees of W, before each update
+    gradient: Float[np.ndarray, " updates"]  # norm of W's gradient
+    angle: Float[np.ndarray, " updates"]  # by which the update turned W, in radians
+    loss: Float[np.ndarray, " updates"]  # of the mini-batch
 
     @property
     def effective_rate(self) -> Float[np.ndarray, " updates"]:
@@ -74,12 +53,7 @@ class Walk:
 def summed_inputs(
     method: str, x: Float[Tensor, "N D"], W: Float[Tensor, "H D"], g: Float[Tensor, " H"]
 ) -> Float[Tensor, "N H"]:
-    """Normalized summed inputs times the gain, Eq. (5) without its bias; "none" has no gain.
-
-    Raises ValueError for a method that is not one of `METHODS`.
-    """
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}; use one of {', '.join(METHODS)}")
+    """Normalized summed inputs times the gain, Eq. (5) without its bias; "none" has no gain."""
     if method == "weight":
         return x @ weight_norm(W, g).T
     a = x @ W.T
@@ -98,19 +72,11 @@ def train(
     decay: float = 0.0,
     scale: float = 1.0,
     units: int = 100,
-    batch: int = 64,
     held: float | None = None,
 ) -> Walk:
-    r"""Train from weights of one seed and record the walk of W.
+    """Train from weights of one seed, times `scale`, and record the walk of W.
 
-    Args:
-        cases: inputs and their labels (0 to 9).
-        method: one of `METHODS`.
-        rate, updates, batch: of plain stochastic gradient descent.
-        decay: $\lambda$, of W only.
-        scale: multiplies W at the start, which a normalized network does not see.
-        held: the length that the model sees of W, at the start and after each update; by default W's norm
-            is free to grow.
+    With `held`, W is brought to that length, as the model sees it, at the start and after each update.
     """
     x, y = cases
     initial, order = generators(seed)
@@ -124,7 +90,7 @@ def train(
     rows = []
     with torch_threads(1):  # so small a network gains nothing from more, and its numbers would depend on it
         for _ in range(updates):
-            drawn = torch.randint(len(x), (batch,), generator=order)
+            drawn = torch.randint(len(x), (64,), generator=order)
             loss = _loss(method, x[drawn], y[drawn], parameters)
             gradients = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
             before = _seen(method, W)
@@ -143,19 +109,11 @@ class Equilibrium:
     r"""The second half of a run with weight decay, where the norm has settled.
 
     An update adds $\rho^2\|\nabla L\|^2$ to the squared norm and decay takes $2\rho\lambda\|W\|^2$, so that
-    $\|W\|^4 = \rho\,E[\|W\|^2\|\nabla L\|^2]/(2\lambda)$ and $\tan^2\angle = 2\rho\lambda$ on average.
-
-    Attributes:
-        norm4, norm4_theory: mean of $\|W\|^4$, and what it should be by the gradients that were seen.
-        angle, angle_theory: root mean square of the tangents of the updates' angles, and what it should be.
-
-    Raises:
-        ValueError: a run without weight decay, whose norm never settles.
+    $\|W\|^4 = \rho\,E[\|W\|^2\|\nabla L\|^2]/(2\lambda)$ and $\tan^2\angle = 2\rho\lambda$ on average: the
+    mean of $\|W\|^4$, the root mean square of the tangents, and what each should be by the gradients seen.
     """
 
     def __init__(self, walk: Walk) -> None:
-        if walk.decay <= 0:
-            raise ValueError(f"decay is {walk.decay}; without weight decay the norm grows for ever")
         half = slice(len(walk.length) // 2, None)
         self.norm4 = float(np.mean(walk.length[half] ** 4))
         self.norm4_theory = float(walk.rate * np.mean(walk.unit_gradient[half] ** 2) / (2 * walk.decay))
@@ -199,15 +157,10 @@ def from_starts(
     }
 
 
-def last_losses(
-    walks: Sequence[Sequence[Walk]], guess: float = np.log(10)
-) -> Float[np.ndarray, "seeds rates"]:
-    """Mean loss of each run's last 50 updates; a run that diverged counts as one that guesses.
-
-    `walks` has one list per learning rate, with one run per seed in it.
-    """
+def last_losses(walks: Sequence[Sequence[Walk]]) -> Float[np.ndarray, "seeds rates"]:
+    """Mean loss of each run's last 50 updates, by rate and seed; one that diverged counts as guessing."""
     losses = np.array([[walk.loss[-50:].mean() for walk in runs] for runs in walks]).T
-    return np.fmin(losses, guess)
+    return np.fmin(losses, np.log(10))
 
 
 def first_gradient(

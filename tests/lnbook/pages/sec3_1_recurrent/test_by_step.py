@@ -14,14 +14,10 @@ def test_samples_of_one_distribution_are_close_and_of_another_scale_are_not():
     assert by_step.between(a, 2 * b) == pytest.approx(0.16, abs=0.04)  # of two normal distributions
 
 
-def test_both_steps_read_the_same_row_of_an_image():
-    side = Streams(data.load("digits"), "test").side
-    assert by_step.EARLY % side == by_step.LATE % side
-
-
 def test_a_network_that_forgets_at_once_does_not_change():
     streams, draw = Streams(data.load("digits"), "test"), torch.Generator().manual_seed(0)
     x, _ = streams.draw(50, 500, draw)
     without, strong = (by_step.change(reader("none", f, 0).rnn, x) for f in (0.0, 4.0))
+    assert by_step.EARLY % streams.side == by_step.LATE % streams.side  # the same row of an image
     assert without < 0.06  # sampling alone
     assert strong > 2 * without

@@ -16,18 +16,14 @@ def cases() -> tuple[torch.Tensor, torch.Tensor]:
     return x, (2 * x[:, 0] + 5).round().clamp(0, 9).long()
 
 
-@pytest.mark.parametrize("method", NORMALIZED)
-def test_the_squared_norm_grows_by_the_squared_step_and_only_so_for_normalized_weights(cases, method) -> None:
+@pytest.mark.parametrize("method", growth.METHODS)
+def test_the_squared_norm_grows_by_the_squared_step_for_normalized_weights_only(cases, method) -> None:
     walk = growth.train(cases, method, 0, rate=0.5, updates=40, units=16)
-    grown = np.diff(walk.length**2)
-    # float32 norms, squared: their difference carries a few roundings of the norms themselves
-    np.testing.assert_allclose(grown, (0.5 * walk.gradient[:-1]) ** 2, atol=3e-6 * walk.length[0] ** 2)
-
-
-def test_the_squared_norm_of_plain_weights_follows_no_such_rule(cases) -> None:
-    walk = growth.train(cases, "none", 0, rate=0.5, updates=40, units=16)
-    off = np.diff(walk.length**2) - (0.5 * walk.gradient[:-1]) ** 2
-    assert np.abs(off).max() > 1e-3 * walk.length[0] ** 2
+    off = np.abs(np.diff(walk.length**2) - (0.5 * walk.gradient[:-1]) ** 2)
+    if method == "none":
+        assert off.max() > 1e-3 * walk.length[0] ** 2
+    else:  # float32 norms, squared: their difference carries a few roundings of the norms themselves
+        np.testing.assert_allclose(off, 0, atol=3e-6 * walk.length[0] ** 2)
 
 
 @pytest.mark.parametrize("method", NORMALIZED)
@@ -46,21 +42,17 @@ def test_weights_three_times_as_long_start_with_the_same_loss_and_turn_by_a_nint
     assert np.tan(short.angle[0]) / np.tan(long.angle[0]) == pytest.approx(9, rel=1e-2)
 
 
-def test_held_weights_keep_the_length_given_and_free_ones_grow(cases) -> None:
-    for method in NORMALIZED:
-        held, free = (
-            growth.train(cases, method, 0, rate=1.0, updates=30, units=16, held=h) for h in (7.0, None)
-        )
-        np.testing.assert_allclose(held.length, 7, rtol=1e-5)  # float32
-        assert held.loss[0] == pytest.approx(free.loss[0], rel=1e-5)  # a length that the model does not see
-        assert free.length[-1] > 1.02 * free.length[0]
+@pytest.mark.parametrize("method", NORMALIZED)
+def test_held_weights_keep_the_length_given_and_free_ones_grow(cases, method) -> None:
+    held, free = (growth.train(cases, method, 0, rate=1.0, updates=30, units=16, held=h) for h in (7.0, None))
+    np.testing.assert_allclose(held.length, 7, rtol=1e-5)  # float32
+    assert held.loss[0] == pytest.approx(free.loss[0], rel=1e-5)  # a length that the model does not see
+    assert free.length[-1] > 1.02 * free.length[0]
 
 
 def test_with_weight_decay_the_norm_settles_where_theory_says_from_either_side(cases) -> None:
-    walks = [
-        growth.train(cases, "layer", 0, rate=0.5, decay=0.02, scale=s, updates=1200, units=16)
-        for s in (0.5, 4)
-    ]
+    setting = {"rate": 0.5, "decay": 0.02, "updates": 1200, "units": 16}
+    walks = [growth.train(cases, "layer", 0, scale=s, **setting) for s in (0.5, 4)]
     for walk in walks:
         # a mean over 600 correlated updates
         end = growth.Equilibrium(walk)
@@ -89,18 +81,8 @@ def test_a_gradient_is_perpendicular_to_weights_of_the_methods_that_do_not_see_t
             torch.testing.assert_close(smaller, G / 4, rtol=1e-12, atol=1e-15)  # float64
 
 
-def test_smooth_angles_keep_the_mean_square(cases) -> None:
-    walks = [growth.train(cases, "layer", s, rate=0.1, updates=40, units=8) for s in (0, 1)]
-    smooth = growth.smooth_angle(walks, 20)
-    assert len(smooth) == 40
-    assert len(set(smooth)) == 2
-    # float64 sums in another order
-    assert np.mean(smooth**2) == pytest.approx(np.mean([w.angle**2 for w in walks]), rel=1e-12)
-
-
 def test_brakes_hold_the_norm_where_the_free_run_begins_and_where_it_ends(cases) -> None:
     walks = growth.brakes(cases, (0.1, 1.0), [0, 1], 60)
-    assert {way: (len(rates), len(rates[0])) for way, rates in walks.items()} == dict.fromkeys(walks, (2, 2))
     free, first, last = (rates[1][1] for rates in walks.values())
     assert free.slowdown < 0.99
     for held, end in ((first, 0), (last, -1)):
@@ -111,19 +93,3 @@ def test_brakes_hold_the_norm_where_the_free_run_begins_and_where_it_ends(cases)
 def test_a_lost_run_counts_as_guessing() -> None:
     good, lost = (growth.Walk(1.0, 0.0, *np.zeros((3, 60)), loss=np.full(60, v)) for v in (0.5, np.nan))
     np.testing.assert_array_equal(growth.last_losses([[good], [lost]]), [[0.5, np.log(10)]])
-
-
-@pytest.mark.usefixtures("as_users_call")
-def test_a_run_that_cannot_settle_and_an_unknown_method_are_refused(cases) -> None:
-    with pytest.raises(ValueError, match="grows for ever"):
-        growth.Equilibrium(growth.train(cases, "layer", 0, rate=0.1, updates=2, units=4))
-    with pytest.raises(ValueError, match="none, batch, weight, layer"):
-        growth.train(cases, "rms", 0, rate=0.1, updates=2, units=4)
-
-
-def test_a_run_repeats_with_its_seed_and_leaves_torch_alone(cases) -> None:
-    state, threads = torch.get_rng_state(), torch.get_num_threads()
-    one, two = (growth.train(cases, "batch", 3, rate=0.1, updates=5, units=4) for _ in range(2))
-    np.testing.assert_array_equal(one.loss, two.loss)
-    assert torch.equal(state, torch.get_rng_state())
-    assert torch.get_num_threads() == threads
