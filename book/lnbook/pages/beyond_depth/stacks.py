@@ -17,7 +17,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.shared.residual import check_size
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
@@ -27,12 +26,7 @@ Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]
 
 
 def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) -> list[Weights]:
-    r"""$W_1$ and $W_2$ of every block, normal, both times `size`, in float64.
-
-    Raises:
-        ValueError: without a block, or fewer than 4 units, of which layer norm leaves 2 dimensions.
-    """
-    check_size(depth, width)
+    r"""$W_1$ and $W_2$ of every block, normal, both times `size`, in float64."""
 
     def normal(rows: int, columns: int, variance: float) -> Tensor:
         scale = size * math.sqrt(variance)
@@ -51,22 +45,10 @@ def branch(weights: Weights) -> Branch:
 def streams(
     place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"], without: int | None = None
 ) -> list[Float[Tensor, "... H"]]:
-    """The stream in front of the first block and behind every block; block `without` is skipped.
-
-    Raises:
-        ValueError: if there is no block `without`, counted from 1.
-
-    >>> weights = draw(2, 4, torch.Generator().manual_seed(0))
-    >>> found = streams(lambda x, F, k, L: x + k / L, weights, torch.zeros(1, 4))
-    >>> [float(x[0, 0]) for x in found]
-    [0.0, 0.5, 1.5]
-    """
-    depth = len(weights)
-    if without is not None and not 1 <= without <= depth:
-        raise ValueError(f"without is {without}; a stack of depth {depth} has blocks 1 to {depth}")
+    """The stream in front of the first block and behind every block; block `without`, from 1, is skipped."""
     found = [x]
     for number, W in enumerate(weights, 1):
-        found.append(found[-1] if number == without else place(found[-1], branch(W), number, depth))
+        found.append(found[-1] if number == without else place(found[-1], branch(W), number, len(weights)))
     return found
 
 
@@ -77,18 +59,13 @@ def vectors(
     return torch.stack([after - before for before, after in pairwise(streams(place, weights, x))])
 
 
-def added(
-    place: Place, depth: int, width: int, seeds: Sequence[int], cases: int = 16
-) -> Float[np.ndarray, "seeds depth"]:
-    r"""Mean square over cases and units of what the first k blocks have added, $x_k - x_0$, for every k.
-
-    *Source* ours.
-    """
+def added(place: Place, depth: int, width: int, seeds: Sequence[int]) -> Float[np.ndarray, "seeds depth"]:
+    r"""Mean square over 16 cases and the units of what the first k blocks add, $x_k - x_0$, for every k."""
     rows = []
     with torch_threads(1), torch.no_grad():
         for seed in seeds:
             generator = torch.Generator().manual_seed(seed)
-            x = _inputs(cases, width, generator)
+            x = _inputs(16, width, generator)
             found = streams(place, draw(depth, width, generator), x)
             rows.append([float((x_k - x).square().mean()) for x_k in found[1:]])
     return np.array(rows)
@@ -103,10 +80,6 @@ def step_change(
     a random r of length 1.
 
     *Source* the model update of Wang et al. (2022), Section 3, for a linear loss.
-
-    Args:
-        size: factor of all initial weights.
-        rate: $\eta$, which must be small.
     """
     rows = []
     with torch_threads(1):

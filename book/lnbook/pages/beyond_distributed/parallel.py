@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
 import torch
@@ -28,20 +27,10 @@ class Processes:
     """`world` processes, one torch thread each, in one gloo group over the loopback interface.
 
     They meet at a file of their own, so no port can be taken twice. They end with `close`, with a failure,
-    or, whatever happens here, when this process does.
-
-    Args:
-        world: how many.
-        seconds: how long a call may take; what takes longer is ended with `ProcessFailed`.
-
-    >>> with Processes(2) as processes:
-    ...     processes.call(getattr, "rank")  # of each process's Group
-    [0, 1]
+    or, whatever happens here, when this process does. A call that takes longer than `seconds` is a failure.
     """
 
     def __init__(self, world: int, seconds: float = 120.0) -> None:
-        if world < 1:
-            raise ValueError(f"There must be at least one process, not {world}.")
         self.seconds = seconds
         folder = Path(tempfile.mkdtemp(prefix="lnlib-group-"))
         context = multiprocessing.get_context("spawn")
@@ -62,9 +51,7 @@ class Processes:
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
         """`function(group, *arguments, **named)` in every process; the answers in the order of the ranks.
 
-        Args:
-            function: importable by name; its first argument is the process's `Group`.
-            arguments, named: NumPy arrays rather than tensors; so the answer.
+        The function is importable by name; arguments and answers are NumPy arrays rather than tensors.
         """
         if not self._end.alive:
             raise ProcessFailed("These processes have ended; start new ones.")
@@ -75,14 +62,6 @@ class Processes:
     def close(self) -> None:
         """End the processes; once is enough."""
         self._end()
-
-    def __enter__(self) -> "Processes":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _answers(self) -> list[Any]:
         answers: dict[int, Any] = {}

@@ -22,8 +22,7 @@ from lnlib.norms.standardize import affine, inner_mean, widen
 
 
 class SyncBatchNorm(BatchNorm):
-    r"""Batch normalization by the cases of all processes: :class:`lnlib.norms.modules.BatchNorm`,
-    synchronized.
+    r"""Batch normalization by the cases of all processes: :class:`lnlib.norms.modules.BatchNorm`, in step.
 
     $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$ with $\mu_i$, $\sigma_i$ over the
     batches of all processes. Running statistics are the same in all of them. In evaluation, in one process,
@@ -35,12 +34,7 @@ class SyncBatchNorm(BatchNorm):
     *Source* Eq. (2), the batch parted as `torch.nn.SyncBatchNorm` has it.
 
     Args:
-        num_features, eps, momentum, affine, track_running_stats, device, dtype, unbiased: as in `BatchNorm`.
-        process_group: who shares the batch; default: all processes.
-
-    >>> bn = SyncBatchNorm(1, eps=0.0)
-    >>> bn(torch.tensor([[1.0], [3.0]])).detach().flatten()
-    tensor([-1.,  1.])
+        process_group: who shares the batch, by default all processes; the others as in `BatchNorm`.
     """
 
     def __init__(self, *args: Any, process_group: dist.ProcessGroup | None = None, **options: Any) -> None:
@@ -105,12 +99,7 @@ class SyncBatchNorm(BatchNorm):
         self.running_var.add_(step * (unbiased.to(self.running_var.dtype) - self.running_var))
 
 
-def standardize_together(
-    a: Float[Tensor, "N H *space"],
-    eps: float = 1e-5,
-    unbiased: bool = False,
-    process_group: dist.ProcessGroup | None = None,
-) -> Float[Tensor, "N H *space"]:
+def standardize_together(a: Float[Tensor, "N H *space"], eps: float = 1e-5) -> Float[Tensor, "N H *space"]:
     r"""Standardize axis 1 over the cases of all processes, $(a_i - \mu_i)/\sqrt{\sigma_i^2+\epsilon}$.
 
     The gradient is that of the *sum* of all processes' losses. A collective of 2H + 1 numbers forward and one
@@ -119,17 +108,8 @@ def standardize_together(
     *Source* Eq. (2); the backward pass is its derivative,
     $\frac{1}{\sigma_i}\left(d_i - \frac1n\sum d_i - \frac{\hat a_i}{n}\sum d_i \hat a_i\right)$,
     its sums over all processes.
-
-    Args:
-        a: this process's cases by units; axes after the unit axis count as further cases.
-        eps: added to the variance.
-        unbiased: divide squares by the number of all cases less 1.
-        process_group: default: all processes.
-
-    Returns:
-        The standardized cases of this process.
     """
-    return _Together.apply(widen(a), eps, unbiased, process_group)[0].to(a.dtype)
+    return _Together.apply(widen(a), eps, False, None)[0].to(a.dtype)
 
 
 class _Together(torch.autograd.Function):

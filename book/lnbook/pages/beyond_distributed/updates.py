@@ -44,7 +44,6 @@ def gradient(
     *,
     shares: Sequence[int] | None = None,
     weighted: bool = True,
-    seed: int = 0,
     dtype: torch.dtype = torch.float64,
 ) -> Float[np.ndarray, " P"]:
     """The gradient of a `classifier`'s loss on N cases, computed by all processes together.
@@ -55,7 +54,7 @@ def gradient(
     """
     shares = shares or [len(x) // group.world] * group.world
     first, last = list(pairwise(accumulate(shares, initial=0)))[group.rank]
-    model = classifier(units, norm, seed, dtype)
+    model = classifier(units, norm, dtype=dtype)
     together = group.wrap(model)  # which must live until the gradients are averaged
     inputs, targets = torch.from_numpy(x[first:last]).to(dtype), torch.from_numpy(y[first:last])
     count = sum(shares) / group.world if weighted else last - first
@@ -73,8 +72,7 @@ def stored_means(
 ) -> tuple[Float[np.ndarray, " H"], Float[np.ndarray, " H"]]:
     """A layer's running means after U batches that the processes share, its weights at rest.
 
-    Returns:
-        What is saved, the same in all processes; what this process's own cases alone lead to.
+    What is saved, the same in all processes; and what this process's own cases alone lead to.
     """
     H, D = weight.shape
     layer = nn.Linear(D, H, bias=False, device="meta")
@@ -105,13 +103,13 @@ class Collectives(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def tower(layers: int, norm: str, units: int, dtype: torch.dtype = torch.float32) -> nn.Sequential:
+def tower(layers: int, norm: str, units: int) -> nn.Sequential:
     """Square layers, each normalized and rectified; random weights, the same for every norm."""
     generator, made = torch.Generator().manual_seed(0), list[nn.Module]()
     for _ in range(layers):
-        layer = Linear(units, units, bias=False, device="meta", dtype=dtype).to_empty(device="cpu")
+        layer = Linear(units, units, bias=False, device="meta").to_empty(device="cpu")
         nn.init.kaiming_normal_(layer.weight, generator=generator)
-        made += [layer, _NORMS[norm](units, dtype=dtype), nn.ReLU()]
+        made += [layer, _NORMS[norm](units), nn.ReLU()]
     return nn.Sequential(*made)
 
 

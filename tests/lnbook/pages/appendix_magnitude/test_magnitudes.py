@@ -4,21 +4,9 @@ import pytest
 import torch
 
 from lnbook.pages.appendix_magnitude import measure as magnitudes
-from lnlib.fisher import FisherOperator
 from lnlib.glm import GLM
 
 EXACT = 1e-12  # relative: sums of some hundred products of numbers near 1
-
-
-@pytest.mark.parametrize("norm", ["batch", "layer", "weight", None])
-def test_a_step_moves_each_of_45_models_by_its_metric(norm) -> None:
-    X = torch.randn(20, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    models = list(magnitudes.models(norm, 0))
-    assert len(models) == 45
-    for glm in models:
-        step = magnitudes.growing(glm, torch.ones_like(glm.b))
-        form = float(step @ (FisherOperator(glm, X) @ step)) / 2
-        assert form == pytest.approx(magnitudes.metric(glm, X), rel=1e-10)  # sums in another order
 
 
 def test_the_metric_of_hand_computed_models() -> None:

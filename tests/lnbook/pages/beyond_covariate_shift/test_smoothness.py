@@ -46,15 +46,6 @@ def test_half_of_the_promise_comes_true_at_the_reach(norm) -> None:
         assert near > 0.5 > far
 
 
-def test_weights_ten_times_as_large_are_a_hundred_times_as_smooth_and_reach_as_far() -> None:
-    found, moved = [], ("weights.0", "weights.1")
-    for scale in (1.0, 10.0):
-        model = Twins([5, 7, 6, 3], "layer", SEEDS, scale=scale, eps=0.0, dtype=torch.float64)
-        sharp = smoothness.sharpness(model, X, Y, 0.1 * scale**2, moved=moved)
-        found.append((sharp * scale**2, smoothness.reach(model, X, Y, moved=moved)))
-    torch.testing.assert_close(*found, rtol=1e-9, atol=0)
-
-
 def test_a_measure_that_depends_on_the_loss_alone_is_equal_at_equal_losses() -> None:
     def run(rate: float) -> dict[str, np.ndarray]:
         loss = 2.3 * np.exp(-rate * np.arange(30.0))[None]

@@ -46,12 +46,6 @@ def test_only_some_learn_a_gain_and_a_bias(norm, gains, biases) -> None:
     assert sum(bool(len(b)) for b in model.biases) == biases
 
 
-def test_the_scale_is_of_the_hidden_weights_only() -> None:
-    one, ten = (Twins([5, 6, 3], "none", SEEDS, scale=scale).weights for scale in (1.0, 10.0))
-    torch.testing.assert_close(ten[0], 10 * one[0])
-    assert torch.equal(ten[1], one[1])
-
-
 def test_a_run_learns_alike_alone_and_is_infinitely_bad_where_it_diverges() -> None:
     x, *rest = arrays = twins.pictures(data.load("digits"), 400)
     job = {"norm": "both detached", "hidden": (16, 16), "rate": 1e-2, "updates": 40}
@@ -61,11 +55,3 @@ def test_a_run_learns_alike_alone_and_is_infinitely_bad_where_it_diverges() -> N
     np.testing.assert_allclose(alone["loss"], row["loss"][1:], rtol=1e-3)  # float32, 40 updates
     lost = twins.train_run((x * np.float32(np.nan), *rest), seeds=SEEDS, **job)
     assert np.isinf(lost["loss"]).all()
-
-
-def test_pictures_are_bounded_and_evenly_spread() -> None:
-    x, y, test_x, test_y = twins.pictures(data.load("digits"), 100)
-    assert x.shape == (100, 64)
-    assert len(y) == 100
-    assert len(test_x) == len(test_y) <= 1000
-    assert 0 <= x.min() <= x.max() <= 1

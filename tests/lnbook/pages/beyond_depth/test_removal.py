@@ -57,26 +57,3 @@ def test_the_best_rate_is_the_one_whose_mean_training_loss_is_lowest():
     chosen = removal.best(before, cases, seeds, SIZE, rates)
     assert (chosen == each[1]).all()
     assert chosen.mean() < min(each[0].mean(), np.nan_to_num(each[2], nan=np.inf).mean())
-
-
-def test_no_rate_is_the_best_where_all_diverge():
-    def endless(x, F, k, L):
-        return x * float("inf")
-
-    with pytest.raises(ValueError, match="give smaller ones"):
-        removal.best(endless, digits()[0], (4,), replace(SIZE, updates=1), (1e-2,))
-
-
-def test_a_late_share_is_that_of_the_last_third():
-    assert removal.late_share(np.ones((2, 12))) == pytest.approx([1 / 3] * 2)
-    assert removal.late_share(np.array([[1.0, 1.0, 2.0]])) == pytest.approx([0.5])
-
-
-@pytest.mark.parametrize(("costs", "said"), [(np.ones((1, 4)), "multiple of 3"), (-np.ones((1, 3)), "train")])
-def test_shares_that_mean_nothing_are_refused(costs, said):
-    with pytest.raises(ValueError, match=said):
-        removal.late_share(costs)
-
-
-def test_every_scale_has_a_depth_that_has_thirds():
-    assert all(size.depth % 3 == 0 for size in removal.SIZES.values())

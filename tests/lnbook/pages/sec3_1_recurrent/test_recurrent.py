@@ -99,12 +99,3 @@ def test_a_linear_recurrence_multiplies_and_layer_norm_does_not():
     sizes = recurrent.linear(0.9)
     np.testing.assert_allclose(sizes[1:] / sizes[:-1], 0.9)
     np.testing.assert_allclose(recurrent.linear(0.9, normalized=True), 1)
-
-
-def test_a_comparison_has_every_norm_at_factor_1_and_batch_norm_twice(images, monkeypatch):
-    tiny = recurrent.Scale(updates=1, length=210, factors=(2,), few=1, many=2, processes=1)
-    monkeypatch.setitem(recurrent.SCALES, "smoke", tiny)
-    found = [(r.norm, r.factor, r.seed, r.anywhere) for r in recurrent.compare("smoke", 7, images)]
-    long = {(norm, 1, seed, False) for norm in ("layer", "none", "batch") for seed in (7, 8)}
-    assert set(found) == long | {("batch", 1, 7, True), ("layer", 2, 7, False), ("none", 2, 7, False)}
-    assert len(found) == 9
