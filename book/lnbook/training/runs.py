@@ -22,9 +22,9 @@ from lnbook.training.loop import train
 from lnbook.training.record import Run
 from lnbook.training.report import LogLine, differing, title
 from lnbook.training.sweeps import sweep, wanted
-from lnbook.training.task import Experiment, Job, Machine, Row
+from lnbook.training.task import Experiment, Job, Machine, Row, Task
 
-__all__ = ["Outcome", "Plan", "attempt", "jobs_of", "label", "run", "run_one", "unfinished"]
+__all__ = ["Outcome", "Plan", "attempt", "jobs_of", "label", "run", "run_one", "selected", "unfinished"]
 
 SEEDS = 2**32
 
@@ -152,6 +152,13 @@ def run(
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
         noted(data)  # a process of its own may have read it; the provenance of this one names it, too
     return outcomes
+
+
+def selected(experiment: Experiment, job: Job, scale: str, folder: Path) -> Task:
+    """The task of a run that `run` has finished in `folder`, with the model that it kept."""
+    task = experiment.task(job, scale, Machine())
+    task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
+    return task
 
 
 def attempt(plan: Plan, *, job: Job) -> Outcome:

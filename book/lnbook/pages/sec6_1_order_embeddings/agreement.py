@@ -8,7 +8,6 @@ r"""How much order there is in an order embedding.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,20 +17,13 @@ from torch import Tensor
 
 from lnbook.data.captions import Captioned
 from lnbook.data.scenes import Text, above
-from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
+from lnbook.pages.sec6_1_order_embeddings.experiment import Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
-from lnbook.training import Job, Machine
-from lnbook.training.runs import label
 
-__all__ = ["agreement", "covers", "direction", "examples", "order_of", "points_of", "searcher"]
+__all__ = ["agreement", "covers", "direction", "examples", "order_of", "points_of"]
 
-
-def searcher(job: Job, scale: str, folder: Path) -> Embedding:
-    """The task of a run that `lnbook.training.runs.run` has finished in `folder`, with the model it kept."""
-    made = EXPERIMENT.task(job, scale, Machine())
-    assert isinstance(made, Embedding)
-    made.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
-    return made
+STRIDE = 7  # every so manieth caption is looked at
+RANKS = (1, 3, 60)  # a hit, a near miss, a failure
 
 
 def points_of(made: Embedding, texts: Sequence[str]) -> Float[Tensor, "C H"]:
@@ -56,25 +48,20 @@ def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
     return [(u, v) for u, v in np.argwhere(below & ~(below @ below)).tolist()]
 
 
-def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, float]:
+def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     """How well violations tell what is truly above what; no pair of captions was ever trained for.
 
     Args:
         made: a task, trained or not.
         part: generated scenes, whose true order is known.
-        stride: every so manieth caption is looked at.
 
     Returns:
         `pictures`, `captions`: the areas under the ROC curves of captions above pictures, and of captions
         above captions. `direction`: among captions of which one is truly above the other and not the other
         way round, how often its violation is the smaller one.
-
-    Raises ValueError for a part without a known order.
     """
     scenes, told = part.meaning
-    if not scenes:
-        raise ValueError("The true order is known of generated scenes only; these captions have none.")
-    chosen = range(0, len(told), stride)
+    chosen = range(0, len(told), STRIDE)
     captions = points_of(made, [part.texts[k] for k in chosen])
     with torch.no_grad():
         tables = violations(captions, made.images("test")), violations(captions, captions)
@@ -89,14 +76,14 @@ def agreement(made: Embedding, part: Captioned, stride: int = 7) -> dict[str, fl
     return found | {"direction": float(down[order & ~order.T].mean())}
 
 
-def examples(places: Int64[Tensor, " M"], ranks: Sequence[int] = (1, 3, 60)) -> list[int]:
-    """A caption for each of these ranks: of those whose picture is nearest to it, the one in the middle.
+def examples(places: Int64[Tensor, " M"]) -> list[int]:
+    """A caption for each of `RANKS`: of those whose picture is nearest to it, the one in the middle.
 
     >>> examples(torch.tensor([1, 1, 1, 2, 9]))
     [1, 3, 4]
     """
     found = []
-    for rank in ranks:
+    for rank in RANKS:
         apart = (places - rank).abs()
         nearest = (apart == apart.min()).nonzero().flatten()
         found.append(int(nearest[len(nearest) // 2]))

@@ -89,8 +89,7 @@ def _data(job: Job, scale: str) -> list[str]:
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    settings = {name: value for name, value in job.items() if name != "data"}
-    return Embedding(_loaded(job["data"]), machine, **settings)
+    return Embedding(_loaded(job["data"]), machine, job)
 
 
 @lru_cache(maxsize=1)
@@ -99,46 +98,23 @@ def _loaded(data: str) -> Captions:
 
 
 class Embedding(Task):
-    """One run on one set of pictures and captions.
-
-    Args:
-        captions: the cases.
-        machine: where to compute.
-        norm, seed: "none" or "layer"; of weights and order.
-        The others are as in `Study`.
-    """
+    """One run on one set of pictures and captions."""
 
     model: OrderEmbedding
     clip = 2.0
     select = "valid_missed"  # 100 less the mean of R@1, R@5, R@10 of image retrieval
 
-    def __init__(
-        self,
-        captions: Captions,
-        machine: Machine,
-        *,
-        norm: str,
-        seed: int,
-        score: str,
-        units: int,
-        word_size: int,
-        vocabulary: int,
-        batch_size: int,
-        updates: int,
-        every: int,
-        rate: float = RATE,
-    ) -> None:
-        weights, order = generators(seed)
-        self.machine, self.updates, self.every = machine, updates, every
+    def __init__(self, captions: Captions, machine: Machine, job: Job) -> None:
+        weights, order = generators(job["seed"])
+        self.machine, self.updates, self.every = machine, job["updates"], job["every"]
         parts = captions.parts
-        self.vocabulary = Vocabulary.build(map(tokenize, parts["train"].texts), vocabulary)
+        self.vocabulary = Vocabulary.build(map(tokenize, parts["train"].texts), job["vocabulary"])
         self.features = {name: torch.from_numpy(part.features) for name, part in parts.items()}
+        settings = {key: job[key] for key in ("units", "word_size", "norm", "score")}
         sizes = len(self.vocabulary), self.features["train"].shape[1]
-        model = OrderEmbedding(
-            *sizes, units=units, word_size=word_size, norm=norm, score=score, generator=weights
-        )
+        model = OrderEmbedding(*sizes, **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         cases: dict[str, Cases] = {}
         for name, part in parts.items():
             asked = part if name == "train" else part.first(CAPTIONS)
@@ -146,7 +122,7 @@ class Embedding(Task):
             cases[name] = numbers, lengths, torch.from_numpy(asked.owner)
         train = cases.pop("train")
         share = {"rank": machine.rank, "world": machine.world}
-        self.batches = LengthBatches(train, train[1], batch_size, order, cut=[0], **share)
+        self.batches = LengthBatches(train, train[1], job["batch_size"], order, cut=[0], **share)
         self.parts, self.last_parts = {"valid": cases["valid"]}, cases
 
     def encoded(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:

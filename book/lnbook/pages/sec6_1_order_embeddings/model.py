@@ -49,8 +49,6 @@ class OrderEmbedding(nn.Module):
             and inputs' weights uniform within 0.1, the recurrent ones orthogonal for each gate, the pictures'
             uniform within sqrt(6 / (features + units)). Gains are 1, biases 0.
 
-    Raises `ValueError` for another norm or score.
-
     >>> model = OrderEmbedding(9, 6, units=4, word_size=3, norm="layer", generator=torch.Generator())
     >>> captions = model.captions(torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([3, 1]))
     >>> captions.shape, bool((captions >= 0).all())
@@ -68,10 +66,6 @@ class OrderEmbedding(nn.Module):
         generator: torch.Generator,
         score: str = "order",
     ) -> None:
-        if norm not in ("none", "layer"):
-            raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
-        if score not in MARGINS:
-            raise ValueError(f'The score is {score!r}; it is "order" or "cosine".')
         super().__init__()
         self.score = score
         self.words = nn.Embedding.from_pretrained(torch.empty(words, word_size), freeze=False)

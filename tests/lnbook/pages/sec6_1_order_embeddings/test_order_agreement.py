@@ -1,26 +1,13 @@
 """That what is learned agrees with the true order, and what a violation is made of."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from lnbook.data.boxes import Boxes
-from lnbook.data.captions import Captioned, load_captions
-from lnbook.data.scenes import words
-from lnbook.pages.sec6_1_order_embeddings.agreement import (
-    agreement,
-    covers,
-    direction,
-    examples,
-    order_of,
-    points_of,
-    searcher,
-)
+from lnbook.data.captions import load_captions
+from lnbook.pages.sec6_1_order_embeddings.agreement import agreement, covers, direction, examples, order_of
 from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, NORMS, Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
 from lnbook.training import Machine, train
-from lnbook.training.runs import run
 
 
 def made(norm: str) -> Embedding:
@@ -52,22 +39,6 @@ def test_the_agreement_of_the_true_order_is_one() -> None:
     assert not truth.all()
 
 
-def test_captions_without_a_known_order_are_refused() -> None:
-    boxes = [Boxes(1, 1, torch.ones(1, 4).double().numpy(), torch.zeros(1).long().numpy())]
-    part = load_captions("scenes").parts["test"]
-    unknown = Captioned(part.features[:1], part.texts[:5], part.owner[:5], boxes)
-    with pytest.raises(ValueError, match="known of generated scenes only"):
-        agreement(made("none"), unknown)
-
-
-def test_points_of_texts_are_those_of_the_model() -> None:
-    task = made("layer")
-    texts = [words(text) for text in load_captions("scenes").parts["test"].meaning[1][:3]]
-    found = points_of(task, texts)
-    assert not found.requires_grad
-    torch.testing.assert_close(found[1:2], points_of(task, texts[1:2]))
-
-
 def test_direction_by_hand() -> None:
     """Flat points stand above peaked ones: most of their coordinates exceed nothing by much."""
     flat = torch.full((1, 4), 0.5)
@@ -87,16 +58,6 @@ def test_violations_without_a_direction_are_half_a_distance() -> None:
     assert 0 < found < 1
     half = torch.tensor([[0.6, 0.8], [0.8, 0.6], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     assert direction(half[:2], half[:2])["symmetric"] == pytest.approx(1)
-
-
-def test_a_finished_run_gives_back_the_model_that_it_kept(tmp_path: Path) -> None:
-    job = {**EXPERIMENT.jobs("smoke", 0)[1], "updates": 4, "every": 2}
-    (outcome,) = run(EXPERIMENT, "smoke", jobs=[job], folder=tmp_path, processes=1, progress=False)
-    (kept,) = (row for row in outcome.rows if row["selected"])
-    task = searcher(job, "smoke", tmp_path)
-    with torch.no_grad():
-        found = task.evaluate(task.model, "test", task.last_parts["test"])
-    assert found["image_mean"] == pytest.approx(kept["test_image_mean"])
 
 
 def test_a_hasse_diagram_leaves_out_what_follows() -> None:

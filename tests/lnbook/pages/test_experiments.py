@@ -1,0 +1,152 @@
+"""What every experiment of Section 6 keeps: its scales, starts and batches, repeatability, and float64."""
+
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED
+from lnbook.training import Machine, Task, noise_of, train
+from lnbook.training.runs import jobs_of, run, selected
+
+NORMS = {section: dict.fromkeys(j["norm"] for j in find(section).jobs("smoke", 0)) for section in EXPERIMENTS}
+KINDS = [(section, norm) for section, norms in NORMS.items() for norm in norms]
+PAPER: dict[str, dict[str, Any]] = {
+    "6.1": {
+        "data": "coco_vgg",
+        "units": 1024,
+        "word_size": 300,
+        "batch_size": 128,
+        "every": 300,
+        "rate": 1e-3,
+    },
+    "6.2": {"data": "cnn", "units": 240, "rate": 8e-5, "batch_size": 64, "cut": "top4", **asdict(RELEASED)},
+    "6.3": {"units": 2400, "size": 620, "words": 20_000, "batch_size": 128, "longest": 30, "rate": 2e-4}
+    | {"updates": 1_000_000, "rows": 20, "quick": 0},
+    "6.4": {"glimpses": 64, "units": 256, "codes": 100, "read": 2, "write": 5, "batch_size": 128}
+    | {"updates": 200 * (50_000 // 128)},
+    "6.5": {"data": "iam_ondb", "units": 400, "components": 20, "points": 500, "batch_size": 8, "back": 0}
+    | {"rate": 1e-3, "lines": 12_179, "judged": 12_179},  # all that a part has
+}
+COMPARED = {
+    "6.1": (("norm", "score"), {("none", "order"), ("layer", "order"), ("none", "cosine")}),
+    "6.2": (
+        ("norm", "gain"),
+        {("none", 1.0), *product(("batch", "layer"), (0.1, 1.0)), ("batch everywhere", 0.1)},
+    ),
+    "6.3": (("norm", "decoder"), {*product(("none", "layer"), ("article", "code"))}),
+    "6.4": (("norm",), {("none",), ("layer",)}),
+    "6.5": (("norm",), {("none",), ("layer",)}),
+}
+CLIP = {"6.1": 2.0, "6.2": 10.0, "6.3": 10.0, "6.4": 10.0, "6.5": 1.0}
+# Rounding in float32: of losses of about 100, 2 and 170 (batch norm amplifies it); of 45 and 2 elsewhere.
+NEAR = {"6.1": {"rel": 1e-5}, "6.2": {"abs": 1e-3}, "6.3": {"abs": 1e-3}}
+
+
+def task(section: str, norm: str = "layer", machine: Machine | None = None, **changes: object) -> Task:
+    """A smoke run of two updates."""
+    experiment = find(section)
+    job = next(j for j in experiment.jobs("smoke", 0) if j["norm"] == norm)
+    made = experiment.task({**job, **changes}, "smoke", machine or Machine())
+    made.updates, made.every = 2, 1
+    return made
+
+
+@pytest.mark.parametrize("section", PAPER)
+def test_the_paper_scale_is_the_papers(section: str) -> None:
+    jobs = find(section).jobs("paper", 0)
+    for job in jobs:
+        assert {key: job[key] for key in PAPER[section]} == PAPER[section]
+    keys, runs = COMPARED[section]
+    assert {tuple(job[key] for key in keys) for job in jobs} == runs
+    assert task(section).clip == CLIP[section]
+
+
+@pytest.mark.parametrize("scale", ["smoke", "book", "study", "paper"])
+@pytest.mark.parametrize("section", EXPERIMENTS)
+def test_the_runs_of_a_scale_have_equal_settings_and_folders_of_their_own(section: str, scale: str) -> None:
+    if (section, scale) != ("6.7", "paper"):  # of which the paper says nothing
+        assert jobs_of(find(section), scale, 5)[0]["seed"] == 5
+
+
+@pytest.mark.parametrize(("section", "norm"), KINDS)
+def test_equal_seeds_give_equal_rows(section: str, norm: str) -> None:
+    one, other = (train(task(section, norm), progress=False).rows for _ in range(2))
+    assert [row["update"] for row in one] == [0, 1, 2]
+    for row, same in zip(one, other, strict=True):
+        assert {**row, "seconds": 0} == {**same, "seconds": 0}
+
+
+@pytest.mark.parametrize("section", ["6.1", "6.2", "6.3", "6.4", "6.5"])
+def test_both_norms_begin_with_the_same_weights_and_layer_norm_with_gains_of_one(section: str) -> None:
+    plain, layer, other = (
+        dict(task(section, norm, seed=seed).model.named_parameters())
+        for norm, seed in (("none", 0), ("layer", 0), ("none", 1))
+    )
+    for name, value in plain.items():
+        assert torch.equal(value, layer.pop(name)), name
+    assert not all(torch.equal(value, other[name]) for name, value in plain.items())
+    assert layer
+    for name, value in layer.items():
+        assert torch.equal(value, torch.full_like(value, float("gain" in name))), name
+
+
+@pytest.mark.parametrize("section", EXPERIMENTS)
+def test_all_norms_see_the_same_batches_and_processes_share_them(section: str) -> None:
+    first, *others = (next(task(section, norm).batches) for norm in NORMS[section])
+    halves = [next(task(section, machine=Machine(rank=rank, world=2)).batches) for rank in range(2)]
+    shared = tuple(torch.stack(pair, 1).flatten(0, 1) for pair in zip(*halves, strict=True))
+    for seen in (*others, shared):
+        torch.testing.assert_close(seen, first, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("section", ["6.3", "6.5"])
+def test_processes_that_share_a_batch_have_its_loss_between_them(section: str) -> None:
+    machines = Machine(), *(Machine(rank=rank, world=2) for rank in range(2))
+    tasks = [task(section, machine=machine) for machine in machines]
+    whole, *halves = (t.loss(t.model, next(t.batches), noise_of(0, 0)).detach() for t in tasks)
+    torch.testing.assert_close(sum(halves) / 2, whole, rtol=1e-5, atol=0)  # float32 sums in another order
+
+
+@pytest.mark.parametrize("section", ["6.3", "6.5"])
+def test_the_measure_does_not_depend_on_how_cases_are_grouped(section: str) -> None:
+    t = task(section)
+    cases = t.parts["valid"]
+    with torch.no_grad():
+        whole = t.measure(t.model, cases, noise_of(0, 0))
+        groups = zip(*(x.split(5) for x in cases), strict=True)
+        parts = [t.measure(t.model, group, noise_of(0, 0)) for group in groups]
+    for name, value in whole.items():
+        assert float(value) == pytest.approx(float(sum(part[name] for part in parts)), rel=1e-5)
+
+
+@pytest.mark.parametrize(("section", "norm"), KINDS)
+def test_float64_is_float64_to_the_end_and_near_float32(section: str, norm: str) -> None:
+    changes = {"start": "unit"} if section == "6.2" else {}
+    tasks = [task(section, norm, Machine(dtype=dtype), **changes) for dtype in (torch.float64, torch.float32)]
+    cases = next(tasks[1].batches)
+    double, single = (t.loss(t.model, cases, noise_of(0, 0)).detach() for t in tasks)
+    assert double.dtype == torch.float64
+    assert float(single) == pytest.approx(float(double), **NEAR.get(section, {"abs": 1e-4}))
+
+
+@pytest.mark.parametrize(
+    ("section", "changes"), [("6.1", {"batch_size": 128}), ("6.2", {}), ("6.5", {"lines": 1000})]
+)
+def test_batches_pad_little(section: str, changes: dict[str, int]) -> None:
+    assert task(section, **changes).batches.padding() < 0.1
+
+
+def test_a_finished_run_gives_back_the_model_that_it_kept(tmp_path: Path) -> None:
+    experiment = find("6.1")
+    job = {**experiment.jobs("smoke", 0)[1], "updates": 4, "every": 2}
+    (outcome,) = run(experiment, "smoke", jobs=[job], folder=tmp_path, processes=1, progress=False)
+    (kept,) = (row for row in outcome.rows if row["selected"])
+    made = selected(experiment, job, "smoke", tmp_path)
+    with torch.no_grad():
+        found = made.evaluate(made.model, "test", made.last_parts["test"])
+    assert found["image_mean"] == pytest.approx(kept["test_image_mean"])
