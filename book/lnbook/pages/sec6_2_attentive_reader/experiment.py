@@ -7,7 +7,7 @@ best possible error is known.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -23,7 +23,7 @@ from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED, Extras
 from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "TUNED", "Kind", "Reading", "Study", "of_reader", "readings_of"]
+__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "TUNED", "Kind", "Reading", "Study", "readings_of"]
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
 KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors chose
@@ -96,7 +96,6 @@ TITLES = (
 )
 LIMITS = {"smoke": 300}
 LONGEST = (64, 20)  # words of a passage and of a question
-OF_QUESTIONS = ("data", "markers", "words", "cut")
 
 
 def readings_of(scale: str, data: str, markers: int, words: int, cut: Cut = "next") -> Readings:
@@ -127,74 +126,44 @@ def _data(job: Job, scale: str) -> list[str]:
     return [job["data"]]
 
 
-def of_reader(job: Job) -> dict[str, Any]:
-    """The settings of `Reading` among a job's, without those of its questions."""
-    return {key: value for key, value in job.items() if key not in OF_QUESTIONS}
-
-
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    questions = {key: job[key] for key in OF_QUESTIONS if key in job}
-    return Reading(readings_of(scale, **questions), machine, **of_reader(job))
+    readings = readings_of(scale, job["data"], job["markers"], job["words"], job.get("cut", "next"))
+    return Reading(readings, machine, job)
 
 
 class Reading(Task):
-    """One run on one set of questions.
-
-    Args:
-        readings: the questions.
-        machine: where to compute.
-        norm, gain, start: of the model.
-        seed: of weights, order, permutations and dropout.
-        **extras: fields of `Extras`.
-        The others are as in `Study`.
-    """
+    """One run on one set of questions."""
 
     select = "valid_error"
     clip = 10.0
     evaluation_batch = 200
 
-    def __init__(
-        self,
-        readings: Readings,
-        machine: Machine,
-        *,
-        norm: str,
-        gain: float,
-        start: str,
-        seed: int,
-        units: int,
-        rate: float,
-        batch_size: int,
-        updates: int,
-        rows: int,
-        **extras: Any,
-    ) -> None:
-        weights, order = generators(seed)
+    def __init__(self, readings: Readings, machine: Machine, job: Job) -> None:
+        weights, order = generators(job["seed"])
         self.readings, self.machine = readings, machine
+        settings = {key: job[key] for key in ("units", "norm", "gain", "start")}
+        extras = Extras(**{f.name: job[f.name] for f in fields(Extras) if f.name in job})
         model = AttentiveReader(
             len(readings.vocabulary),
             readings.markers,
-            units=units,
-            norm=norm,
-            gain=gain,
-            start=start,
+            **settings,
             generator=weights,
             longest=readings.longest,
-            extras=Extras(**extras),
+            extras=extras,
         )
         self.model = model.to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         self.batches = PairBatches(
             readings.train,
             torch.stack([readings.train[1], readings.train[3]], 1),
-            batch_size,
+            job["batch_size"],
             order,
             cut=(0, 2),
             rank=machine.rank,
             world=machine.world,
         )
         self.parts = {"valid": readings.valid}
-        self.updates, self.every = updates, -(-updates // rows)
+        self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
 
     def read(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor, Cases]:
         """Scores and attention after a new permutation of the markers, and the cases that were read."""

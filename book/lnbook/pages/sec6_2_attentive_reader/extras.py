@@ -39,8 +39,6 @@ class Extras:
     Args:
         dropout: p, the probability that an entry is dropped, at least 0 and below 1.
         similarity, states, mean, biases: as above.
-
-    Raises `ValueError` for another rate.
     """
 
     dropout: float = 0.0
@@ -49,33 +47,20 @@ class Extras:
     mean: bool = False
     biases: bool = False
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}, but it is a probability: give 0 <= p < 1.")
-
 
 PRINTED = Extras()
 RELEASED = Extras(dropout=0.5, similarity=True, states=True, mean=True, biases=True)
 
 
 def dropped(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:
-    """Entries of x dropped at a rate, the others divided by 1 - rate.
+    """Entries of x dropped at a rate, the others divided by 1 - rate; at rate 0, nothing is drawn.
 
-    Args:
-        x: of any shape; at rate 0, nothing is drawn and the same tensor comes back.
-        rate: p.
-        noise: on the CPU, so that all devices draw the same.
-
-    Raises `ValueError` if entries are to be drawn and there is no generator.
+    The noise is on the CPU, so that all devices draw the same.
 
     >>> dropped(torch.ones(99), 0.75, torch.Generator().manual_seed(0)).unique()
     tensor([0., 4.])
     """
     if not rate:
         return x
-    if noise is None:
-        raise ValueError(
-            f"Dropout at {rate} draws from a generator in training: give the model `noise`, or call `eval()`."
-        )
     kept = torch.empty(x.shape).bernoulli_(1 - rate, generator=noise)
     return x * kept.to(x) / (1 - rate)

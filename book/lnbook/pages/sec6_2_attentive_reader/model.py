@@ -48,8 +48,6 @@ class AttentiveReader(nn.Module):
         extras: what is added to the equations. B starts as a block of the LSTMs does, W_yg as all else; what
             there is without extras starts as it does without them.
 
-    Raises `ValueError` for another norm or start.
-
     >>> model = AttentiveReader(9, 3, units=4, norm="layer", generator=torch.Generator().manual_seed(0))
     >>> passage, question = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[3, 8], [4, 0]])
     >>> scores, attention = model(passage, torch.tensor([3, 2]), question, torch.tensor([2, 1]))
@@ -70,11 +68,6 @@ class AttentiveReader(nn.Module):
         longest: int = 200,
         extras: Extras = PRINTED,
     ) -> None:
-        if norm not in NORMS or start not in STARTS:
-            raise ValueError(
-                f"The norm is one of {', '.join(NORMS)}, the start of {', '.join(STARTS)}, "
-                f"not {norm!r} and {start!r}."
-            )
         super().__init__()
         self.norm, self.extras = norm, extras
         self.vectors = nn.Embedding(words, units, padding_idx=0, _weight=torch.empty(words, units))

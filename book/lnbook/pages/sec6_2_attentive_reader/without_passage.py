@@ -14,7 +14,7 @@ import torch
 
 from lnbook.data.readings import FIRST_MARKER, Readings
 from lnbook.data.text import UNKNOWN
-from lnbook.pages.sec6_2_attentive_reader.experiment import Reading, of_reader
+from lnbook.pages.sec6_2_attentive_reader.experiment import Reading
 from lnbook.training import Cases, Job, Machine, noise_of, torch_threads, train
 
 __all__ = ["accuracy", "chance", "without_passages"]
@@ -52,7 +52,7 @@ def accuracy(readings: Readings, job: Job, deals: int) -> float:
         job: of the experiment, whose norm, size, updates and seed are taken.
         deals: how often the markers of all questions are dealt anew to ask again.
     """
-    task = Reading(without_passages(readings), Machine(), **of_reader(job))
+    task = Reading(without_passages(readings), Machine(), job)
     with torch_threads(1):
         train(task, progress=False)
     task.model.eval()

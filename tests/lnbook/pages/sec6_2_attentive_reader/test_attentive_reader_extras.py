@@ -1,6 +1,6 @@
 """What the public code adds to the reader: each switch against a loop over words; and all of them off."""
 
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from questions_drawn import ENTITIES, WORDS, H, Texts, texts
 from torch import Tensor
 
 from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED, Extras, dropped
-from lnbook.pages.sec6_2_attentive_reader.model import NORMS, AttentiveReader, attend
+from lnbook.pages.sec6_2_attentive_reader.model import NORMS, AttentiveReader
 from lnlib.rnn import LSTM
 
 ALONE = {name: replace(PRINTED, **{name: value}) for name, value in asdict(RELEASED).items()}
@@ -79,8 +79,10 @@ def masks_of(rate: float, case: Texts, noise: torch.Generator) -> list[Tensor]:
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("norm", ["none", "layer"])
-@pytest.mark.parametrize("extras", [*ALONE.values(), RELEASED], ids=[*ALONE, "all"])
-def test_each_extra_is_that_of_an_explicit_loop_over_words(extras: Extras, norm: str, training: bool) -> None:
+@pytest.mark.parametrize("extras", [PRINTED, *ALONE.values(), RELEASED], ids=["none", *ALONE, "all"])
+def test_the_reader_and_each_extra_are_those_of_an_explicit_loop_over_words(
+    extras: Extras, norm: str, training: bool
+) -> None:
     model, case = made(norm, extras).train(mode=training), texts()
     rate = extras.dropout if training else 0.0
     masks = masks_of(rate, case, torch.Generator().manual_seed(7))
@@ -92,26 +94,8 @@ def test_each_extra_is_that_of_an_explicit_loop_over_words(extras: Extras, norm:
             torch.testing.assert_close(scores[n], expected, atol=1e-12, rtol=1e-10)
             torch.testing.assert_close(attention[n, : len(weights)], weights, atol=1e-12, rtol=1e-10)
         plain = made(norm, PRINTED)(*case)[0]
-    changes = training or extras != ALONE["dropout"]
+    changes = extras not in (PRINTED, ALONE["dropout"]) or (training and extras != PRINTED)
     assert torch.equal(scores, plain) != changes
-
-
-@pytest.mark.parametrize("norm", ["none", "layer"])
-def test_without_extras_the_scores_are_bit_for_bit_those_of_the_equations(norm: str) -> None:
-    model, (passages, _, queries, _) = made(norm, PRINTED), texts()
-    lengths, query_lengths = (torch.full((len(ids),), ids.shape[1]) for ids in (passages, queries))
-    noise = torch.Generator().manual_seed(7)
-    before = noise.get_state()
-    with torch.no_grad():
-        scores, attention = model(passages, lengths, queries, query_lengths, noise)
-        y = model.passage(model.vectors(passages))[0]
-        u = model.query(model.vectors(queries))[0][:, -1]
-        a = model.attend_passage(y.flatten(0, 1)).view_as(y) + model.attend_query(u)[:, None]
-        r, expected = attend(torch.tanh(a) @ model.score, y, torch.ones_like(passages, dtype=torch.bool))
-        g = torch.tanh(model.join_passage(r) + model.join_query(u))
-    assert torch.equal(scores, model.answer(g))
-    assert torch.equal(attention, expected)
-    assert torch.equal(noise.get_state(), before)  # nothing is drawn that the permutations would miss
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -136,8 +120,9 @@ def test_a_switch_adds_its_parameters_and_leaves_the_start_of_all_others(name: s
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_with_all_extras_more_padding_changes_no_answer_in_evaluation(norm: str) -> None:
-    model, (passages, lengths, queries, query_lengths) = made(norm, RELEASED).train(mode=False), texts()
+@pytest.mark.parametrize("extras", [PRINTED, RELEASED], ids=["none", "all"])
+def test_more_padding_changes_no_answer_in_evaluation(extras: Extras, norm: str) -> None:
+    model, (passages, lengths, queries, query_lengths) = made(norm, extras).train(mode=False), texts()
     wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
     with torch.no_grad():
         scores, _ = model(passages, lengths, queries, query_lengths)
@@ -175,22 +160,3 @@ def test_dropout_keeps_the_mean_and_is_the_same_in_both_precisions() -> None:
     assert torch.equal(single.double(), double)
     assert abs(single.mean() - 1) < 4 / len(x) ** 0.5  # four standard deviations
     assert dropped(x, 0.0, None) is x
-
-
-def test_dropout_without_a_generator_is_refused_in_training_and_needs_none_in_evaluation() -> None:
-    model = made("none", RELEASED)
-    with pytest.raises(ValueError, match=r"Dropout at 0\.5 draws from a generator"):
-        model(*texts())
-    assert model.train(mode=False)(*texts())[0].shape == (5, ENTITIES)
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.0, float("nan")])
-def test_another_rate_is_refused(rate: float) -> None:
-    with pytest.raises(ValueError, match=r"give 0 <= p < 1"):
-        Extras(dropout=rate)
-
-
-def test_every_switch_is_off_by_default_and_on_in_the_public_code() -> None:
-    for one in fields(Extras):
-        assert not getattr(PRINTED, one.name)
-        assert getattr(RELEASED, one.name)

@@ -5,7 +5,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from questions_drawn import ENTITIES, WORDS, H, texts
-from torch import Tensor
 
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader, attend
 
@@ -21,34 +20,6 @@ def made(norm: str, start: str = "unit", gain: float = 1.0) -> AttentiveReader:
 # ------------------------------------------------------------------------------- attention
 
 
-def literally(model: AttentiveReader, passage: list[int], query: list[int]) -> tuple[Tensor, Tensor]:
-    """One case, word by word, as Hermann and others print it."""
-    y = model.passage(model.vectors(torch.tensor([passage])))[0][0]
-    u = model.query(model.vectors(torch.tensor([query])))[0][0, -1]
-    W = {name.removesuffix(".weight"): p for name, p in model.named_parameters()}
-    weights = []
-    for state in y:
-        m = torch.tanh(W["attend_passage"] @ state + W["attend_query"] @ u)
-        weights.append(torch.exp(model.score @ m))
-    s = [weight / sum(weights) for weight in weights]
-    r = sum((weight * state for weight, state in zip(s, y, strict=True)), torch.zeros(H, dtype=y.dtype))
-    g = torch.tanh(W["join_passage"] @ r + W["join_query"] @ u)
-    return W["answer"] @ g, torch.stack(s)
-
-
-@pytest.mark.parametrize("norm", ["none", "layer"])
-def test_scores_and_attention_are_those_of_an_explicit_loop_over_words(norm: str) -> None:
-    model = made(norm)
-    passages, lengths, queries, query_lengths = texts()
-    with torch.no_grad():
-        scores, attention = model(passages, lengths, queries, query_lengths)
-        for n, (T, S) in enumerate(zip(lengths.tolist(), query_lengths.tolist(), strict=True)):
-            expected, weights = literally(model, passages[n, :T].tolist(), queries[n, :S].tolist())
-            # float64, a few dozen sums of numbers near 1
-            torch.testing.assert_close(scores[n], expected, atol=1e-12, rtol=1e-10)
-            torch.testing.assert_close(attention[n, :T], weights, atol=1e-12, rtol=1e-10)
-
-
 @settings(deadline=None, max_examples=25)
 @given(seed=st.integers(0, 2**31), huge=st.floats(-1e6, 1e6))
 def test_padding_gets_weight_zero_and_has_no_say(seed: int, huge: float) -> None:
@@ -61,19 +32,6 @@ def test_padding_gets_weight_zero_and_has_no_say(seed: int, huge: float) -> None
     other = attend(torch.where(real, scores, huge), torch.where(real[..., None], y, huge), real)
     assert torch.equal(other[0], r)
     assert torch.equal(other[1], s)
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_more_padding_changes_no_answer_in_evaluation(norm: str) -> None:
-    model = made(norm).train(mode=False)
-    passages, lengths, queries, query_lengths = texts()
-    wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
-    with torch.no_grad():
-        scores, attention = model(passages, lengths, queries, query_lengths)
-        again, wide = model(wider[0], lengths, wider[1], query_lengths)
-    torch.testing.assert_close(again, scores, atol=1e-12, rtol=1e-10)
-    torch.testing.assert_close(wide[:, :7], attention, atol=1e-12, rtol=1e-10)
-    assert not wide[:, 7:].any()
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -162,10 +120,3 @@ def test_without_batch_norm_a_case_does_not_depend_on_its_batch_and_with_it_it_d
         with torch.no_grad():
             difference = (model(*case)[0][:3] - model(*few)[0]).abs().max()
         assert (difference < 1e-12) if alone else (difference > 1e-4)
-
-
-@pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize(("norm", "start"), [("instance", "unit"), ("layer", "large")])
-def test_another_norm_or_start_is_refused(norm: str, start: str) -> None:
-    with pytest.raises(ValueError, match=r"The norm is one of none, batch, .* the start of small, unit"):
-        made(norm, start)

@@ -40,19 +40,3 @@ def test_an_epoch_has_every_case_at_most_once_in_whole_batches_in_random_order()
     assert len(seen.unique()) == len(seen) > N - 6 * SIZE
     again = torch.cat([next(pairs)[2] for _ in range(3)])
     assert not torch.equal(again, seen[: len(again)])
-
-
-def test_processes_share_a_batch() -> None:
-    whole = next(made(PairBatches))[2]
-    halves = [next(made(PairBatches, rank=rank, world=2))[2] for rank in range(2)]
-    assert torch.equal(torch.stack(halves, 1).flatten(), whole)
-
-
-def test_a_saved_place_is_found_again() -> None:
-    pairs, other = made(PairBatches), made(PairBatches)
-    for _ in range(5):
-        next(pairs)
-    state = pairs.state_dict()
-    expected = next(pairs)[2]
-    other.load_state_dict(state)
-    assert torch.equal(next(other)[2], expected)
