@@ -27,11 +27,7 @@ from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, gen
 
 __all__ = ["BASELINES", "EXPERIMENT", "NORMS", "STUDIES", "Skipping", "Study", "corpus_of"]
 
-BASELINES = (
-    "untrained",
-    "random",
-    "bag",
-)  # the run's own encoder before it learns; `sentence_vectors`' others
+BASELINES = ("untrained", "random", "bag")  # the run's own encoder before it learns; two of no encoder
 
 
 @dataclass(frozen=True)
@@ -99,66 +95,27 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
     if job["judged"]:
         real, limit, seed = scale != "smoke", int(job["quick"]), int(job["seed"])
         judges = tasks(text.wide, real=real, limit=limit, seed=seed, mpqa=judged_by_mpqa(scale))
-    names = (
-        "norm",
-        "initial",
-        "decoder",
-        "size",
-        "units",
-        "batch_size",
-        "rate",
-        "updates",
-        "rows",
-        "quick",
-        "choices",
-    )
-    return Skipping(text, judges, machine, seed=int(job["seed"]), **{name: job[name] for name in names})
+    return Skipping(text, judges, machine, job)
 
 
 class Skipping(Task):
-    """One run.
-
-    Args:
-        text: the books.
-        judges: sets of sentences to judge by; none for a run that is measured on the books alone.
-        machine: where to compute.
-        norm: "none" or "layer".
-        seed: of the weights, the order, the folds and the random encoder.
-        The others are as in `Study`.
-    """
+    """One run on books, judged by sets of sentences; without those it is measured on the books alone."""
 
     select = None
     clip = 10.0
     evaluation_batch = 100
 
-    def __init__(
-        self,
-        text: Corpus,
-        judges: Mapping[str, Cases],
-        machine: Machine,
-        *,
-        norm: str,
-        initial: str,
-        decoder: str,
-        seed: int,
-        size: int,
-        units: int,
-        batch_size: int,
-        rate: float,
-        updates: int,
-        rows: int,
-        quick: int,
-        choices: int,
-    ) -> None:
-        self.text, self.machine, self.seed, self.choices = text, machine, seed, choices
-        self.settings: dict[str, Any] = {"norm": norm, "initial": initial, "decoder": decoder}
-        self.sizes = (len(text.vocabulary), size, units)
+    def __init__(self, text: Corpus, judges: Mapping[str, Cases], machine: Machine, job: Job) -> None:
+        self.text, self.machine = text, machine
+        self.seed, self.choices = int(job["seed"]), job["choices"]
+        self.settings: dict[str, Any] = {key: job[key] for key in ("norm", "initial", "decoder")}
+        self.sizes = (len(text.vocabulary), job["size"], job["units"])
         self.model = self._untrained()
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
-        order = generators(seed, 3)[1]
-        self.batches = text.batches(batch_size, order, rank=machine.rank, world=machine.world)
-        self.updates, self.every = updates, -(-updates // rows)
-        every = max(1, len(text.valid[0]) // quick) if quick else 1
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
+        order = generators(self.seed, 3)[1]
+        self.batches = text.batches(job["batch_size"], order, rank=machine.rank, world=machine.world)
+        self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
+        every = max(1, len(text.valid[0]) // job["quick"]) if job["quick"] else 1
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
         self.last_parts = dict(self.parts)
         self.judged = {name: ("trained", name) for name in judges}

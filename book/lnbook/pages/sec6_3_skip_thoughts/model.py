@@ -45,8 +45,6 @@ class SkipThoughts(nn.Module):
         initial: how wide they are: see `initialize`.
         decoder: "article" shows the thought at each step, "code" once, as the first state.
 
-    Raises ValueError for another `decoder` or `initial`.
-
     >>> model = SkipThoughts(20, 4, 8, norm="layer", generator=torch.Generator().manual_seed(0))
     >>> here, lengths = torch.tensor([[3, 4, 2], [5, 2, 0]]), torch.tensor([3, 2])
     >>> model.encode(here, lengths).shape
@@ -64,8 +62,6 @@ class SkipThoughts(nn.Module):
         initial: str = "scaled",
         decoder: str = "article",
     ) -> None:
-        if decoder not in DECODERS:
-            raise ValueError(f'The decoder is that of the "article" or of the "code", not {decoder!r}.')
         super().__init__()
         self.shown_each_step = decoder == "article"
         self.words = nn.Embedding.from_pretrained(torch.empty(words, size), freeze=False)
@@ -130,7 +126,7 @@ def _pack(x: Tensor, lengths: Tensor) -> PackedSequence:
     return pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
-def initialize(model: SkipThoughts, generator: torch.Generator, initial: str = "scaled") -> None:
+def initialize(model: SkipThoughts, generator: torch.Generator, initial: str) -> None:
     r"""Recurrent matrices orthogonal, gate by gate; words' vectors uniform within 0.1; biases 0, gains 1; all
     other matrices uniform within 0.1 ("printed"), or within $0.1\sqrt{n_0/n}$ for their n inputs ("scaled").
 
@@ -138,11 +134,7 @@ def initialize(model: SkipThoughts, generator: torch.Generator, initial: str = "
     620 for words and 2400 for states; so a smaller network's summed inputs begin as wide as the paper's.
 
     Gains and biases draw nothing: both norms of one seed have the same weights.
-
-    Raises ValueError for another `initial`.
     """
-    if initial not in ("scaled", "printed"):
-        raise ValueError(f'Initial weights are "scaled" or "printed", not {initial!r}.')
     inputs = (model.words.embedding_dim, model.encoder.hidden_size)
     of_word, of_state = (
         SPREAD * ((full / own) ** 0.5 if initial == "scaled" else 1.0)

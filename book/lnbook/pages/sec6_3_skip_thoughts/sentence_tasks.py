@@ -17,6 +17,7 @@ from scipy import stats
 
 __all__ = ["STRENGTHS", "accuracy", "folds_of", "pair_features", "read_scores", "relatedness", "soft_targets"]
 
+CLASSES = 5  # of relatedness
 STRENGTHS = (0.01, 0.001, 0.1, 1.0)  # scikit-learn's C; the first where none is chosen
 
 
@@ -27,11 +28,7 @@ def folds_of(
 
     Were it not, a fold with more cases of one class would be fitted to more of the other, and a reading that
     knows nothing but how frequent the classes are would do worse than chance.
-
-    Raises ValueError where there are more folds than cases.
     """
-    if not 2 <= folds <= len(labels):
-        raise ValueError(f"{len(labels)} cases part into 2 to {len(labels)} folds, not {folds}.")
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     for k in range(folds):
@@ -90,19 +87,15 @@ def _standardized(train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
     return [(x - mean) / scale for x in (train, *others)]
 
 
-def soft_targets(scores: Float[np.ndarray, " N"], classes: int = 5) -> Float[np.ndarray, "N classes"]:
+def soft_targets(scores: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N classes"]:
     r"""Probabilities of the classes 1, 2, ... with mean y: $p_{\lfloor y\rfloor} = \lfloor y\rfloor + 1 - y$
     and $p_{\lfloor y\rfloor + 1} = y - \lfloor y\rfloor$.
-
-    Raises ValueError for a score outside of the classes.
 
     >>> soft_targets(np.array([3.25])).tolist()
     [[0.0, 0.0, 0.75, 0.25, 0.0]]
     """
-    if len(scores) and not (scores.min() >= 1 and scores.max() <= classes):
-        raise ValueError(f"Scores lie from 1 to {classes}; these from {scores.min()} to {scores.max()}.")
-    below = np.clip(np.floor(scores).astype(int), 1, classes - 1)
-    found = np.zeros((len(scores), classes))
+    below = np.clip(np.floor(scores).astype(int), 1, CLASSES - 1)
+    found = np.zeros((len(scores), CLASSES))
     rows = np.arange(len(scores))
     found[rows, below - 1] = below + 1 - scores
     found[rows, below] = scores - below

@@ -1,6 +1,5 @@
 """Experiment 6.3: its runs, what it reads, its task, and that it learns."""
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +15,12 @@ from lnbook.pages.sec6_3_skip_thoughts import reading
 from lnbook.pages.sec6_3_skip_thoughts.experiment import (
     BASELINES,
     EXPERIMENT,
-    NORMS,
-    STUDIES,
     Skipping,
     corpus_of,
 )
-from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS
 from lnbook.pages.sec6_3_skip_thoughts.reading import TASKS, corpus, encoded, judges, tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
-from lnbook.training import Machine, noise_of, train
+from lnbook.training import Machine, train
 
 
 def job(norm: str = "layer", **changes: object) -> dict[str, object]:
@@ -36,24 +32,6 @@ def task(norm: str = "layer", machine: Machine | None = None, **changes: object)
     made = EXPERIMENT.task(job(norm, **changes), "smoke", machine or Machine())
     assert isinstance(made, Skipping)
     return made
-
-
-def test_the_paper_scale_is_the_papers() -> None:
-    first = EXPERIMENT.jobs("paper", 0)[0]
-    wanted = {"units": 2400, "size": 620, "words": 20_000, "batch_size": 128, "updates": 1_000_000}
-    wanted |= {"rows": 20, "quick": 0, "longest": 30, "rate": 2e-4}
-    assert {k: first[k] for k in wanted} == wanted
-    assert Skipping.clip == 10.0
-    assert {(j["decoder"], j["norm"]) for j in EXPERIMENT.jobs("paper", 0)} == {*product(DECODERS, NORMS)}
-
-
-@pytest.mark.parametrize("scale", STUDIES)
-def test_runs_differ_in_norm_and_seed_and_share_their_keys(scale: str) -> None:
-    jobs = EXPERIMENT.jobs(scale, 5)
-    assert len({tuple(j.items()) for j in jobs}) == len(jobs) == 2 * sum(s.seeds for s in STUDIES[scale])
-    assert len({tuple(j) for j in jobs}) == 1
-    assert jobs[0]["seed"] == 5
-    assert {j["norm"] for j in jobs[:2]} == set(NORMS)  # a pair is done before the next
 
 
 def test_triples_are_sentences_in_a_row_of_one_book() -> None:
@@ -112,55 +90,6 @@ def test_a_run_that_is_not_judged_measures_the_books_alone() -> None:
     last = train(task(judged=0)).rows[-1]
     assert "valid_nats_per_word" in last
     assert not any(name.startswith(TASKS) for name in last)
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_equal_seeds_give_equal_rows(norm: str) -> None:
-    def rows() -> list[dict[str, float]]:
-        found = train(task(norm)).rows
-        return [{k: v for k, v in row.items() if k != "seconds"} for row in found]
-
-    assert rows() == rows()
-
-
-def test_both_norms_see_the_same_batches_and_begin_alike() -> None:
-    plain, layer = (task(norm) for norm in NORMS)
-    for _ in range(3):
-        for a, b in zip(next(plain.batches), next(layer.batches), strict=True):
-            assert torch.equal(a, b)
-    assert torch.equal(plain.model.words.weight, layer.model.words.weight)
-
-
-def test_the_loss_is_the_mean_over_cases_so_that_processes_can_share_a_batch() -> None:
-    whole = task()
-    cases = next(whole.batches)
-    shares = [next(task(machine=Machine(rank=rank, world=2)).batches) for rank in range(2)]
-    with torch.no_grad():
-        together = whole.loss(whole.model, cases, noise_of(0, 0))
-        halves = [whole.loss(whole.model, share, noise_of(0, 0)) for share in shares]
-    torch.testing.assert_close(sum(halves) / 2, together, rtol=1e-5, atol=0)  # float32 sums in another order
-
-
-def test_nats_a_word_do_not_depend_on_how_cases_are_grouped() -> None:
-    t = task()
-    cases = t.parts["valid"]
-    with torch.no_grad():
-        sums = [
-            t.measure(t.model, c, noise_of(0, 0))
-            for c in (cases, *zip(*(x.split(5) for x in cases), strict=True))
-        ]
-    for name in ("nats", "words"):
-        torch.testing.assert_close(sum(s[name] for s in sums[1:]), sums[0][name], rtol=1e-5, atol=0)
-    halves = t.summary({"nats": torch.tensor(6.0), "words": torch.tensor(4.0)})
-    assert halves == {"nats_per_word": 1.5}
-
-
-def test_float64_is_float64_to_the_end_and_near_float32() -> None:
-    double, single = task(machine=Machine(dtype=torch.float64)), task()
-    cases = next(single.batches)
-    losses = [t.loss(t.model, cases, noise_of(0, 0)) for t in (double, single)]
-    assert losses[0].dtype == torch.float64
-    assert abs(losses[0] - losses[1]) < 1e-3  # of about 170: rounding in float32
 
 
 def test_an_expanded_table_keeps_the_networks_words_and_maps_the_others() -> None:

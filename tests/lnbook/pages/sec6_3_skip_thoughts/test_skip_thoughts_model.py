@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts, initialize
+from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
 from lnlib.norms.normalize import layer_norm
 
 NORMS = ("none", "layer")
@@ -82,17 +82,6 @@ def test_both_decoders_are_shown_the_thought_as_an_explicit_loop_says(norm: str,
                 assert float(found[n, side]) == pytest.approx(by_hand, rel=1e-10)
 
 
-def test_the_loss_of_a_network_that_knows_nothing_is_log_of_the_vocabulary_a_word() -> None:
-    m = model("none")
-    with torch.no_grad():
-        m.output.weight.zero_()
-        m.output.bias.zero_()
-        before, here, after, lengths = triple()
-        found = m(before, here, after, lengths)
-    expected = math.log(11) * lengths[:, [0, 2]].double()
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0.0)
-
-
 def test_the_loss_by_hand_of_a_bias_alone() -> None:
     # with logits log(1), log(2), log(3), log(4): P = 0.1, 0.2, 0.3, 0.4
     m = SkipThoughts(4, 2, 2, norm="none", generator=torch.Generator().manual_seed(0)).double()
@@ -115,16 +104,6 @@ def test_padding_changes_nothing(norm: str) -> None:
         torch.testing.assert_close(m(*longer, lengths), m(before, here, after, lengths), rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_a_case_does_not_see_the_others_of_its_batch(norm: str) -> None:
-    m = model(norm)
-    before, here, after, lengths = triple()
-    with torch.no_grad():
-        whole = m(before, here, after, lengths)
-        alone = torch.cat([m(before[[n]], here[[n]], after[[n]], lengths[[n]]) for n in range(3)])
-    torch.testing.assert_close(whole, alone, rtol=1e-10, atol=1e-12)
-
-
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_the_thought_matters_to_every_word_of_both_sides(decoder: str) -> None:
     m = model("layer", decoder=decoder)
@@ -133,19 +112,6 @@ def test_the_thought_matters_to_every_word_of_both_sides(decoder: str) -> None:
     for side in range(2):
         (gradient,) = torch.autograd.grad(found[:, side].sum(), m.words.weight, retain_graph=True)
         assert gradient[[8, 9, 10]].abs().min() > 0  # words that stand in the middle sentences alone
-
-
-@pytest.mark.parametrize("initial", ["scaled", "printed"])
-def test_both_norms_begin_with_the_same_weights(initial: str) -> None:
-    made = [
-        SkipThoughts(30, 5, 6, norm=n, generator=torch.Generator().manual_seed(3), initial=initial)
-        for n in NORMS
-    ]
-    plain, layer = (dict(m.named_parameters()) for m in made)
-    assert plain.keys() < layer.keys()
-    for name, weight in plain.items():
-        assert torch.equal(weight, layer[name]), name
-    assert all((layer[name] == 1).all() for name in layer.keys() - plain.keys())  # gains
 
 
 def test_initial_weights_are_the_papers_at_its_sizes_and_as_wide_at_others(
@@ -166,11 +132,3 @@ def test_initial_weights_are_the_papers_at_its_sizes_and_as_wide_at_others(
         for initial in ("scaled", "printed")
     ]
     assert all(torch.equal(a, b) for a, b in zip(*(one.parameters() for one in made), strict=True))
-
-
-@pytest.mark.usefixtures("as_users_call")
-def test_other_initial_weights_are_refused() -> None:
-    with pytest.raises(ValueError, match="not 'narrow'"):
-        initialize(model("none"), torch.Generator(), "narrow")
-    with pytest.raises(ValueError, match="not 'both'"):
-        model("none", decoder="both")

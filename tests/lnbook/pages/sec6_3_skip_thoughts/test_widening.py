@@ -65,11 +65,7 @@ def test_the_map_is_fitted_to_the_shared_words_alone(root: Path) -> None:
     own = text.vocabulary.words[3:]
     made = save(root, [*own[:20], "zebra"])
     found = widened(text, {"zebra"})
-    made_of = {"norm": "layer", "decoder": "code", "initial": "scaled"}
-    task = Skipping(
-        found, {}, Machine(), seed=0, size=4, units=6, batch_size=8, rate=0.1, updates=1, rows=1, quick=0,
-        choices=1, **made_of,
-    )  # fmt: skip
+    task = Skipping(found, {}, Machine(), job(size=4))
     table = task.model.words.weight.detach().double().numpy()
     solution = np.linalg.inv(made[:20].T @ made[:20]) @ made[:20].T @ table[3:23]  # the normal equations
     np.testing.assert_allclose(
