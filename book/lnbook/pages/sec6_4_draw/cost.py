@@ -33,15 +33,8 @@ def _timed(part: Callable[[], None]) -> float:
 
 def _update(study: Study, side: int, norm: str, generator: torch.Generator) -> Callable[[], None]:
     N = study.batch_size
-    model = Draw(
-        side,
-        units=study.units,
-        codes=study.codes,
-        norm=norm,
-        read=study.read,
-        write=study.write,
-        generator=generator,
-    )
+    settings = {"units": study.units, "codes": study.codes, "read": study.read, "write": study.write}
+    model = Draw(side, **settings, norm=norm, generator=generator)
     optimizer = torch.optim.Adam(model.parameters(), fused=True)
     x = torch.rand(N, side, side, generator=generator).round()
     noise = torch.randn(study.glimpses, N, study.codes, generator=generator)

@@ -81,58 +81,32 @@ def _data(job: Job, scale: str) -> list[str]:
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    return Drawing(load(DATA[scale], on_stand_in="silent"), machine, **job)
+    return Drawing(load(DATA[scale], on_stand_in="silent"), machine, job)
 
 
 class Drawing(Task):
-    """One run on one set of binary pictures.
-
-    Args:
-        images: the cases; pixels 0 or 1.
-        machine: where to compute.
-        norm, seed: as `Draw`'s; of weights, order and noise.
-        The others are as in `Study`.
-    """
+    """One run on one set of pictures, whose pixels are 0 or 1."""
 
     select = "valid_bound"
     clip = 10.0
     evaluation_batch = 250
 
-    def __init__(
-        self,
-        images: Images,
-        machine: Machine,
-        *,
-        norm: str,
-        seed: int,
-        glimpses: int,
-        units: int,
-        codes: int,
-        read: int,
-        write: int,
-        batch_size: int,
-        updates: int,
-        rows: int,
-        quick: int,
-        rate: float = RATE,
-    ) -> None:
-        if images.peak != 1:
-            raise ValueError(f"The pixels must be 0 or 1, and go up to {images.peak}; load a binarized set.")
-        weights, order = generators(seed)
-        side = images.train_x.shape[1]
-        model = Draw(side, units=units, codes=codes, norm=norm, read=read, write=write, generator=weights)
+    def __init__(self, images: Images, machine: Machine, job: Job) -> None:
+        weights, order = generators(job["seed"])
+        settings = {key: job[key] for key in ("units", "codes", "norm", "read", "write")}
+        model = Draw(images.train_x.shape[1], **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         self.optimizer.register_step_post_hook(lambda *_: model.project())
-        self.glimpses, self.codes, self.machine = glimpses, codes, machine
+        self.glimpses, self.codes, self.machine = job["glimpses"], job["codes"], machine
         parts: dict[str, Cases] = {
             part: (torch.from_numpy(getattr(images, f"{part}_x")),) for part in ("train", "valid", "test")
         }
         share = {"rank": machine.rank, "world": machine.world}
-        self.batches = Minibatches(parts.pop("train"), batch_size, order, **share)
-        self.updates, self.every = updates, -(-updates // rows)
+        self.batches = Minibatches(parts.pop("train"), job["batch_size"], order, **share)
+        self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         self.parts = self.last_parts = parts
-        if quick:
+        if quick := job["quick"]:
             self.parts = {part: (x[:: max(1, len(x) // quick)],) for part, (x,) in parts.items()}
 
     def bound(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -116,8 +116,6 @@ class Draw(nn.Module):
             "propagation" gains are 1/2, rows then have length 1, and what reads the larger state begins at
             `SMALLER` of the weights.
 
-    Raises `ValueError` for another norm.
-
     >>> model = Draw(8, units=16, codes=3, norm="layer", generator=torch.Generator())
     >>> loss, divergence = model(torch.zeros(2, 8, 8), torch.zeros(4, 2, 3))  # four glimpses
     >>> loss.shape, divergence.shape
@@ -135,8 +133,6 @@ class Draw(nn.Module):
         read: int = 2,
         write: int = 5,
     ) -> None:
-        if norm not in ("none", "layer", "propagation"):
-            raise ValueError(f'The norm is {norm!r}; it is "none", "layer" or "propagation".')
         super().__init__()
         self.side, self.units, self.points = side, units, (read, write)
         self.encoder = _Recurrent(2 * read**2 + units, units, norm)

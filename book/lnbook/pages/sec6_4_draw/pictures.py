@@ -1,7 +1,6 @@
 """What a DRAW model paints and where, and how far its bound is from the likelihood."""
 
 import math
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,12 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT, Drawing
+from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
-from lnbook.training import Job, Machine
-from lnbook.training.runs import label
 
-__all__ = ["Strokes", "box", "strokes", "tightness", "trained"]
+__all__ = ["Strokes", "box", "strokes", "tightness"]
 
 
 class Strokes(NamedTuple):
@@ -28,14 +25,6 @@ class Strokes(NamedTuple):
     pictures: Float[np.ndarray, "T N A A"]
     read: Float[np.ndarray, "T N 3"]
     write: Float[np.ndarray, "T N 3"]
-
-
-def trained(job: Job, scale: str, folder: Path) -> Drawing:
-    """The task of a run that `lnbook.training.runs.run` has finished in `folder`, with the model it kept."""
-    task = EXPERIMENT.task(job, scale, Machine())
-    assert isinstance(task, Drawing)
-    task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
-    return task
 
 
 @torch.no_grad()

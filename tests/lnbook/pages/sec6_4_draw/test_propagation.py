@@ -56,18 +56,6 @@ def test_a_step_is_that_of_the_equations() -> None:
         np.testing.assert_allclose(new_c[n], expected_c, rtol=1e-12)
 
 
-def test_the_length_of_a_row_does_not_matter() -> None:
-    p, x = cell(), torch.ones(N, D, dtype=torch.float64)
-    state = (torch.ones(N, H, dtype=torch.float64), torch.ones(N, H, dtype=torch.float64))
-    factors = torch.linspace(0.1, 9, 4 * H, dtype=torch.float64).unsqueeze(1)
-    longer = p | {k: factors * p[k] for k in ("weight_ih", "weight_hh")}
-    found = []
-    for q in (p, longer):
-        lstm = PropagationCell(**q, var_c=0.2, var_h=0.05)
-        found.append(torch.cat(lstm.step(lstm.inputs(x), state)))
-    torch.testing.assert_close(*found, rtol=1e-12, atol=0)  # rounding of the rows' lengths
-
-
 def test_the_variances_are_those_of_samples() -> None:
     z = torch.randn(4_000_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for gain_x, gain_h, gain_c in ((0.5, 0.5, 0.5), (2.0, 2.0, 1.0)):
