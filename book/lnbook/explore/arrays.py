@@ -6,31 +6,43 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-__all__ = ["as_array"]
+__all__ = ["as_array", "check_size"]
 
 
-def as_array(figure: str, name: str, values: ArrayLike | Tensor) -> np.ndarray:
-    """An array or tensor as float64, once all of its numbers are known to be finite.
-
-    *Source* ours.
+def as_array(figure: str, name: str, values: ArrayLike | Tensor, **axes: tuple[int, int]) -> np.ndarray:
+    """An array or tensor as float64, once the figure is known to be able to show it.
 
     Args:
         figure, name: of the figure and of its argument, for the message.
-        values: any shape; a tensor may need gradients.
-
-    Returns:
-        The numbers.
+        values: numbers; a tensor may need gradients.
+        axes: what lies along each axis, with the least and the most that can be shown.
 
     Raises:
-        ValueError: not finite; the message names the first such number.
+        ValueError: another number of axes, a size that cannot be shown, or a number that is not finite.
 
-    >>> as_array("axis_flip", "a", [1, 2]).tolist()
-    [1.0, 2.0]
+    >>> as_array("axis_flip", "a", [[1, 2]], cases=(1, 12), units=(1, 10)).tolist()
+    [[1.0, 2.0]]
     """
     plain = values.detach().cpu().double() if isinstance(values, Tensor) else values
     array = np.asarray(plain, dtype=np.float64)
+    if array.ndim != len(axes):
+        raise ValueError(
+            f"{figure}: {name} is ({', '.join(axes)}), got shape {array.shape}; reshape or index it"
+        )
+    for (noun, limits), size in zip(axes.items(), array.shape, strict=True):
+        check_size(figure, noun, size, limits)
     if not np.isfinite(array).all():
         where = tuple(np.argwhere(~np.isfinite(array))[0])
         at = ", ".join(map(str, where))
         raise ValueError(f"{figure}: numbers must be finite, and {name}[{at}] is {array[where]}; replace it")
     return array
+
+
+def check_size(figure: str, noun: str, size: int, limits: tuple[int, int]) -> None:
+    """Refuse a size that the figure cannot show."""
+    least, most = limits
+    if not least <= size <= most:
+        raise ValueError(
+            f"{figure}: {least} to {most} {noun} can be shown, got {size}; "
+            f"give {'more' if size < least else 'fewer'}"
+        )

@@ -34,16 +34,14 @@ def axis_flip(
         seed, cases, units: of the drawn summed inputs, whose units differ in mean and cases in spread.
         eps: added to the variance.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: not a grid, larger than the figure, not finite, negative `eps`.
 
     >>> axis_flip([[1.0, 2.0], [3.0, 8.0]])
     <interactive figure: The axis flip>
     """
-    grid = _checked(_draw(seed, cases, units) if a is None else a, eps)
+    drawn = _draw(seed, cases, units) if a is None else a
+    grid = as_array("axis_flip", "a", drawn, cases=(1, MAX_CASES), units=(1, MAX_UNITS))
     return Element(
         "axis_flip", "axisFlip", "The axis flip", {"a": grid.tolist(), "eps": eps}, _fallback(grid, eps)
     )
@@ -54,23 +52,6 @@ def _draw(seed: int, cases: int, units: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     offset, spread = rng.normal(0, 1.2, units), rng.uniform(0.4, 1.8, (cases, 1))
     return np.round(offset + spread * rng.normal(size=(cases, units)), 1) + 0.0
-
-
-def _checked(a: ArrayLike | Tensor, eps: float) -> np.ndarray:
-    """The grid as float64, once it is known to be one that the figure can show."""
-    grid = as_array("axis_flip", "a", a)
-    if grid.ndim != 2 or 0 in grid.shape:
-        raise ValueError(
-            f"axis_flip: needs a grid (cases, units), got shape {grid.shape}; reshape or index it"
-        )
-    if grid.shape[0] > MAX_CASES or grid.shape[1] > MAX_UNITS:
-        raise ValueError(
-            f"axis_flip: {MAX_CASES} cases by {MAX_UNITS} units stay legible, got {grid.shape[0]} by "
-            f"{grid.shape[1]}; give a[:{MAX_CASES}, :{MAX_UNITS}]"
-        )
-    if not 0 <= eps < np.inf:
-        raise ValueError(f"axis_flip: eps is added to a variance and must be finite and >= 0, got {eps}")
-    return grid
 
 
 def _fallback(grid: np.ndarray, eps: float) -> str:

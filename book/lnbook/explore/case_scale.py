@@ -18,7 +18,7 @@ from lnlib.norms.normalize import layer_norm
 __all__ = ["case_scale"]
 
 # Two numbers that are normalized together keep their order and nothing else.
-SIZES = {"cases": (3, 6), "units": (3, 6)}
+SIZES = (3, 6)
 SCALES, EPSILONS = (3.0, 0.05, -1.0), (0.0, 1e-3)  # of the table
 
 
@@ -38,26 +38,14 @@ def case_scale(
         a: summed inputs (cases, units), 3 to 6 of both. Drawn from `seed` where left out.
         seed, cases, units: of the drawn summed inputs.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: not a grid, a size that the figure cannot show, not finite.
 
     >>> case_scale()
     <interactive figure: Case scale>
     """
-    grid = as_array("case_scale", "a", _draw(seed, cases, units) if a is None else a)
-    if grid.ndim != 2:
-        raise ValueError(
-            f"case_scale: needs a grid (cases, units), got shape {grid.shape}; reshape or index it"
-        )
-    for (name, (least, most)), size in zip(SIZES.items(), grid.shape, strict=True):
-        if not least <= size <= most:
-            raise ValueError(
-                f"case_scale: {least} to {most} {name} can be shown, got {size}; "
-                f"give {'more' if size < least else 'fewer'}"
-            )
+    drawn = _draw(seed, cases, units) if a is None else a
+    grid = as_array("case_scale", "a", drawn, cases=SIZES, units=SIZES)
     state = {"a": grid.tolist()}
     return Element("case_scale", "caseScale", "Case scale", state, _fallback(grid), plots=True)
 

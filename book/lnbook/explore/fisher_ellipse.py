@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnbook.explore.arrays import as_array
+from lnbook.explore.arrays import as_array, check_size
 from lnbook.explore.element import Element, table
 from lnlib.fisher import fisher
 from lnlib.glm import GLM
@@ -53,9 +53,6 @@ def fisher_ellipse(
         X: cases (N, 2), 3 to 16. Drawn from `seed` where left out.
         seed, cases: of the drawn cases; the $M_i$ come from `seed`, too.
         units: of the layer-normalized models, 3 to 8.
-
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
 
     Raises:
         ValueError: cases that are not two finite features each, too few or too many of them or of units, or
@@ -119,12 +116,8 @@ def metric(
 
 def _draw(seed: int, cases: int, units: int) -> dict[str, Any]:
     """Cases about one unit from the origin on average, and how the other units' weights differ from w."""
-    for name, count, (least, most) in (("cases", cases, CASES), ("units", units, UNITS)):
-        if not least <= count <= most:
-            raise ValueError(
-                f"fisher_ellipse: {least} to {most} {name} can be shown, got {count}; "
-                f"give {'more' if count < least else 'fewer'}"
-            )
+    check_size("fisher_ellipse", "cases", cases, CASES)
+    check_size("fisher_ellipse", "units", units, UNITS)
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(cases, 2))
     X = (X - X.mean(0)) / X.std(0) + rng.normal(scale=0.3, size=2)
@@ -135,12 +128,7 @@ def _draw(seed: int, cases: int, units: int) -> dict[str, Any]:
 
 def _checked(X: ArrayLike | Tensor) -> np.ndarray:
     """The cases as float64, once they are known to be such as the figure can show."""
-    x = as_array("fisher_ellipse", "X", X)
-    if x.ndim != 2 or x.shape[1] != 2 or not CASES[0] <= len(x) <= CASES[1]:
-        raise ValueError(
-            f"fisher_ellipse: needs {CASES[0]} to {CASES[1]} cases of 2 features, got shape {x.shape}; "
-            f"choose two columns and some rows"
-        )
+    x = as_array("fisher_ellipse", "X", X, cases=CASES, features=(2, 2))
     spread = np.linalg.svd(x - x.mean(0), compute_uv=False)
     if spread[1] <= 1e-6 * spread[0]:
         raise ValueError(

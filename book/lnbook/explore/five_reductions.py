@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnbook.explore.arrays import as_array
+from lnbook.explore.arrays import as_array, check_size
 from lnbook.explore.element import Element, table
 from lnbook.pages.beyond_convolution.reductions import FIVE, means, normalize
 
@@ -36,9 +36,6 @@ def five_reductions(
         groups: of group norm; divides the channels.
         eps: added to the variance.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: not four axes, larger than the figure, not finite, groups that do not divide the
             channels, negative `eps`.
@@ -46,7 +43,7 @@ def five_reductions(
     >>> five_reductions()
     <interactive figure: Five reductions>
     """
-    cube = _checked(_draw(seed) if a is None else a, groups, eps)
+    cube = _checked(_draw(seed) if a is None else a)
     state = {"a": cube.tolist(), "groups": groups, "eps": eps}
     fallback = _fallback(torch.from_numpy(cube), groups, eps)
     return Element("five_reductions", "fiveReductions", "Five reductions", state, fallback, plots=True)
@@ -59,30 +56,14 @@ def _draw(seed: int) -> np.ndarray:
     return np.round(offset + spread * rng.normal(size=(3, 4, 2, 2)), 1) + 0.0
 
 
-def _checked(a: ArrayLike | Tensor, groups: int, eps: float) -> np.ndarray:
+def _checked(a: ArrayLike | Tensor) -> np.ndarray:
     """The tensor as float64, once it is known to be one that the figure can show."""
-    cube = as_array("five_reductions", "a", a)
-    if cube.ndim != 4 or 0 in cube.shape:
-        raise ValueError(
-            f"five_reductions: needs a tensor (cases, channels, height, width), got shape {cube.shape}; "
-            f"reshape or index it"
-        )
-    cases, channels, height, width = cube.shape
-    if cases > MOST_CASES or channels * width > MOST_ALONG or height * width > MOST_POSITIONS:
-        raise ValueError(
-            f"five_reductions: at most {MOST_CASES} cases, {MOST_ALONG} for channels times width and "
-            f"{MOST_POSITIONS} positions stay legible, got shape {cube.shape}; give a part of it"
-        )
-    if groups < 1 or channels % groups:
-        raise ValueError(
-            f"five_reductions: groups must divide the channels, and {groups} does not divide {channels}; "
-            f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
-        )
-    if not 0 <= eps < np.inf:
-        raise ValueError(
-            f"five_reductions: eps is added to a variance and must be finite and >= 0, got {eps}; "
-            f"1e-5 is usual"
-        )
+    along, positions = (1, MOST_ALONG), (1, MOST_POSITIONS)
+    sizes = {"cases": (1, MOST_CASES), "channels": along, "height": positions, "width": positions}
+    cube = as_array("five_reductions", "a", a, **sizes)
+    _, channels, height, width = cube.shape
+    check_size("five_reductions", "channels times width", channels * width, along)
+    check_size("five_reductions", "positions", height * width, positions)
     return cube
 
 

@@ -15,7 +15,7 @@ from lnlib.norms.normalize import layer_norm
 
 __all__ = ["gain_and_bias"]
 
-LEAST_UNITS, MOST_UNITS = 2, 6
+UNITS = (2, 6)
 
 
 def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
@@ -32,16 +32,13 @@ def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Elem
             whose mean and standard deviation are whole numbers too.
         seed: of the drawn case.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: not one case, too few or too many units, not finite.
 
     >>> gain_and_bias([1.0, 3.0, 9.0, 19.0])
     <interactive figure: Gain and bias>
     """
-    case = _checked(_draw(seed) if a is None else a)
+    case = as_array("gain_and_bias", "a", _draw(seed) if a is None else a, units=UNITS)
     state = {"a": case.tolist()}
     return Element("gain_and_bias", "gainAndBias", "Gain and bias", state, _fallback(case), plots=True)
 
@@ -54,19 +51,6 @@ def _draw(seed: int) -> np.ndarray:
         square, rest = divmod(int(4 * (a**2).sum() - a.sum() ** 2), 16)
         if a.sum() % 4 == 0 and rest == 0 and square >= 4 and math.isqrt(square) ** 2 == square:
             return a
-
-
-def _checked(a: ArrayLike | Tensor) -> np.ndarray:
-    """The case as float64, once it is known to be one that the figure can show."""
-    case = as_array("gain_and_bias", "a", a)
-    if case.ndim != 1:
-        raise ValueError(f"gain_and_bias: needs one case (units,), got shape {case.shape}; index it")
-    if not LEAST_UNITS <= len(case) <= MOST_UNITS:
-        raise ValueError(
-            f"gain_and_bias: {LEAST_UNITS} to {MOST_UNITS} units can be shown, got {len(case)}; "
-            f"give {'more' if len(case) < LEAST_UNITS else 'fewer'}"
-        )
-    return case
 
 
 def _fallback(case: np.ndarray) -> str:

@@ -12,15 +12,7 @@ from torch import Tensor
 
 from lnbook.explore.arrays import as_array
 from lnbook.explore.element import Element, table
-from lnlib.invariance import (
-    COLUMNS,
-    PAPER,
-    Row,
-    Transformation,
-    measure,
-    paper_columns,
-    rounding,
-)
+from lnlib.invariance import COLUMNS, PAPER, Row, Transformation, measure, paper_columns, rounding
 
 __all__ = ["invariance_playground", "transformations"]
 
@@ -32,7 +24,7 @@ METHODS = {"batch": "Batch norm", "weight": "Weight norm", "layer": "Layer norm"
 START = tuple(2 if name.endswith("re-scaling") else 1 for name in COLUMNS)  # the sizes, to begin with
 MOST = 3.0  # the largest size that the slider reaches
 # Normalizing two numbers leaves their order and nothing else, so that there is little to see.
-LEAST, MAX = {"units": 3, "cases": 3, "inputs": 2}, {"units": 6, "cases": 8, "inputs": 8}
+SIZES = {"units": (3, 6), "cases": (3, 8), "inputs": (2, 8)}
 MAX_ROUNDING = 1e-10  # a hundredth of what the smallest epsilon of the figure, 1e-8, does
 
 
@@ -54,13 +46,9 @@ def invariance_playground(
     *Source* Table 1, Eqs. (5)-(7); the row of RMS norm and the figure are ours.
 
     Args:
-        W, X: weights (units, inputs) and data (cases, inputs), both or neither: 3 to
-            6 units, 3 to 8 cases, 2 to 8 inputs.
-            Drawn from `seed` where left out.
+        W, X: weights (units, inputs) and data (cases, inputs), both or neither: 3 to 6 units, 3 to 8 cases,
+            2 to 8 inputs. Drawn from `seed` where left out.
         seed, units, inputs, cases: of the drawn layer; the directions of the shifts come from `seed`, too.
-
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
 
     Raises:
         ValueError: weights without data, not two grids that fit each other and the figure, not finite, or
@@ -74,7 +62,12 @@ def invariance_playground(
         raise ValueError("invariance_playground: give weights W and data X, or neither of them")
     if W is None or X is None:
         W, X = _draw(rng, 0.5, 0.0, units, inputs), _draw(rng, 1.0, 0.5, cases, inputs)
-    w, x = _checked(W, X)
+    w = as_array("invariance_playground", "W", W, units=SIZES["units"], inputs=SIZES["inputs"])
+    x = as_array("invariance_playground", "X", X, cases=SIZES["cases"], inputs=SIZES["inputs"])
+    if w.shape[1] != x.shape[1]:
+        raise ValueError(
+            f"invariance_playground: W has {w.shape[1]} inputs, X has {x.shape[1]}; transpose one of them"
+        )
     gamma, shift = (_draw(rng, 0.7, 0.0, 1, w.shape[1])[0] for _ in range(2))
     cells, bound = _measured(w, x, gamma, shift)
     state = {
@@ -105,23 +98,6 @@ def transformations(
 def _draw(rng: np.random.Generator, spread: float, mean: float, *shape: int) -> np.ndarray:
     """Normal numbers, two decimals each."""
     return np.round(rng.normal(mean, spread, shape), 2) + 0.0
-
-
-def _checked(W: ArrayLike | Tensor, X: ArrayLike | Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Both grids as float64, once they are known to be a layer that the figure can show."""
-    w, x = (as_array("invariance_playground", name, given) for name, given in (("W", W), ("X", X)))
-    if w.ndim != 2 or x.ndim != 2 or w.shape[1] != x.shape[1]:
-        raise ValueError(
-            f"invariance_playground: needs W (units, inputs) and X (cases, inputs), got shapes {w.shape} and "
-            f"{x.shape}; reshape or transpose them"
-        )
-    for name, size in {"units": len(w), "cases": len(x), "inputs": w.shape[1]}.items():
-        if not LEAST[name] <= size <= MAX[name]:
-            raise ValueError(
-                f"invariance_playground: {LEAST[name]} to {MAX[name]} {name} can be shown, got {size}; "
-                f"give {'more' if size < LEAST[name] else 'fewer'}"
-            )
-    return w, x
 
 
 def _measured(

@@ -9,13 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.explore.arrays import check_size
 from lnbook.explore.element import Element, table, two_decimals
 from lnlib.norms.normalize import layer_norm, rms_norm
 
 __all__ = ["offset", "shifted_weights"]
 
 RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation of about 1.2
-SIZES = {"units": (3, 7), "inputs": (2, 5)}  # what stays legible; two normalized units keep their order only
 
 
 def offset(*, seed: int = 0, units: int = 5, inputs: int = 3) -> Element:
@@ -32,22 +32,14 @@ def offset(*, seed: int = 0, units: int = 5, inputs: int = 3) -> Element:
         seed: of the weights and the input.
         units, inputs: of the layer, 3 to 7 and 2 to 5.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: a layer that the figure cannot show.
 
     >>> offset()
     <interactive figure: The offset>
     """
-    for name, size in {"units": units, "inputs": inputs}.items():
-        least, most = SIZES[name]
-        if not least <= size <= most:
-            raise ValueError(
-                f"offset: {least} to {most} {name} can be shown, got {size}; "
-                f"give {'more' if size < least else 'fewer'}"
-            )
+    check_size("offset", "units", units, (3, 7))  # two normalized units keep their order only
+    check_size("offset", "inputs", inputs, (2, 5))
     layer = _draw(seed, units, inputs)
     state = {**{name: values.tolist() for name, values in layer.items()}, "range": RANGE}
     return Element("offset", "offset", "The offset", state, _fallback(**layer), plots=True)
@@ -59,17 +51,6 @@ def shifted_weights(
     r"""Weights that add `c` to every summed input of `x`, if asked for less their mean row.
 
     $W + c\,\mathbf 1\gamma^\top$ with $\gamma = x / \lVert x \rVert^2$.
-
-    *Source* Eq. (7) with $\delta = 1$; ours.
-
-    Args:
-        W: weights, units by inputs.
-        x: the input.
-        c: what every summed input gets.
-        centered: take the mean row off afterwards.
-
-    Returns:
-        The weights.
 
     >>> shifted_weights(torch.eye(2), torch.tensor([1.0, 0.0]), 3.0)
     tensor([[4., 0.],

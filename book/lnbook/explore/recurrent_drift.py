@@ -10,13 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.explore.arrays import check_size
 from lnbook.explore.element import Element, table
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["Setting", "recurrent_drift", "unroll"]
 
 MOST_STEPS = 200  # that the figure's slider reaches
-LEAST_UNITS, MOST_UNITS = 3, 32  # two normalized units keep their order and nothing else
+UNITS = (3, 32)  # two normalized units keep their order and nothing else
 FUNCTIONS = {"none": lambda a: a, "relu": torch.relu, "tanh": torch.tanh}
 
 
@@ -57,20 +58,13 @@ def recurrent_drift(*, seed: int = 0, units: int = 24) -> Element:
         seed: of W, V, the inputs and the initial state.
         units: of the recurrence, 3 to 32.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: too few units, or too many.
 
     >>> recurrent_drift()
     <interactive figure: Recurrent drift>
     """
-    if not LEAST_UNITS <= units <= MOST_UNITS:
-        raise ValueError(
-            f"recurrent_drift: {LEAST_UNITS} to {MOST_UNITS} units can be shown, got {units}; "
-            f"give {'more' if units < LEAST_UNITS else 'fewer'}"
-        )
+    check_size("recurrent_drift", "units", units, UNITS)
     weights = _draw(seed, units)
     presets = {name: asdict(setting) for name, setting in PRESETS.items()}
     state = {**weights, "presets": presets}
@@ -87,15 +81,8 @@ def unroll(
     The gradient's is $\lVert \partial h_T / \partial h_t \rVert_F / \sqrt H$: how long a gradient of length
     1 is when it reaches $h_t$ from $h_T$, over all its directions.
 
-    *Source* Eq. (4); ours.
-
-    Args:
-        weights: `W` (H, H), `V` (H, D), `x` (at least T, D) and `h` (H,), the initial state.
-        setting: of the controls.
-        normalized: with layer norm, or without.
-
-    Returns:
-        Of what f gets, steps 1 to T; of the states, steps 0 to T; of the gradient, steps 0 to T.
+    Of what f gets at steps 1 to T, then of the states and of the gradient at steps 0 to T. `weights` are `W`
+    (H, H), `V` (H, D), the inputs `x` (at least T, D) and the initial state `h` (H,).
 
     >>> eye = [[1.0, 0.0], [0.0, 1.0]]
     >>> weights = {"W": eye, "V": eye, "x": [[0.0, 0.0]] * 3, "h": [1.0, 1.0]}

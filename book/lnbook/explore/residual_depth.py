@@ -30,9 +30,6 @@ def residual_depth(*, seed: int = 0, width: int = 16) -> Element:
         seed: of the weights; "Draw again" goes on from there.
         width: the units that the figure starts with, 8, 16 or 32.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     Raises:
         ValueError: another width, or a seed that is no whole number.
 

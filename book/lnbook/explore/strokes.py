@@ -25,9 +25,6 @@ def strokes(pictures: ArrayLike | None = None, windows: ArrayLike | None = None,
         windows: left edge, top edge and width of each window in pixels (glimpses, pictures, 3).
         seed: of blots that are shown where the two are left out.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     >>> strokes()
     <interactive figure: Stroke by stroke>
     """

@@ -22,9 +22,6 @@ def writing(scripts: Mapping[str, Mapping[float, Strokes]] | None = None, *, see
         scripts: for each sentence, by bias, its strokes. All sentences have the same biases.
         seed: of the waves that are shown where scripts are left out.
 
-    Returns:
-        The figure; `.to_html()` is the same as a page of its own.
-
     >>> writing()
     <interactive figure: Handwriting>
     """

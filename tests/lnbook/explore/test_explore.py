@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from explorable import NETWORK
+import torch
+from explorable import NETWORK, evaluate
 
 from lnbook.explore import FIGURES, builder
 
@@ -30,3 +31,67 @@ def test_the_figure_is_small_and_asks_the_network_for_nothing(name):
 def test_the_axis_flip_stays_small_with_the_largest_data_it_takes():
     largest = builder("axis_flip")(np.random.default_rng(0).normal(size=(12, 10)))
     assert len(largest._repr_html_().encode()) <= MOST
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("axis_flip", {"a": (3, 4)}),
+        ("case_scale", {"a": (3, 4)}),
+        ("fisher_ellipse", {"X": (4, 2)}),
+        ("five_reductions", {"a": (2, 2, 1, 3)}),
+        ("gain_and_bias", {"a": (4,)}),
+        ("invariance_playground", {"W": (4, 3), "X": (5, 3)}),
+    ],
+)
+def test_given_data_is_shown_exactly_and_not_modified(name, shapes, dtype):
+    torch.manual_seed(0)
+    given = {key: torch.randn(shape, dtype=dtype, requires_grad=True) for key, shape in shapes.items()}
+    before = {key: tensor.detach().clone() for key, tensor in given.items()}
+    state = builder(name)(**given).state
+    for key, tensor in before.items():
+        assert state[key] == tensor.double().tolist()
+        assert torch.equal(given[key], tensor)
+
+
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("axis_flip", {"a": np.zeros(4)}, r"a is \(cases, units\), got shape \(4,\); reshape or index it"),
+        ("axis_flip", {"a": np.zeros((0, 4))}, "1 to 12 cases can be shown, got 0; give more"),
+        ("axis_flip", {"a": np.zeros((4, 11))}, "1 to 10 units can be shown, got 11; give fewer"),
+        ("axis_flip", {"a": [[1.0, 2.0], [np.nan, 0.0]]}, r"must be finite, and a\[1, 0\] is nan; replace"),
+        ("axis_flip", {"a": [[1.0, np.inf]]}, r"a\[0, 1\] is inf"),
+        ("axis_flip", {"eps": -1e-5}, "eps is added to a variance"),
+        ("case_scale", {"cases": 2}, "3 to 6 cases can be shown, got 2"),
+        ("fisher_ellipse", {"units": 9}, "3 to 8 units can be shown, got 9"),
+        ("fisher_ellipse", {"X": np.zeros((4, 3))}, "2 to 2 features can be shown, got 3"),
+        ("fisher_ellipse", {"X": [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]}, "the cases lie on one line"),
+        ("five_reductions", {"a": np.zeros((2, 8, 1, 2))}, "1 to 12 channels times width can be shown"),
+        ("five_reductions", {"a": np.zeros((2, 2, 5, 2))}, "1 to 9 positions can be shown, got 10"),
+        ("five_reductions", {"groups": 3}, r"groups must divide the channels, .* choose one of \[1, 2, 4\]"),
+        ("five_reductions", {"eps": np.inf}, "eps is added to a variance"),
+        ("gain_and_bias", {"a": [1.0]}, "2 to 6 units can be shown, got 1"),
+        ("invariance_playground", {"W": np.eye(3)}, "give weights W and data X, or neither"),
+        ("invariance_playground", {"W": np.eye(3), "X": np.ones((4, 2))}, "W has 3 inputs, X has 2"),
+        ("invariance_playground", {"W": np.diag([1.0, 2.0, 0.0]), "X": np.eye(3)}, "vector of zeros"),
+        ("invariance_playground", {"W": np.ones((3, 3)), "X": np.eye(3)}, "a case equal for all units"),
+        ("invariance_playground", {"W": np.eye(3), "X": np.ones((3, 3))}, "a unit equal for all cases"),
+        ("invariance_playground", {"W": np.eye(3), "X": np.eye(3) + 1e9}, "rounding could change the output"),
+        ("offset", {"inputs": 6}, "2 to 5 inputs can be shown, got 6"),
+        ("recurrent_drift", {"units": 33}, "3 to 32 units can be shown, got 33"),
+        ("residual_depth", {"width": 64}, r"\(8, 16, 32\) units to choose from, got 64"),
+        ("residual_depth", {"seed": 0.5}, "seed is 0.5; give a whole number"),
+        ("residual_depth", {"seed": 2**21}, "seed is 2097152; give a whole number"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_its_reason(name, given, message):
+    with pytest.raises(ValueError, match=message):
+        builder(name)(**given)
+
+
+def test_numbers_are_printed_short_with_a_true_minus_sign():
+    shown = evaluate("axis_flip", "[1e6, -1e6, 123.4, 12.34, 1.26, -0.04].map((value) => show(value, 1))")
+    assert shown == ["1e6", "−1e6", "123", "12", "1.3", "0.0"]

@@ -170,39 +170,6 @@ def test_at_length_1_both_layer_normalized_models_are_the_same_layer():
 # ------------------------------------------------------------------------------------------ the builder
 
 
-def test_the_cases_given_are_shown():
-    X = torch.tensor([[1.0, 2.0], [0.0, 1.0], [2.0, -1.0]])
-    assert fisher_ellipse(X).state["X"] == X.tolist()
-
-
-@pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        (np.zeros((4, 3)), r"3 to 16 cases of 2 features, got shape \(4, 3\)"),
-        (np.zeros((2, 2)), r"got shape \(2, 2\)"),
-        (np.zeros((17, 2)), r"got shape \(17, 2\)"),
-        (np.array([[1.0, 2.0], [0.0, np.nan], [3.0, 1.0]]), r"must be finite, and X\[1, 1\] is nan"),
-        (np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]), "the cases lie on one line"),
-        (np.ones((3, 2)), "the cases lie on one line"),
-    ],
-)
-def test_cases_that_cannot_be_shown_are_refused_with_their_reason(X, message):
-    with pytest.raises(ValueError, match=message):
-        fisher_ellipse(X)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ({"cases": 2}, "3 to 16 cases can be shown, got 2; give more"),
-        ({"units": 9}, "3 to 8 units can be shown, got 9; give fewer"),
-    ],
-)
-def test_sizes_that_cannot_be_shown_are_refused_with_their_reason(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        fisher_ellipse(**sizes)
-
-
 def test_the_fallback_table_holds_what_lnlib_computes():
     fallback = fisher_ellipse().fallback
     one, two = (metric(STATES[0], "row", "bernoulli", length, DEGREES) for length in (1.0, 2.0))

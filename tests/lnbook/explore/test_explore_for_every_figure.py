@@ -1,4 +1,4 @@
-"""What every interactive figure keeps to in a browser: both themes, a phone, neighbors, print, no scripts.
+"""What every interactive figure keeps to in a browser: themes, a phone, keys, neighbors, print, no scripts.
 
 What only one figure has, its numbers and its controls, is in the file of its name.
 """
@@ -22,6 +22,7 @@ OTHERS: dict[str, list[tuple[dict[str, Any], int]]] = {
         ({"a": np.eye(12)[:, :10] * 9}, 79),
         ({"cases": 12, "units": 8}, 0),
         ({"cases": 12, "units": 10}, 79),
+        ({"a": [[5.0]]}, 0),
     ],
     "case_scale": [
         ({"seed": 1, "cases": 6, "units": 6}, 0),
@@ -124,6 +125,9 @@ CHANGE = """section => {
 # What a section shows and how its controls stand.
 STATES = """sections => sections.map((section) => [section.innerHTML.replaceAll(' aria-busy="true"', ""),
   ...[...section.querySelectorAll("input")].map(({ checked, value }) => `${checked} ${value}`)].join())"""
+# What the tab key stops at: every control, and one of each group of radio buttons or cells.
+STOPS = """section => [...section.querySelectorAll("button, input, [tabindex='0']")]
+  .filter((node) => node.type !== "radio" || node.checked)"""
 TABLE = ".lnlib-figure > table"  # where scripts do not run, and in print
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -195,6 +199,24 @@ def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path, name)
         after = sections.evaluate_all(STATES)
         assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, True]
         assert (errors, failed) == ([], [])
+
+
+@pytest.mark.browser
+@each_figure
+def test_the_keyboard_reaches_every_control_and_the_arrows_move_it(chromium, tmp_path, name):
+    with chromium.open_page(written(tmp_path, builder(name)())) as (page, _, _):
+        sections = page.locator("section")
+        for k in range(sections.evaluate(f"section => ({STOPS})(section).length")):
+            page.keyboard.press("Tab")
+            at = f"(section, k) => ({STOPS})(section)[k] === section.getRootNode().activeElement"
+            assert sections.evaluate(at, k)
+            focused = sections.evaluate_handle("section => section.getRootNode().activeElement")
+            if focused.get_property("type").json_value() in ("range", "radio"):
+                before = sections.evaluate_all(STATES)
+                page.keyboard.press("ArrowRight")
+                if sections.evaluate_all(STATES) == before:  # at its end
+                    page.keyboard.press("ArrowLeft")
+                assert sections.evaluate_all(STATES) != before
 
 
 @pytest.mark.browser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -33,15 +32,11 @@ def setting(gains: Any, biases: Any, delta: float = 1.0, shift: float = 0.0) -> 
     return {"delta": delta, "shift": shift, "gains": full[0], "biases": full[1]}
 
 
-# ------------------------------------------------------------------------------------------- arithmetic
-
-
-def cases() -> list[tuple[np.ndarray, dict[str, Any]]]:
-    """Vectors with every kind of parameters."""
+def test_the_script_normalizes_as_lnlib_does():
     rng = np.random.default_rng(0)
     vectors = [rng.normal(size=units) * 10.0 ** rng.integers(-6, 7) for units in (2, 3, 4, 5, 6) * 8]
     vectors += [np.full(4, 0.1), np.zeros(3), rng.normal(size=4) + 1e6, np.array([1.0, 3.0, 9.0, 19.0])]
-    return [
+    cases = [
         (
             a,
             {
@@ -53,12 +48,9 @@ def cases() -> list[tuple[np.ndarray, dict[str, Any]]]:
         )
         for a in vectors
     ]
-
-
-def test_the_script_normalizes_as_lnlib_does():
-    given = [[a.tolist(), state] for a, state in cases()]
-    results = evaluate("gain_and_bias", f"{json.dumps(given)}.map(([a, state]) => pass(a, state))")
-    for (a, state), result in zip(cases(), results, strict=True):
+    given = json.dumps([[a.tolist(), state] for a, state in cases])
+    results = evaluate("gain_and_bias", f"{given}.map(([a, state]) => pass(a, state))")
+    for (a, state), result in zip(cases, results, strict=True):
         case, hat, out = expected(a, state)
         # what the shift rounds off is in the case already, which both normalize
         np.testing.assert_allclose(result["a"], case, rtol=1e-15)
@@ -66,28 +58,6 @@ def test_the_script_normalizes_as_lnlib_does():
         np.testing.assert_allclose(result["out"], out, atol=1e-12, err_msg=str(a))
         assert result["mean"] == pytest.approx(case.mean(), rel=1e-12, abs=1e-15 * np.abs(case).max())
         assert result["std"] == pytest.approx(case.std(), rel=1e-9, abs=1e-15 * np.abs(case).max())
-
-
-def test_std_and_mean_as_gain_and_bias_give_back_this_case_and_no_other():
-    missed = []
-    for a, state in cases():
-        if np.ptp(a) <= 1e-3 * np.abs(a).max():
-            continue
-        back = {"gains": [a.std()] * len(a), "biases": [a.mean()] * len(a)}
-        _, _, out = expected(a, {"delta": 1.0, "shift": 0.0, **back})
-        np.testing.assert_allclose(out, a, atol=1e-12 * np.abs(a).max())
-        changed, _, out = expected(a, {**state, **back})
-        np.testing.assert_allclose(out, a, atol=1e-10 * (np.abs(a).max() + np.abs(changed).max()))
-        missed.append(np.abs(out - changed).max() / np.abs(a).max())
-    assert min(missed) > 0.01  # the negative control: the changed case does not come back
-    assert len(missed) >= 40
-
-
-def said(state: dict[str, Any], a: np.ndarray = CASE) -> list[str]:
-    return evaluate(
-        "gain_and_bias",
-        f"((a, state) => explain(state, pass(a, state)))({json.dumps(a.tolist())}, {json.dumps(state)})",
-    )
 
 
 @pytest.mark.parametrize(
@@ -105,15 +75,15 @@ def said(state: dict[str, Any], a: np.ndarray = CASE) -> list[str]:
     ],
 )
 def test_the_words_fit_the_state(state, headline, remark):
-    words = said(state)
+    words = evaluate(
+        "gain_and_bias",
+        f"((a, state) => explain(state, pass(a, state)))({json.dumps(CASE.tolist())}, {json.dumps(state)})",
+    )
     assert words[0].startswith(headline)
     assert remark in words[2]
     case, _, out = expected(CASE, state)
     numbers = [float(text.strip("., ").replace("−", "-")) for text in words[1].split() if text[-2].isdigit()]
     np.testing.assert_allclose(numbers, [case.mean(), case.std(), out.mean(), out.std()], atol=0.051)
-
-
-# ------------------------------------------------------------------------------------------ the builder
 
 
 def test_the_drawn_case_has_a_whole_mean_and_a_whole_standard_deviation():
@@ -125,14 +95,6 @@ def test_the_drawn_case_has_a_whole_mean_and_a_whole_standard_deviation():
         assert a.std() > 1.9
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_the_data_is_kept_exactly_and_not_modified(dtype):
-    a = torch.randn(4, generator=torch.Generator().manual_seed(0), dtype=dtype, requires_grad=True)
-    before = a.detach().clone()
-    assert gain_and_bias(a).state == {"a": before.double().tolist()}
-    assert torch.equal(a, before)
-
-
 def test_the_fallback_table_holds_what_lnlib_computes():
     fallback = gain_and_bias([1.0, 3.0, 9.0, 19.0]).fallback
     assert "<tr><th>standardized</th><td>−1.00</td><td>−0.71</td><td>0.14</td><td>1.57</td></tr>" in fallback
@@ -141,27 +103,9 @@ def test_the_fallback_table_holds_what_lnlib_computes():
     assert f"<tr><th>that one, standardized, with gain 7.00, bias 8.00</th>{back}" in fallback
 
 
-@pytest.mark.parametrize(
-    ("a", "message"),
-    [
-        ([[1.0, 2.0]], "needs one case"),
-        ([1.0], "got 1; give more"),
-        ([1.0] * 7, "2 to 6 units can be shown, got 7; give fewer"),
-        ([1.0, math.nan, 2.0], r"a\[1\] is nan; replace it"),
-        ([1.0, 2.0, math.inf], r"a\[2\] is inf; replace it"),
-    ],
-)
-def test_a_case_that_cannot_be_shown_is_refused_with_its_reason(a, message):
-    with pytest.raises(ValueError, match=message):
-        gain_and_bias(a)
-
-
-# ------------------------------------------------------------------------------------------- the browser
-
-
-def check(page: Any, state: dict[str, Any], a: np.ndarray = CASE) -> None:
+def check(page: Any, state: dict[str, Any]) -> None:
     """Every number that is printed below a bar or beside a row, against lnlib."""
-    for kind, want in zip(("none", "hat", "layer"), expected(a, state), strict=True):
+    for kind, want in zip(("none", "hat", "layer"), expected(CASE, state), strict=True):
         texts = page.locator(f".{kind} .bars span").all_inner_texts()
         shown = [float(text.replace("−", "-")) for text in texts]
         np.testing.assert_allclose(shown, want, atol=0.0501, err_msg=kind)  # above 10, one decimal
@@ -172,67 +116,47 @@ def check(page: Any, state: dict[str, Any], a: np.ndarray = CASE) -> None:
 
 @pytest.mark.browser
 def test_the_buttons_show_what_comes_back_and_what_does_not(chromium, file):
-    with chromium.open_page(file) as (page, errors, failed):
+    with chromium.open_page(file) as (page, _, _):
         check(page, setting(1, 0))
-        for name, state, words in (
-            ("Give the case back", setting(STD, MEAN), "Gain and bias give this case back."),
-            (
-                "Then twice as loud",
-                setting(STD, MEAN, delta=2.0),
-                "The case changed, and the output did not.",
-            ),
-            ("Gain 0, bias 1", setting(0, 1), "With gain 0, nothing of the case is left"),
-            ("Gain 1, bias 0", setting(1, 0), "With gain 1 and bias 0"),
+        for name, state in (
+            ("Then twice as loud", setting(STD, MEAN, delta=2.0)),
+            ("Gain 0, bias 1", setting(0, 1)),
+            ("Gain 1, bias 0", setting(1, 0)),
+            ("Give the case back", setting(STD, MEAN)),
         ):
             page.get_by_role("button", name=name).click()
             check(page, state)
-            assert settled(page).startswith(words)
-        assert (errors, failed) == ([], [])
+        assert settled(page).startswith("Gain and bias give this case back.")
 
 
 @pytest.mark.browser
-def test_the_keyboard_reaches_every_slider_of_the_case_and_of_each_unit(chromium, file):
+def test_the_sliders_change_the_case_all_units_or_one(chromium, file):
     state = setting(1, 0)
-    with chromium.open_page(file) as (page, errors, _):
-        for _ in range(4):
-            page.keyboard.press("Tab")
-        for name, by in (("delta", 0.1), ("shift", 0.1)):
-            page.keyboard.press("Tab")
-            page.keyboard.press("ArrowRight")
-            state[name] += by
+    with chromium.open_page(file) as (page, _, _):
+        for label, name in (("Case times", "delta"), ("Case plus", "shift")):
+            page.get_by_role("slider", name=label).press("ArrowRight")
+            state[name] += 0.1
             check(page, state)
-        for name in ("gains", "biases"):
-            page.keyboard.press("Tab")
-            page.keyboard.press("ArrowRight")
+        for label, name, one in (("All gains", "gains", "gain"), ("All biases", "biases", "bias")):
+            page.get_by_role("slider", name=label).press("ArrowRight")
             state[name] = [value + 0.1 for value in state[name]]
             check(page, state)
-        for unit in range(4):
-            for name in ("gains", "biases"):
-                page.keyboard.press("Tab")
-                page.keyboard.press("ArrowLeft")
-                page.keyboard.press("ArrowLeft")
-                state[name][unit] -= 0.2
-                check(page, state)
-            if unit == 0:
-                assert page.get_by_role("slider", name="All gains: differ").count() == 1
-        assert page.get_by_role("slider", name="All gains: 0.9").count() == 1
-        assert page.get_by_role("group", name="Unit 3").get_by_role("slider", name="bias: −0.1").count() == 1
-        assert errors == []
+            page.get_by_role("group", name="Unit 3").get_by_role("slider", name=one).press("ArrowLeft")
+            state[name][2] -= 0.1
+            check(page, state)
+            assert page.get_by_role("slider", name=f"{label}: differ").count() == 1
 
 
 @pytest.mark.browser
 def test_the_bars_are_as_long_as_their_numbers_and_the_dashes_show_the_case(chromium, file):
     with chromium.open_page(file) as (page, _, _):
         page.get_by_role("button", name="Give the case back").click()
-        heights = {
-            kind: page.locator(f".layer .{kind}").evaluate_all(
+        want = 50 * CASE / (1.6 * np.abs(CASE).max())
+        for kind in ("bar", "before"):
+            heights = page.locator(f".layer .{kind}").evaluate_all(
                 "all => all.map(({ style }) => (style.bottom ? 1 : -1) * parseFloat(style.height))"
             )
-            for kind in ("bar", "before")
-        }
-        want = 50 * CASE / (1.6 * np.abs(CASE).max())
-        for kind in heights:
-            np.testing.assert_allclose(heights[kind], want, atol=1e-3)
+            np.testing.assert_allclose(heights, want, atol=1e-3)
         page.get_by_role("slider", name="Case times").press("End")
         assert page.locator(".none .over").count() > 0  # three times as loud: over the edge
         assert page.locator(".layer .bar.over").count() == 0

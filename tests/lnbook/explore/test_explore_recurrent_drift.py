@@ -204,12 +204,6 @@ def test_the_fallback_table_holds_what_lnlib_computes():
     assert row in recurrent_drift().fallback
 
 
-@pytest.mark.parametrize(("units", "advice"), [(2, "got 2; give more"), (33, "got 33; give fewer")])
-def test_a_size_that_cannot_be_shown_is_refused_with_its_reason(units, advice):
-    with pytest.raises(ValueError, match=f"3 to 32 units can be shown, {advice}"):
-        recurrent_drift(units=units)
-
-
 # ------------------------------------------------------------------------------------------- the browser
 
 

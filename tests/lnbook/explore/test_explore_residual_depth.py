@@ -126,20 +126,6 @@ def test_the_fallback_table_holds_what_lnlib_computes():
     assert f"<tr><th>post-LN</th>{cells}" in residual_depth().fallback
 
 
-@pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"width": 64}, r"\(8, 16, 32\) units to choose from, got 64"),
-        ({"seed": 0.5}, "seed is 0.5; give a whole number"),
-        ({"seed": 2**21}, "seed is 2097152; give a whole number"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_with_its_reason(given, message):
-    with pytest.raises(ValueError, match=message):
-        residual_depth(**given)
-
-
 # ------------------------------------------------------------------------------------------- the browser
 
 
