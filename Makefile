@@ -9,10 +9,6 @@ SCALE ?= book
 ifneq ($(LNLIB_DATA),)
 override export LNLIB_DATA := $(if $(filter /%,$(LNLIB_DATA)),,$(CURDIR)/)$(LNLIB_DATA)
 endif
-# So does a relative bundle: `make book FROM=lnlib-book-0.6.0.zip`.
-ifneq ($(FROM),)
-override export LNLIB_FROM := $(if $(filter /%,$(FROM)),,$(CURDIR)/)$(FROM)
-endif
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -38,9 +34,8 @@ endef
 
 help:
 	@echo "make book   install, execute and render the book (SCALE=smoke|book, now $(SCALE))"
-	@echo "make book FROM=<bundle>  run only what differs from a released book"
 	@echo "make pdf    make book, then print it to one PDF (needs Chromium)"
-	@echo "make release  make pdf, then put pages, PDF, results and packages into one bundle"
+	@echo "make release  make pdf, then put pages, executed notebooks, rows and PDF into one zip"
 	@echo "make test   install and run every test: library, notebooks, pages, browser"
 	@echo "make check  lint, format, types, imports, then every test"
 	@echo "make links  follow every link of the book (needs the network)"
@@ -67,9 +62,6 @@ ready-to-build:
 	@test -z "$$LNLIB_DATA" || test -d "$$LNLIB_DATA" || { echo "LNLIB_DATA names $$LNLIB_DATA, which is not" \
 		"a folder. Name the one that holds the data sets, or unset it." >&2; exit 2; }
 
-	@test -z "$$LNLIB_FROM" || test -f "$$LNLIB_FROM" || { echo "FROM names $$LNLIB_FROM, which is not" \
-		"a file. Name a bundle that 'make release' wrote (lnlib-book-<version>.zip)." >&2; exit 2; }
-
 # Before the book is built, which takes minutes: what printing it needs.
 ready-to-print: ready-to-build $(READY)
 	@$(BIN)/python book/_ext/chromium.py
@@ -84,7 +76,7 @@ pdf: ready-to-print book
 	$(call timed,printing the book,$(BIN)/python book/_ext/pdf.py)
 
 release: pdf
-	$(call timed,writing the bundle,$(BIN)/python book/_ext/release.py --scale $(SCALE))
+	$(call timed,packing the book,$(BIN)/python book/_ext/release.py)
 
 test: ready-to-build $(READY)
 	$(call timed,testing the library and the notebooks at smoke scale and their pages,$(BIN)/python -m pytest -n auto \

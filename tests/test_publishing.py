@@ -50,11 +50,11 @@ def test_only_the_job_that_publishes_may_write_and_only_what_it_publishes():
 def test_what_the_publishing_jobs_take_is_what_the_check_leaves():
     steps = jobs()["check"]["steps"]
     left = {s["with"].get("name"): s["with"]["path"] for s in steps if "upload" in s.get("uses", "")}
-    assert left == {"book": "_build/html", None: "_build/html", "bundle": "_build/release/*.zip"}
-    assert jobs()["release"]["steps"][0]["with"] == {"name": "bundle"}
+    assert left == {"book": "_build/html", None: "_build/html", "release": "_build/release/*.zip"}
+    assert jobs()["release"]["steps"][0]["with"] == {"name": "release"}
     written = (ROOT / "book" / "_ext" / "release.py").read_text(encoding="utf-8")
-    assert "lnlib-book-{citation['version']}.zip" in written
-    assert 'bundle="lnlib-book-${GITHUB_REF_NAME#v}.zip"' in jobs()["release"]["steps"][1]["run"]
+    assert "lnlib-book-{__version__}.zip" in written
+    assert 'archive="lnlib-book-${GITHUB_REF_NAME#v}.zip"' in jobs()["release"]["steps"][1]["run"]
 
 
 def test_the_image_installs_the_pinned_versions_of_the_python_they_resolve_on():

@@ -31,7 +31,6 @@ from digest import BOOK, ROOT, differences, made_of, notebook_key
 from finish import figures, finish, injected
 from lnbook.data import DataError, resolve_environment
 from preflight import fetch_absent
-from seal import damage, seal
 
 CACHE = ROOT / "_build" / "executed"
 FAILED = ROOT / "_build" / "failed"  # the last failed run of each page, as far as it came
@@ -107,19 +106,14 @@ class Executed(NamedTuple):
     failure: str = ""
 
 
-def executed(
-    path: Path, scale: str, *, anew: bool = False, say: Callable[[str], object] = lambda _: None
-) -> Executed:
+def executed(path: Path, scale: str) -> Executed:
     """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run.
 
-    Of several processes that ask for the same copy one runs the notebook and the others wait for it. A copy
-    whose files are not those that the run left is not used; the notebook runs anew.
+    Of several processes that ask for the same copy one runs the notebook and the others wait for it.
 
     Args:
         path: of the notebook.
         scale: one of `SCALES`.
-        anew: run it whatever is kept.
-        say: takes a line about a copy that is not used.
 
     Raises:
         NotebookFailed: with the cell and what it raised. `failed_copy` then has the run as far as it came.
@@ -128,10 +122,7 @@ def executed(
     target = folder / path.name
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        if spoiled := damage_of_kept(path, scale):
-            say(spoiled)
-        fresh = anew or bool(spoiled) or not folder.is_dir()
-        if fresh:
+        if fresh := not folder.is_dir():
             _run(path, scale, folder)
     return Executed(target, folder / "results", fresh)
 
@@ -139,13 +130,6 @@ def executed(
 def kept_folder(path: Path, scale: str) -> Path:
     """Where the executed copy is kept, under the key of all that it depends on."""
     return CACHE / scale / path.stem / notebook_key(path, scale)[:20]
-
-
-def damage_of_kept(path: Path, scale: str) -> str:
-    """What is wrong with the kept copy, and that it is not used; "" if nothing is, or there is none."""
-    folder = kept_folder(path, scale)
-    found = damage(folder) if folder.is_dir() else ""
-    return f"{path.stem}: the kept run is not as it was left ({found}); the page runs anew" if found else ""
 
 
 def failed_copy(path: Path, scale: str) -> Path:
@@ -179,8 +163,6 @@ def _run(path: Path, scale: str, folder: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     if failure:
         copy.with_suffix(".txt").write_text(str(failure), encoding="utf-8")
-    else:
-        seal(partial)
     partial.rename(place)
     if failure:
         raise failure
@@ -265,7 +247,7 @@ def main() -> None:
             section = ".".join(path.stem.removeprefix("sec").split("_")[:2])
             raise SystemExit(f"A study of {path.stem} is `python -m lnbook run {section} --scale study`.")
         try:
-            result = executed(path.resolve(), arguments.scale, say=_tell)
+            result = executed(path.resolve(), arguments.scale)
         except NotebookFailed as error:
             raise SystemExit(str(error)) from None
         print(os.path.relpath(result.notebook))

@@ -53,7 +53,6 @@ from reference import (
     show_epsilon,
     skip_member,
 )
-from reuse import take
 from schedule import executed_all
 from shown import with_cards
 from top import data_used, measured_facts, minutes, title, top
@@ -75,8 +74,6 @@ def execute_notebooks(app: Sphinx) -> None:
     paths = [page for page in pages if page.is_file()]
     say = lambda line: logger.info("[lnlib] %s", line)  # noqa: E731
     made_ready(paths, scale, say)
-    if bundle := os.environ.get("LNLIB_FROM"):
-        take(Path(bundle), paths, scale, say)
     app.lnlib_runs = executed_all(paths, scale, rows=RESULTS, say=say)
     failed = {page: run.failure for page, run in app.lnlib_runs.items() if run.failure}
     for page, failure in failed.items():

@@ -10,7 +10,6 @@ from typing import Any
 import nbformat
 from sphinx.errors import ExtensionError
 
-from bundle import Bundle, BundleError
 from digest import ROOT
 from lnbook.data import DataError, data_set, fetch, find, readiness, resolve_environment
 
@@ -29,7 +28,7 @@ def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) ->
         ExtensionError: with a line for everything that is wrong.
     """
     paths = list(paths)
-    problems = [*disk_problems(), *bundle_problems()]
+    problems = disk_problems()
     try:
         resolve_environment()
         for finding in readiness(data_sets(paths)):
@@ -76,16 +75,6 @@ def disk_problems(build: Path = ROOT / "_build") -> list[str]:
         return [f"{build} cannot be written to ({error.strerror}); see to its permissions"]
     if (free := shutil.disk_usage(build).free) < FREE_BYTES:
         return [f"{build} has {free / 1e6:.0f} MB free; a book needs {FREE_BYTES / 1e6:.0f} MB"]
-    return []
-
-
-def bundle_problems() -> list[str]:
-    """Why the bundle that `make book FROM=` names cannot be taken from; it is read whole."""
-    if place := os.environ.get("LNLIB_FROM"):
-        try:
-            Bundle(Path(place)).close()
-        except BundleError as error:
-            return [str(error)]
     return []
 
 

@@ -19,8 +19,7 @@ from threading import Lock
 import nbformat
 
 import execute
-from execute import Executed, damage_of_kept, failed_copy, kept_folder
-from seal import damage
+from execute import Executed, failed_copy, kept_folder
 
 Say = Callable[[str], None]
 UNKNOWN_SECONDS = 20.0  # of a page that nobody has timed, until the pages of this build tell better
@@ -73,7 +72,7 @@ def expected_seconds(path: Path, scale: str) -> float | None:
     """How long a page took when it last ran at this scale, here or, at book scale, when it was recorded."""
     copies = (execute.CACHE / scale / path.stem).glob(f"*/{path.name}")
     for copy in sorted(copies, key=lambda f: f.stat().st_mtime, reverse=True):
-        if not damage(copy.parent):  # that of a killed run is not whole
+        if not copy.parent.suffix:  # that of a killed run has one
             return float(nbformat.read(copy, 4).metadata.lnlib.run.seconds)
     recorded = path.parent / "results" / scale / f"{path.stem}.json"
     return float(json.loads(recorded.read_text("utf-8"))["seconds"]) if recorded.is_file() else None
@@ -152,9 +151,7 @@ def _command(arguments: list[str]) -> list[str]:
 
 def _in_own_process(path: Path, scale: str, threads: int, progress: Progress) -> Executed:
     kept = kept_folder(path, scale)
-    if spoiled := damage_of_kept(path, scale):
-        progress.say(spoiled)
-    elif kept.is_dir():
+    if kept.is_dir():
         progress.kept(path.stem)
         return Executed(kept / path.name, kept / "results", False)
     shutil.rmtree(failed_copy(path, scale).parent, ignore_errors=True)

@@ -10,10 +10,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-import release  # noqa: E402
-
 STRAYS = (
     "lnlib/notes.txt",
     "lnlib/__pycache__/x.nbi",
@@ -44,22 +40,6 @@ def tracked(folder: str, *suffixes: str) -> set[str]:
         for f in (ROOT / folder / package).rglob("*")
         if f.suffix in suffixes
     }
-
-
-def test_what_git_does_not_track_is_not_released(tmp_path, monkeypatch):
-    monkeypatch.setattr(release, "ROOT", tmp_path)
-    (tmp_path / "lnlib").mkdir()
-    (tmp_path / "book" / "lnbook" / "data").mkdir(parents=True)
-    (tmp_path / "lnlib" / "norms.py").write_text("")
-    assert release.strays() == [], "what was unpacked from an archive has no strays"
-    for command in (["init", "-q"], ["add", "lnlib/norms.py"]):
-        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
-    assert release.strays() == []
-    (tmp_path / ".gitignore").write_text("secret.py\n")
-    for name in ("lnlib/secret.py", "lnlib/notes.txt", "book/lnbook/data/mine.csv"):
-        (tmp_path / name).write_text("stray")
-    with pytest.raises(release.NotReady, match=r"not: book/lnbook/data/mine\.csv, lnlib/secret\.py; add"):
-        release.build_packages(tmp_path / "out")
 
 
 @pytest.mark.slow

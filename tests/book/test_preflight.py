@@ -90,14 +90,12 @@ def make(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
     (folder / "book").mkdir(parents=True)
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "$(BIN)/jupyter-book build ." in text
-    text = text.replace(
-        "$(BIN)/jupyter-book build .", "echo data: $$LNLIB_DATA; echo runs: $$LNLIB_FROM; true"
-    )
+    text = text.replace("$(BIN)/jupyter-book build .", "echo data: $$LNLIB_DATA; true")
     (folder / "Makefile").write_text(text)
     for name in ("pyproject.toml", "book/pyproject.toml", "constraints.txt", ".venv/.ready"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LNLIB", "MAKE", "SCALE", "FROM"))}
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LNLIB", "MAKE", "SCALE"))}
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],
         cwd=folder,
@@ -109,27 +107,22 @@ def make(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 
 @pytest.mark.parametrize("form", ["environment", "argument"])
-@pytest.mark.parametrize(("name", "what"), [("LNLIB_DATA", "data"), ("FROM", "runs")])
-def test_make_looks_for_data_and_runs_where_a_relative_path_was_typed(
-    tmp_path: Path, name: str, what: str, form: str
-) -> None:
-    place = tmp_path / "real data"
-    place.mkdir() if name == "LNLIB_DATA" else place.touch()
+def test_make_looks_for_data_where_a_relative_path_was_typed(tmp_path: Path, form: str) -> None:
+    (tmp_path / "real data").mkdir()
     typed = "../real data"
     if form == "environment":
-        done = make(tmp_path / "clone", "book", **{name: typed})
+        done = make(tmp_path / "clone", "book", LNLIB_DATA=typed)
     else:
-        done = make(tmp_path / "clone", "book", f"{name}={typed}")
+        done = make(tmp_path / "clone", "book", f"LNLIB_DATA={typed}")
     assert done.returncode == 0, done.stderr
-    said = next(line for line in done.stdout.splitlines() if line.startswith(f"{what}: "))
-    assert Path(said.removeprefix(f"{what}: ")).resolve() == place
+    said = next(line for line in done.stdout.splitlines() if line.startswith("data: "))
+    assert Path(said.removeprefix("data: ")).resolve() == tmp_path / "real data"
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ("LNLIB_DATA=../nowhere", "nowhere"),
-        ("FROM=../nowhere.zip", "nowhere.zip, which is not a file"),
         ("SCALE=bok", "smoke or book"),
     ],
 )
