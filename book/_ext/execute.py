@@ -11,10 +11,10 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import matplotlib.font_manager  # noqa: F401 - where the home cannot be written it makes a folder, for kernels, too
 import nbformat
@@ -23,11 +23,10 @@ from filelock import FileLock
 from ipykernel.kernelspec import make_ipkernel_cmd
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
-from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 from traitlets import default
 
-from digest import BOOK, ROOT, differences, made_of, notebook_key
+from digest import BOOK, ROOT, notebook_key
 from finish import figures, finish, injected
 from lnbook.data import DataError, resolve_environment
 from preflight import fetch_absent
@@ -38,60 +37,10 @@ SCALES = ("smoke", "book", "study")
 SEEDS = {"smoke": 0, "book": 0, "study": 1000}  # the first one; a study is independent of the book's runs
 # Against a cell that hangs, so that a slow machine never meets them: a page takes a minute at book scale.
 CELL_SECONDS = {"smoke": 900, "book": 3600, "study": 7 * 24 * 3600}
-SOCKET_FOLDER = 80  # bytes of its path: that of a socket ends at 103
-BETWEEN_COPIES = 30  # seconds: who follows a run of hours finds its outputs in the copy
-
-
-class _Engine(NBClientEngine):
-    """papermill's engine, which writes the copy now and then, and at the end whatever happens.
-
-    Its own writes all of the copy before and after each cell: a quarter of the time of a page with many.
-    """
-
-    @classmethod
-    def execute_managed_notebook(cls, nb_man: NotebookExecutionManager, *args: Any, **options: Any) -> None:
-        save, saved = nb_man.save, time.monotonic()
-
-        def now_and_then(**_: Any) -> None:
-            nonlocal saved
-            if time.monotonic() > saved + BETWEEN_COPIES:
-                save()
-                saved = time.monotonic()
-
-        nb_man.save = now_and_then
-        try:
-            super().execute_managed_notebook(nb_man, *args, **options)
-        finally:
-            nb_man.save = save
-            save()
-
-
-papermill_engines.register("lnlib", _Engine)
-
-
-class _Kernel(AsyncKernelManager):
-    """A kernel of this interpreter, whatever the user's Jupyter has under that name.
-
-    It is spoken to over sockets of this user, where there are any, and not over a network.
-    """
-
-    transport = "tcp" if sys.platform == "win32" else "ipc"
-
-    @default("ip")
-    def _own_sockets(self) -> str:
-        if self.transport == "tcp":
-            return "127.0.0.1"
-        folder = tempfile.gettempdir()
-        short = folder if len(os.fsencode(folder)) <= SOCKET_FOLDER else "/tmp"
-        return str(Path(short, f"lnlib-{uuid.uuid4().hex[:12]}"))  # sockets begin with it
-
-    @property
-    def kernel_spec(self) -> KernelSpec:
-        return KernelSpec(argv=make_ipkernel_cmd(), display_name="Python 3", language="python")
 
 
 class NotebookFailed(RuntimeError):
-    """A notebook raised, wrote to stderr, or was given a parameter it does not have."""
+    """A notebook raised, wrote to stderr or drew two figures in a cell; or changed while it ran."""
 
 
 class Executed(NamedTuple):
@@ -109,22 +58,15 @@ class Executed(NamedTuple):
 def executed(path: Path, scale: str) -> Executed:
     """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run.
 
-    Of several processes that ask for the same copy one runs the notebook and the others wait for it.
-
-    Args:
-        path: of the notebook.
-        scale: one of `SCALES`.
-
-    Raises:
-        NotebookFailed: with the cell and what it raised. `failed_copy` then has the run as far as it came.
+    Of several processes that ask for the same page one runs it and the others wait. Raises `NotebookFailed`
+    with the cell and what it raised; `failed_copy` then has the run as far as it came.
     """
     folder = kept_folder(path, scale)
-    target = folder / path.name
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_suffix(".lock")):
+    with FileLock(folder.with_name(".lock")):
         if fresh := not folder.is_dir():
             _run(path, scale, folder)
-    return Executed(target, folder / "results", fresh)
+    return Executed(folder / path.name, folder / "results", fresh)
 
 
 def kept_folder(path: Path, scale: str) -> Path:
@@ -138,68 +80,62 @@ def failed_copy(path: Path, scale: str) -> Path:
 
 
 def _run(path: Path, scale: str, folder: Path) -> None:
-    for killed in folder.parent.glob(f"{folder.name}.*/"):  # the lock is ours, so nobody works there
-        shutil.rmtree(killed, ignore_errors=True)
-    partial = folder.with_name(f"{folder.name}.{os.getpid()}")
-    (partial / "results").mkdir(parents=True)
-    copy, started, before = partial / path.name, time.perf_counter(), made_of(path, scale)
+    running = folder.with_name("running")
+    shutil.rmtree(running, ignore_errors=True)  # of a killed run: the lock is ours
+    (running / "results").mkdir(parents=True)
+    copy, started = running / path.name, time.perf_counter()
+    place, failure = folder, None
     try:
-        # an empty folder for IPython: no configuration and no startup file of the user's
-        with (
-            tempfile.TemporaryDirectory() as ipython,
-            _environment({"LNLIB_RESULTS": str(partial / "results"), "IPYTHONDIR": ipython}),
-        ):
-            _papermill(path, scale, copy)
-        if changed := differences(before, made_of(path, scale)):
+        _papermill(path, scale, copy, running / "results")
+        if kept_folder(path, scale) != folder:
             raise NotebookFailed(
-                f"{path.name} at {scale} scale: {'; '.join(changed)} while it ran, so that nobody knows what "
-                f"it was made from; run it again"
+                f"{path.name} at {scale} scale: what it depends on changed while it ran; run it again"
             )
-        place, failure = folder, None
     except NotebookFailed as error:
         place, failure = failed_copy(path, scale).parent, error
     finish(copy if copy.is_file() else path, copy, scale, time.perf_counter() - started)
-    shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
     if failure:
         copy.with_suffix(".txt").write_text(str(failure), encoding="utf-8")
-    partial.rename(place)
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    running.rename(place)
     if failure:
         raise failure
 
 
-@contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables, which the kernel inherits, and put back what was there."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ.update({name: value} if value is not None else {})
+def _kernel(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
+    """A kernel of this interpreter, whatever the user's Jupyter calls so, spoken to over no network."""
+
+    class Kernel(AsyncKernelManager):
+        transport = "ipc"
+
+        @default("ip")
+        def _sockets(self) -> str:
+            return f"/tmp/lnlib-{uuid.uuid4().hex[:12]}"  # TMPDIR may be too long for a socket
+
+        @property
+        def kernel_spec(self) -> KernelSpec:
+            command = make_ipkernel_cmd()
+            return KernelSpec(argv=command, display_name="Python 3", language="python", env=dict(environment))
+
+    return Kernel
 
 
-def _papermill(path: Path, scale: str, copy: Path) -> None:
-    """Execute into `copy`, which has the outputs so far where this raises `NotebookFailed`."""
-    parameters = {"scale": scale, "seed": SEEDS[scale]}
-    if unknown := set(parameters) - set(papermill.inspect_notebook(str(path))):
-        raise NotebookFailed(
-            f"{path.name} has no parameters {sorted(unknown)}; give it a cell tagged 'parameters'"
-        )
+def _papermill(path: Path, scale: str, copy: Path, results: Path) -> None:
+    """Execute into `copy`, which ends at the cell that failed where this raises `NotebookFailed`."""
     try:
-        papermill.execute_notebook(
-            str(path),
-            str(copy),
-            parameters=parameters,
-            kernel_name="python3",
-            engine_name="lnlib",
-            kernel_manager_class=_Kernel,
-            cwd=str(BOOK),
-            progress_bar=False,
-            execution_timeout=CELL_SECONDS[scale],
-        )
+        with tempfile.TemporaryDirectory() as ipython:  # for IPython: nothing that the user has set
+            papermill.execute_notebook(
+                str(path),
+                str(copy),
+                parameters={"scale": scale, "seed": SEEDS[scale]},
+                kernel_name="python3",
+                kernel_manager_class=_kernel({"LNLIB_RESULTS": str(results), "IPYTHONDIR": ipython}),
+                cwd=str(BOOK),
+                progress_bar=False,
+                request_save_on_cell_execute=False,  # a quarter of the time of a page with many cells
+                execution_timeout=CELL_SECONDS[scale],
+            )
     except PapermillExecutionError as error:
         where = _named_cell(copy, lambda cell: any(o.output_type == "error" for o in cell.outputs))
         said = f"{error.ename}: {error.evalue}"
@@ -237,7 +173,7 @@ def main() -> None:
     parser.add_argument("--scale", choices=SCALES, default="smoke")
     arguments = parser.parse_args()
     try:
-        fetch_absent(arguments.notebooks, arguments.scale, _tell)
+        fetch_absent(arguments.notebooks, arguments.scale, partial(print, file=sys.stderr))
     except DataError as error:
         raise SystemExit(str(error)) from None
     except KeyboardInterrupt:
@@ -251,10 +187,6 @@ def main() -> None:
         except NotebookFailed as error:
             raise SystemExit(str(error)) from None
         print(os.path.relpath(result.notebook))
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":

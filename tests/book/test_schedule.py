@@ -12,9 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-import execute  # noqa: E402
-import schedule  # noqa: E402
-from schedule import Progress, executed_all, expected_seconds  # noqa: E402
+from execute import NotebookFailed, executed, failed_copy, kept_folder  # noqa: E402
+from schedule import executed_all  # noqa: E402
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
@@ -23,7 +22,7 @@ def write(path: Path, *sources: str, **facts: object) -> Path:
     """A notebook with a title, the parameters cell of every page, and these code cells."""
     cells = [
         nbformat.v4.new_markdown_cell(f"# Page {path.stem}"),
-        nbformat.v4.new_code_cell('scale = "smoke"\nseed = 0', metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell('scale = "smoke"  # size\nseed = 0', metadata={"tags": ["parameters"]}),
         *map(nbformat.v4.new_code_cell, sources),
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +114,7 @@ def test_a_page_that_has_not_changed_is_kept_and_one_that_has_runs_anew(places: 
 
 def test_what_a_killed_build_leaves_stops_no_other_and_goes(places: Path) -> None:
     page = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
-    killed = execute.kept_folder(page, "smoke").with_name(f"{execute.kept_folder(page, 'smoke').name}.12345")
+    killed = kept_folder(page, "smoke").with_name("running")
     killed.mkdir(parents=True)
     (killed / page.name).write_bytes(page.read_bytes())  # as far as papermill came
     done = executed_all([page], "smoke", rows=places / "rows", say=lambda _: None)
@@ -131,43 +130,17 @@ def test_a_kernel_that_dies_is_a_page_that_failed(places: Path) -> None:
     assert nbformat.read(done["dead"].notebook, 4).cells[0].source == "# Page dead"
 
 
-def test_what_is_left_goes_by_the_usual_times_and_the_pace_of_this_build(monkeypatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(schedule.time, "perf_counter", lambda: now[0])
-    said: list[str] = []
-    expected = {"a": 10.0, "b": 20.0, "c": None, "d": 40.0}
-    progress = Progress(expected, workers=2, say=said.append, alone={"b"})
-    assert progress.expected["c"] == 20.0, "nobody has timed it: it takes what most take"
-    assert progress.seconds_left() == (10 + 20 + 40) / 2 + 20
-    progress.kept("d")
-    progress.begin("a")
-    now[0] = 5.0
-    assert progress.seconds_left() == (5 + 20) / 2 + 20
-    now[0] = 20.0
-    progress.end("a")  # twice its usual time: the machine is busy
-    assert progress.seconds_left() == 2 * (20 / 2 + 20)
-    for page in ("b", "c"):
-        progress.begin(page)
-        progress.end(page)
-    assert said == [
-        "a starts; 0 of 3 pages done, running a, about 35 s left",
-        "a ran 20 s; 1 of 3 pages done, about 60 s left",
-        "b starts",
-        "b ran 0 s; 2 of 3 pages done, about 7 s left",
-        "c starts",
-        "c ran 0 s; 3 of 3 pages done",
-    ]
+EDITS = """from pathlib import Path
+page = Path("{page}")
+page.write_text(page.read_text().replace("# Page", "# Another page"))"""
 
 
-def test_the_usual_time_of_a_page_is_that_of_its_last_run_here_else_the_recorded_one(places: Path) -> None:
-    page = write(places / "page.ipynb", "1")
-    assert expected_seconds(page, "book") is None
-    recorded = places / "results" / "book" / "page.json"
-    recorded.parent.mkdir(parents=True)
-    recorded.write_text('{"seconds": 7.5}')
-    assert expected_seconds(page, "book") == 7.5
-    (run,) = executed_all([page], "book", rows=places / "rows", say=lambda _: None).values()
-    assert expected_seconds(page, "book") == nbformat.read(run.notebook, 4).metadata.lnlib.run.seconds
+def test_a_page_whose_sources_change_while_it_runs_is_not_kept(places: Path) -> None:
+    page = write(places / "page.ipynb", EDITS.format(page=places / "page.ipynb"))
+    with pytest.raises(NotebookFailed, match="changed while it ran"):
+        executed(page, "smoke")
+    assert not kept_folder(page, "smoke").exists()
+    assert failed_copy(page, "smoke").is_file(), "what ran is not lost"
 
 
 @pytest.mark.slow
