@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,9 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book" / "_ext"))
-
 from chromium import ARGUMENTS, executable
 
 # sphinx-book-theme reads the reader's choice of theme from here; other pages follow the colour scheme.

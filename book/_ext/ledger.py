@@ -1,8 +1,10 @@
 """What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, `{settings}`; and in a sentence a
 recorded number (`{measured}`) or `{verdict}`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import ClassVar
 
 from docutils import nodes
@@ -13,17 +15,14 @@ from digest import BOOK
 from lnbook.cli.experiments import find
 from lnbook.cli.settings import differences, settings_of
 from lnbook.ledger.flags import MARK, YOUNGER
-from lnbook.ledger.report import Report
+from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.tables import Table, marked, measured_cell, quantity
 from lnbook.ledger.verdicts import Measurement, Verdict, judge
-from record import files, record
 from top import title
 
 Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
-
-
 KINDS = {  # what evidence there is, by the kind of a rule
     "identity": "mathematics",
     "error": "mathematics",
@@ -35,16 +34,25 @@ KINDS = {  # what evidence there is, by the kind of a rule
 }
 
 
+@cache
+def record() -> Report:
+    """What is recorded, judged once for all pages of a build."""
+    return report(BOOK)
+
+
+def files() -> Iterator[Path]:
+    """What the record is computed from; a page that shows it is read again when one of these changes."""
+    yield BOOK / "claims.toml"
+    yield from (BOOK / "results").glob("*/*.*")
+
+
 def html_table(label: str, rows: Iterable[tuple[str, Sequence[Cell]]], kind: str = "") -> str:
     """A table that scrolls where it must; its rows, each after its `marks`, are cards on a phone."""
-    body, columns = "", ()
+    body, columns = "", []
     for attributes, row in rows:
-        columns = tuple(column for column, _ in row)
-        body += (
-            f"<tr {attributes}>"
-            + "".join(f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in row)
-            + "</tr>"
-        )
+        columns = [column for column, _ in row]
+        cells = "".join(f'<td data-column="{escape(column)}">{cell}</td>' for column, cell in row)
+        body += f"<tr {attributes}>{cells}</tr>"
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     return (
         f'<div class="lnlib-table {kind}" role="region" aria-label="{escape(label)}" tabindex="0">'
@@ -71,6 +79,11 @@ def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
     kinds = "; ".join(dict.fromkeys(KINDS[rule.kind] for rule in rules)) or "none"
     part = section.split(".")[0]
     return f'data-verdict="{escape(verdict.word)}" data-section="{escape(part)}" data-evidence="{kinds}"'
+
+
+def sentence_marks(judged: Judged) -> str:
+    """The same of a sentence."""
+    return marks(judged.verdict, judged.sentence.section, [rule for rule, _, _ in judged.rules])
 
 
 def evidence(rule: Rule, found: Measurement | None) -> str:
@@ -107,44 +120,36 @@ def rule_row(rule: Rule, known: Report) -> list[Cell]:
     ]
 
 
-class _LedgerDirective(SphinxDirective):
-    """A directive whose page is read again when the rules or the recorded rows change."""
-
-    def _record(self) -> Report:
-        for file in files():
-            self.env.note_dependency(str(file))
-        return record()
+def recorded(directive: SphinxDirective | SphinxRole) -> Report:
+    """The record, for a page that is read again when the rules or the recorded rows change."""
+    for file in files():
+        directive.env.note_dependency(str(file))
+    return record()
 
 
-class SentencesDirective(_LedgerDirective):
+class SentencesDirective(SphinxDirective):
     """`{sentences}`: the paper's sentences of a `:section:`, each with its evidence and its verdict."""
 
     option_spec: ClassVar = {"section": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        known = self._record()
+        known = recorded(self)
         wanted = self.options["section"].split()
         chosen = [j for j in known.sentences if in_section(j.sentence.section, wanted)]
         if not chosen:
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
         label = f"Sentences of section {self.options['section']}"
-        rows = [
-            (
-                marks(j.verdict, j.sentence.section, [rule for rule, _, _ in j.rules]),
-                sentence_row(j, known),
-            )
-            for j in chosen
-        ]
+        rows = [(sentence_marks(j), sentence_row(j, known)) for j in chosen]
         return [nodes.raw("", html_table(label, rows, "sentences"), format="html")]
 
 
-class RulesDirective(_LedgerDirective):
+class RulesDirective(SphinxDirective):
     """`{rules}`: the statements `:of:` this book, of explainers or of later literature, with verdicts."""
 
     option_spec: ClassVar = {"of": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        known = self._record()
+        known = recorded(self)
         rows = [
             (marks(judge(rule, known.found.get(rule.id)), rule.section, [rule]), rule_row(rule, known))
             for rule in known.of(self.options["of"])
@@ -152,14 +157,14 @@ class RulesDirective(_LedgerDirective):
         return [nodes.raw("", html_table(f"Statements of {self.options['of']}", rows), format="html")]
 
 
-class VerdictsDirective(_LedgerDirective):
+class VerdictsDirective(SphinxDirective):
     """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or `undecided`, or
     what would be left if all estimates were judged `together`."""
 
     option_spec: ClassVar = {"show": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        known = self._record()
+        known = recorded(self)
         if self.options.get("show") == "together":
             return [nodes.paragraph("", known.together())]
         tables: dict[str | None, Table] = {
@@ -171,21 +176,14 @@ class VerdictsDirective(_LedgerDirective):
 
 
 class RecordRole(SphinxRole):
-    """What the record has on a rule, in a sentence, so that nobody types it.
-
-    Args:
-        words: of the rule and its measurement, which is None where there is none: `measured_words` for
-            `{measured}`rule``, `verdict_words` for `{verdict}`rule``.
-    """
+    """What the record has on a rule, in a sentence: its number, or by `{verdict}` its verdict."""
 
     def __init__(self, words: Callable[[Rule, Measurement | None, bool], str]) -> None:
         super().__init__()
         self.words = words
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        for file in files():
-            self.env.note_dependency(str(file))
-        known = record()
+        known = recorded(self)
         rule = next((rule for rule in known.rules if rule.id == self.text), None)
         if rule is None:
             message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)

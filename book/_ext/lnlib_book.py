@@ -7,7 +7,6 @@ page links to (executed notebook, measured rows, drawn data) is copied beside it
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import metadata
 from pathlib import Path
@@ -31,7 +30,9 @@ from ledger import (
     SentencesDirective,
     SettingsDirective,
     VerdictsDirective,
+    html_table,
     measured_words,
+    record,
     verdict_words,
 )
 from lnbook.figures.palette import css_variables
@@ -43,7 +44,6 @@ from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
 from preflight import made_ready
-from record import record
 from reference import (
     describe_data,
     flat_signatures,
@@ -59,8 +59,6 @@ from top import data_used, measured_facts, minutes, title, top
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
-
-
 RESULTS = ROOT / "_build" / "results"  # what the pages of the last build have measured
 FAILURES = ROOT / "_build" / "failures.txt"  # which of them failed, and why; not there if none did
 
@@ -190,62 +188,34 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
             shutil.copy2(file, out / "book" / "data")
 
 
-class _DependentDirective(SphinxDirective):
-    """A directive whose page is read again whenever any notebook ran anew."""
-
-    def _depend(self) -> None:
-        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
-
-
-def _linked_table(header: Sequence[str], rows: Iterable[list[str]]) -> str:
-    """HTML of a table whose rows begin with the address that their second cell links to."""
-    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in header)
-    body = "".join(
-        f'<tr><td data-column="{escape(header[0])}"><a href="{escape(link)}">{escape(first)}</a></td>'
-        + "".join(
-            f'<td data-column="{escape(h)}">{escape(c)}</td>' for h, c in zip(header[1:], rest, strict=True)
-        )
-        + "</tr>"
-        for link, first, *rest in rows
-    )
-    return (
-        '<div class="lnlib-table" role="region" aria-label="Executions" tabindex="0"><table class="table">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-class ExecutionsDirective(_DependentDirective):
+class ExecutionsDirective(SphinxDirective):
     """`{executions}`: when, at which scale, how long and on which data each page ran; the machine."""
 
     def run(self) -> list[nodes.Node]:
-        self._depend()
-        rows, machine = [], {}
+        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
+        rows, machine = [], ""
         for page, run in sorted(self.env.app.lnlib_runs.items()):
-            if run.failure:
-                rows.append(
-                    [f"{page}.html", title(page), self.config.lnlib_scale, f"failed: {run.failure}", "", ""]
-                )
-                continue
-            facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
-            machine = facts
-            data = data_used(measured_facts(page, run, facts.scale))
-            when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
-            rows.append([f"{page}.html", title(page), facts.scale, f"{facts.seconds:.0f} s", when, data])
-        versions = {k: machine.get(k, "") for k in ("lnlib", "python", "torch", "numpy", "commit")}
-        hardware = (
-            f"{machine.get('cpu', '')}, {machine.get('cores', '')} cores, device {machine.get('device', '')}"
-        )
-        html = _linked_table(["Page", "Scale", "Time", "Executed", "Data"], rows)
-        html += f"<p>Machine: {escape(hardware)}.</p><p>Versions: "
-        html += escape(", ".join(f"{k} {v}" for k, v in versions.items())) + ".</p>"
-        return [nodes.raw("", html, format="html")]
+            link = f'<a href="{page}.html">{escape(title(page))}</a>'
+            cells = [self.config.lnlib_scale, f"failed: {run.failure}", "", ""]
+            if not run.failure:
+                facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
+                when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
+                data = data_used(measured_facts(page, run, facts.scale))
+                cells = [facts.scale, f"{facts.seconds:.0f} s", when, data]
+                hardware = escape(f"{facts.cpu}, {facts.cores} cores, device {facts.device}")
+                named = ("lnlib", "python", "torch", "numpy", "commit")
+                versions = escape(", ".join(f"{name} {facts[name]}" for name in named))
+                machine = f"<p>Machine: {hardware}.</p><p>Versions: {versions}.</p>"
+            columns = ("Page", "Scale", "Time", "Executed", "Data")
+            rows.append(("", [*zip(columns, [link, *map(escape, cells)], strict=True)]))
+        return [nodes.raw("", html_table("Executions", rows) + machine, format="html")]
 
 
-class ReadingTimeDirective(_DependentDirective):
+class ReadingTimeDirective(SphinxDirective):
     """`{reading-time}`: how long all chapters together take to read, under the title of the first page."""
 
     def run(self) -> list[nodes.Node]:
-        self._depend()
+        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
         runs = self.env.app.lnlib_runs.values()
         total = sum(minutes(nbformat.read(run.notebook, as_version=4)) for run in runs)
         line = f"{len(runs)} chapters, {total / 60:.0f} hours to read; each says how long it takes."

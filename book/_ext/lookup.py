@@ -9,7 +9,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
 
 import nbformat
 from docutils import nodes
@@ -38,12 +37,11 @@ def words(sources: Iterable[Path]) -> Found:
     entries = re.findall(r"^(\w.*)$", glossary.partition(":::{glossary}")[2], flags=re.MULTILINE)
     found: Found = {entry: set() for entry in entries}
     spelled = {entry.lower(): entry for entry in entries}
-    for source in sources:
-        for said in re.findall(r"\{term\}`([^`]+)`", prose(source)):
-            named = re.search(r"<([^>]+)>$", said)
-            entry = " ".join((named[1] if named else said).split())
-            if source.stem != "glossary" and entry.lower() in spelled:
-                found[spelled[entry.lower()]].add(source.stem)
+    for source in (source for source in sources if source.stem != "glossary"):
+        for said in re.findall(r"\{term\}`(?:[^`]*<)?([^`>]+)>?`", prose(source)):
+            entry = " ".join(said.split()).lower()
+            if entry in spelled:
+                found[spelled[entry]].add(source.stem)
     return found
 
 
@@ -58,22 +56,14 @@ def equations(sources: Iterable[Path]) -> Found:
 
 def functions(sources: Iterable[Path]) -> Found:
     """Pages whose code names each function or class of lnlib, by its name in the reference."""
-    found: Found = defaultdict(set)
+    found: Found = {name: set() for name, thing in public().items() if callable(thing)}
     python = TransformerManager().transform_cell
-    for source in sources:
-        if source.suffix != ".ipynb":
-            continue
+    for source in (source for source in sources if source.suffix == ".ipynb"):
         cells = nbformat.read(source, as_version=4).cells
         code = "\n".join(python(c.source) for c in cells if c.cell_type == "code")
-        for name in filter(None, map(documented, names_of_lnlib(code))):
-            if callable(public().get(name)):
-                found[name].add(source.stem)
+        for name in found.keys() & set(map(documented, names_of_lnlib(code))):
+            found[name].add(source.stem)
     return found
-
-
-def whole_reference(sources: Iterable[Path]) -> Found:
-    """The same, and what no page calls."""
-    return {name: set() for name, thing in public().items() if callable(thing)} | functions(sources)
 
 
 def names_of_lnlib(code: str) -> set[str]:
@@ -132,7 +122,7 @@ def _by_number(entry: str) -> list[tuple[int, str]]:
 ENTRIES = {
     "words": ("{{term}}`{}`", words),
     "equations": ("Equation {{eq}}`{}`", equations),
-    "functions": ("{{py:obj}}`{}`", whole_reference),
+    "functions": ("{{py:obj}}`{}`", functions),
 }
 
 
@@ -140,7 +130,6 @@ class LookupDirective(SphinxDirective):
     """`{lookup} words`, `{lookup} equations` or `{lookup} functions`: one part of the index."""
 
     required_arguments = 1
-    option_spec: ClassVar = {}
 
     def run(self) -> list[nodes.Node]:
         order = [Path(name).name for name in self.config.external_site_map if name.startswith("book/")]
@@ -148,14 +137,10 @@ class LookupDirective(SphinxDirective):
         sources = [file for file in files if file.is_file() and file.stem != Path(self.env.docname).name]
         for source in sources:
             self.env.note_dependency(str(source))
-        kind = self.arguments[0]
-        if kind not in ENTRIES:
-            raise self.error(f"{{lookup}} knows {', '.join(ENTRIES)}, not {kind!r}")
-        entry, find = ENTRIES[kind]
+        for module in MODULES:
+            self.env.note_dependency(str(sys.modules[module].__file__))
+        entry, find = ENTRIES[self.arguments[0]]
         found = sorted(find(sources).items(), key=lambda item: _by_number(item[0]))
-        if kind == "functions":
-            for module in MODULES:
-                self.env.note_dependency(str(sys.modules[module].__file__))
         text = listing(dict(found), order, entry)
         part = nodes.container(classes=["lookup"])
         self.state.nested_parse(StringList(text.splitlines(), source="index"), 0, part)

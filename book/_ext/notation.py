@@ -1,7 +1,6 @@
 """The notation page's tables: symbols and equations, with shapes, functions and tests read off the code."""
 
 import ast
-import importlib
 import inspect
 import re
 import tomllib
@@ -9,6 +8,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from docutils import nodes
@@ -38,41 +38,19 @@ def place(name: str) -> Place:
 
     >>> place("lnlib.equations.eq1:W")
     Place(name='lnlib.equations.eq1', letter='W', shape='(H, D)')
-
-    Raises:
-        LookupError: for a name or an argument that does not exist.
     """
     path, _, argument = name.partition(":")
-    target, rest = _found(path)
-    if rest:  # a parameter of a recurrent layer: there once the layer is made
-        parameters = target(INPUTS, UNITS).state_dict()
-        if rest not in parameters:
-            raise LookupError(f"notation.toml names {path}, and {target.__name__} has no parameter {rest!r}")
-        sizes = [SIZES[size] for size in parameters[rest].shape]
-        return Place(path.removesuffix(f".{rest}"), rest, _tuple(sizes))
+    owner, _, parameter = path.rpartition(".")
+    layer = resolve_name(owner)
+    if inspect.isclass(layer) and issubclass(layer, nn.Module) and not hasattr(layer, parameter):
+        sizes = layer(INPUTS, UNITS).state_dict()[parameter].shape  # there once the layer is made
+        return Place(owner, parameter, _tuple([SIZES[size] for size in sizes]))
+    target = resolve_name(path)
     called = target.__init__ if inspect.isclass(target) else target
     hints = typing.get_type_hints(called) if inspect.isroutine(called) else {}
-    if argument and argument not in inspect.signature(called).parameters:
-        raise LookupError(f"notation.toml names {name}, and {path} has no argument {argument!r}")
+    if argument:
+        inspect.signature(called).parameters[argument]  # a KeyError if there is none
     return Place(path, argument, shape(hints.get(argument or "return")))
-
-
-def _found(path: str) -> tuple[Any, str]:
-    """What a dotted name stands for, and the last part of the name if a module of torch makes it later."""
-    parts = path.split(".")
-    for depth in range(len(parts), 0, -1):
-        try:
-            target = importlib.import_module(".".join(parts[:depth]))
-        except ModuleNotFoundError:
-            continue
-        for k, part in enumerate(parts[depth:], start=depth + 1):
-            if not hasattr(target, part):
-                if k == len(parts) and inspect.isclass(target) and issubclass(target, nn.Module):
-                    return target, part
-                raise LookupError(f"notation.toml names {path}, and lnlib has no {'.'.join(parts[:k])}")
-            target = getattr(target, part)
-        return target, ""
-    raise LookupError(f"notation.toml names {path}, and there is no such module")
 
 
 def shape(hint: Any) -> str:
@@ -106,18 +84,17 @@ def _tuple(sizes: list[str]) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 and sizes != ["..."] else f"({', '.join(sizes)})"
 
 
-@cache
-def tests_of(function: str) -> tuple[tuple[str, str], ...]:
-    """The tests of a literal equation: (file, name) of every test whose body names the function.
+def tests_of(function: str) -> list[str]:
+    """The tests of a literal equation, as sentences.
 
-    >>> ("test_equations.py", "test_eq2_is_eq3_of_each_column") in tests_of("eq2")
+    >>> "eq2 is eq3 of each column" in tests_of("eq2")
     True
     """
-    return tuple((file, name) for file, name, words in _tests() if function in words)
+    return [name.removeprefix("test_").replace("_", " ") for name, words in _tests() if function in words]
 
 
 @cache
-def _tests() -> list[tuple[str, str, set[str]]]:
+def _tests() -> list[tuple[str, set[str]]]:
     """Every test of the equations with the names in its body, and in the helpers that it calls."""
     found = []
     for file in sorted((ROOT / "tests" / "lnlib" / "equations").glob("test_equations*.py")):
@@ -128,7 +105,7 @@ def _tests() -> list[tuple[str, str, set[str]]]:
             while more:
                 known |= more
                 more = set().union(*(words[helper] for helper in more & words.keys())) - known
-            found.append((file.name, name, known))
+            found.append((name, known))
     return found
 
 
@@ -137,11 +114,6 @@ def _words(function: ast.FunctionDef) -> set[str]:
     return {n.attr for n in every if isinstance(n, ast.Attribute)} | {
         n.id for n in every if isinstance(n, ast.Name)
     }
-
-
-def in_words(test: str) -> str:
-    """A test's name as the sentence that it is."""
-    return test.removeprefix("test_").replace("_", " ")
 
 
 def number(function: str) -> str:
@@ -153,9 +125,8 @@ def symbol_rows() -> Iterator[list[str]]:
     """One row a symbol: the symbol, its first place in the paper, its meaning, names and shapes in code."""
     for symbol in tomllib.loads(SYMBOLS.read_text(encoding="utf-8"))["symbol"]:
         printed = [place(name) for name in symbol.get("print", [])]
-        places = [
-            _in_code(p, symbol.get("shape")) for p in printed + [place(n) for n in symbol.get("use", [])]
-        ]
+        used = [place(name) for name in symbol.get("use", [])]
+        places = [_in_code(where, symbol.get("shape")) for where in printed + used]
         first = printed[0].name.rpartition(".")[2] if printed else ""
         yield [
             symbol["tex"],
@@ -178,7 +149,7 @@ def equation_rows() -> Iterator[list[str]]:
         hints = typing.get_type_hints(function)
         result = shape(hints.pop("return"))
         arguments = [f"`{argument}` {shape(hint)}".strip() for argument, hint in hints.items()]
-        tests = "<br>".join(f"• {in_words(test)}" for _, test in tests_of(name))
+        tests = "<br>".join(f"• {test}" for test in tests_of(name))
         yield [f"{{eq}}`eq-{number(name)}`", f"`{name}`", ", ".join(arguments), result, tests]
 
 

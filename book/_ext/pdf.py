@@ -5,8 +5,8 @@
 address inside the book leads to its place in the file.
 """
 
-import argparse
 import html
+import json
 import logging
 import re
 from collections.abc import Iterator
@@ -26,11 +26,9 @@ logging.getLogger("pypdf").setLevel(logging.ERROR)  # it finds more objects than
 TITLE = "Layer Normalization, executed"
 LONG = 10  # lines of code, twice what pdf.css leaves on either side
 PATIENCE_MS = 600_000  # for what never comes; a busy machine may take its time
-DROPPED = ", ".join(
-    (
-        "script, style, template, a.headerlink, a.ink-light, button, .pst-js-only",
-        ".term-note, .run-page, .drawn-data",
-    )
+DROPPED = (
+    "script, style, template, a.headerlink, a.ink-light, button, .pst-js-only, "
+    ".term-note, .run-page, .drawn-data"
 )
 POINTERS = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 # What would be cut off at the edge of the paper: wider than the place it stands in.
@@ -113,13 +111,10 @@ def front(built: Path, toc: Path) -> tuple[str, str]:
             for link in title.select(".headerlink"):
                 link.decompose()
             words = title.get_text(" ", strip=True)
-            rows.append(
-                f'<li><a href="#{name}">{html.escape(words)}</a><span class="sheet">{{{name}}}</span></li>'
-            )
-            quoted = words.replace("\\", "\\\\").replace('"', '\\"')
-            heads.append(
-                f'@page {name} {{ @top-right {{ content: "{quoted}" }} }} #{name} {{ page: {name} }}'
-            )
+            link = f'<a href="#{name}">{html.escape(words)}</a>'
+            rows.append(f'<li>{link}<span class="sheet">{{{name}}}</span></li>')
+            head = json.dumps(words, ensure_ascii=False)  # in CSS, too, a string in quotation marks
+            heads.append(f"@page {name} {{ @top-right {{ content: {head} }} }} #{name} {{ page: {name} }}")
         contents.append(f"<p>{html.escape(caption)}</p><ol>{''.join(rows)}</ol>")
     return "".join(contents), "\n".join(heads)
 
@@ -217,17 +212,7 @@ def _marks(parent: DictionaryObject) -> Iterator[DictionaryObject]:
         mark = mark.get_object().get("/Next")
 
 
-def main() -> None:
-    """Print the book from its built pages."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--html", type=Path, default=ROOT / "_build" / "html", help="the built pages")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "_build" / "pdf" / "layer-normalization-executed.pdf"
-    )
-    arguments = parser.parse_args()
-    print_book(arguments.html, ROOT / "_toc.yml", arguments.out)
-    print(arguments.out)
-
-
 if __name__ == "__main__":
-    main()
+    printed = ROOT / "_build" / "pdf" / "layer-normalization-executed.pdf"
+    print_book(ROOT / "_build" / "html", ROOT / "_toc.yml", printed)
+    print(printed)

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pkgutil import resolve_name
 from textwrap import indent
 from typing import Any
 
@@ -145,16 +146,10 @@ def _above(node: nodes.Node) -> Iterator[nodes.Node]:
 @cache
 def existing(name: str) -> object | None:
     """The thing that a dotted name means; None if there is none."""
-    parts = name.split(".")
-    for depth in range(len(parts), 0, -1):
-        try:
-            thing = importlib.import_module(".".join(parts[:depth]))
-        except ImportError:
-            continue
-        for part in parts[depth:]:
-            thing = getattr(thing, part, None)
-        return thing
-    return None
+    try:
+        return resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        return None
 
 
 def show_epsilon(

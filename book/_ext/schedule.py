@@ -44,7 +44,7 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
     narrow = [path for path in todo if path not in wide]
     cores = os.cpu_count() or 1
     workers = max(1, min(len(narrow), cores))
-    lock = Lock()
+    total, began, lock = sum(left.values()), time.perf_counter(), Lock()
 
     def run(path: Path, threads: int) -> None:
         started = time.perf_counter()
@@ -54,8 +54,9 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
             del left[path]
             failure = runs[path].failure
             how = f"FAILED: {failure}" if failure else f"ran {time.perf_counter() - started:.0f} s"
-            done = f"{len(todo) - len(left)} of {len(todo)} pages done"
-            say(f"{path.stem} {how}; {done}, about {sum(left.values()) / workers / 60:.0f} min left")
+            done, share = f"{len(todo) - len(left)} of {len(todo)} pages done", sum(left.values()) / total
+            minutes = (time.perf_counter() - began) / 60 * share / (1 - share)  # by the pace so far
+            say(f"{path.stem} {how}; {done}, about {minutes:.0f} min left")
 
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(lambda path: run(path, max(1, cores // workers)), narrow))

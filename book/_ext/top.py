@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -39,10 +38,9 @@ def minutes(notebook: nbformat.NotebookNode) -> int:
 
 def title(page: str) -> str:
     """The title of a page of the book, from its source."""
-    for suffix, read in ((".ipynb", lambda f: nbformat.read(f, 4).cells[0].source), (".md", Path.read_text)):
-        if (source := BOOK / f"{page}{suffix}").is_file():
-            return next(line[2:].strip() for line in read(source).splitlines() if line.startswith("# "))
-    raise FileNotFoundError(f"the book has no page {page!r}: neither {page}.ipynb nor {page}.md")
+    notebook, text = (BOOK / f"{page}{suffix}" for suffix in (".ipynb", ".md"))
+    words = nbformat.read(notebook, 4).cells[0].source if notebook.is_file() else text.read_text("utf-8")
+    return re.search(r"^# (.*)", words, flags=re.MULTILINE)[1].strip()
 
 
 def top(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:

@@ -2,19 +2,16 @@
 
 import ast
 import re
-import sys
 from importlib import metadata
 from pathlib import Path
 
+import digest
 import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 from test_schedule import write
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-import digest  # noqa: E402
 
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))

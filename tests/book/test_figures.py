@@ -1,11 +1,10 @@
 """Figures in pages: when they load, their dark twins, and which a phone would make too small to read."""
 
-import doctest
 from pathlib import Path
 
 import figures
 import pytest
-from browser import launch  # its import puts book/_ext on the path
+from browser import launch
 from bs4 import BeautifulSoup
 from lnlib_book import finish_doctree, mend_html
 from sphinx.application import Sphinx
@@ -72,7 +71,3 @@ def test_a_picture_far_below_waits_for_the_reader_and_moves_nothing_when_it_come
         assert tab.evaluate(state) == [[True]] * 3
         assert tab.evaluate("document.documentElement.scrollHeight") == height
         assert not errors + failed
-
-
-def test_the_examples_run():
-    assert doctest.testmod(figures) == (0, 4)

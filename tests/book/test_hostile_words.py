@@ -2,36 +2,32 @@
 
 import io
 import json
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import ledger
+import lnlib_book
 import nbformat
 import numpy as np
 import pytest
+import top
 from bs4 import BeautifulSoup
+from execute import Executed
+from markdown_it import MarkdownIt
+
+from lnbook.data.boxes import Boxes
+from lnbook.explore.element import Element, table
+from lnbook.explore.writing import writing
+from lnbook.ledger.report import Report
+from lnbook.ledger.rules import Rule, Sentence
+from lnbook.ledger.sentences import judge_sentence
+from lnbook.ledger.tables import Table
+from lnbook.ledger.verdicts import Measurement
+from lnbook.pages.sec6_1_order_embeddings import drawings as order
+from lnbook.pages.sec6_2_attentive_reader import drawings as reader
+from lnbook.pages.sec6_5_handwriting import drawings as handwriting
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-sys.path.insert(0, str(ROOT / "tests" / "lnbook" / "ledger"))
-
-import ledger  # noqa: E402
-import lnlib_book  # noqa: E402
-import top  # noqa: E402
-from execute import Executed  # noqa: E402
-from ledger_rules import measurement, rule  # noqa: E402
-from markdown_it import MarkdownIt  # noqa: E402
-
-from lnbook.data.boxes import Boxes  # noqa: E402
-from lnbook.explore.element import Element, table  # noqa: E402
-from lnbook.explore.writing import writing  # noqa: E402
-from lnbook.ledger.report import Report  # noqa: E402
-from lnbook.ledger.rules import Sentence  # noqa: E402
-from lnbook.ledger.sentences import judge_sentence  # noqa: E402
-from lnbook.ledger.tables import Table  # noqa: E402
-from lnbook.pages.sec6_1_order_embeddings import drawings as order  # noqa: E402
-from lnbook.pages.sec6_2_attentive_reader import drawings as reader  # noqa: E402
-from lnbook.pages.sec6_5_handwriting import drawings as handwriting  # noqa: E402
 
 HOSTILE = "<script>alert(1)</script> & \"two\" 'one' <img src=x onerror=alert(2)> &lt;b&gt;"
 
@@ -58,8 +54,8 @@ def badge_line(folder: Path) -> str:
 
 def evidence() -> tuple[list, Report]:
     name = HOSTILE.replace(" ", "")
-    held = rule(id=name, page="faq", says=HOSTILE, source=HOSTILE, quantity=HOSTILE, sentence=HOSTILE)
-    found = {name: measurement(1, 0.5, 1.5, name=name)}
+    held = Rule(name, "3", HOSTILE, HOSTILE, "faq", HOSTILE, "< 1", "computed", sentence=HOSTILE)
+    found = {name: Measurement(name, 1, 0.5, 1.5)}
     judged = judge_sentence(Sentence(HOSTILE, "3", HOSTILE, HOSTILE), [held], found)
     return [held, judged], Report((judged,), (held,), found, {name: HOSTILE})
 
@@ -69,12 +65,11 @@ def evidence() -> tuple[list, Report]:
     [
         lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
         lambda _: table(HOSTILE, [HOSTILE, "b"], [[HOSTILE, HOSTILE]]),
-        lambda _: lnlib_book._linked_table([HOSTILE, HOSTILE], [[HOSTILE, HOSTILE, HOSTILE]]),
         lambda _: ledger.html_table(HOSTILE, [("", ledger.sentence_row(evidence()[0][1], evidence()[1]))]),
         lambda _: ledger.html_table(HOSTILE, [("", ledger.rule_row(evidence()[0][0], evidence()[1]))]),
         badge_line,
     ],
-    ids=["table", "fallback", "executions", "sentences", "rules", "badge line"],
+    ids=["table", "fallback", "sentences", "rules", "badge line"],
 )
 def test_a_helper_that_makes_html_shows_the_words_as_they_are(tmp_path: Path, html) -> None:
     assert HOSTILE in words(html(tmp_path))

@@ -2,19 +2,16 @@
 
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from execute import NotebookFailed, executed
 from test_schedule import write
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-from execute import NotebookFailed, executed  # noqa: E402
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 # Pages that are looked things up in, not read through, say so in their metadata, {"lnlib": {"kind": ...}}:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from browser import RULES_OF_A_THEME, accessibility_issues, choose, overflow, thin
-from built import html, pages
+from built import html
 
 pytestmark = pytest.mark.browser
 SOURCES = Path(__file__).resolve().parents[2] / "book"
@@ -30,10 +30,6 @@ SHRUNK = """() => [...document.querySelectorAll("article figure img.small-letter
 # A picture far below waits until a reader comes near.
 LOADED_WIDTH = """image => { image.loading = "eager";
   return image.decode().then(() => image.naturalWidth, () => 0) }"""
-
-
-def opened(chromium, page, **options):
-    return chromium.open_page(page, **options)
 
 
 def rendered(page) -> None:
@@ -85,16 +81,12 @@ def accessibility_problems(page, whole: str, in_part: str = "") -> list[str]:
     return found
 
 
-def test_every_page_that_was_built_is_visited():
-    assert {path.stem for path in pages()} == set(PAGES)
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_quiet_and_accessible_in_both_themes_and_fits_a_phone(chromium, name, pytestconfig):
     """One visit, which tells all that it finds. Without --slow axe looks at every other page in the dark."""
     slow = pytestconfig.getoption("--slow")
     themes = THEMES if slow else (THEMES[PAGES.index(name) % 2],)
-    with opened(chromium, html() / "book" / f"{name}.html") as (page, errors, failed):
+    with chromium.open_page(html() / "book" / f"{name}.html") as (page, errors, failed):
         rendered(page)
         found = complaints(page)
         found += [f"console: {error}" for error in errors] + [f"not loaded: {url}" for url in failed]
@@ -114,30 +106,11 @@ def test_a_first_visit_is_quiet(chromium):
     assert said == []
 
 
-def test_math_is_really_there(chromium):
-    with opened(chromium, html() / "book" / "sec3_layer_normalization.html") as (page, _, _):
-        rendered(page)
-        assert page.locator("mjx-container svg").count() > 20
-
-
-def test_figure_1_answers_the_keyboard_on_its_page(chromium):
-    """The numbers themselves are compared with lnlib in test_explore_axis_flip.py."""
-    with opened(chromium, html() / "book" / "sec3_layer_normalization.html") as (page, errors, _):
-        slider = page.locator("input[type=range]").first
-        slider.scroll_into_view_if_needed()
-        slider.focus()
-        page.keyboard.press("Home")
-        assert slider.input_value() == "1"
-        page.get_by_role("radio", name="batch").first.check()
-        assert "nothing to read" in page.get_by_role("status").first.inner_text()
-        assert errors == []
-
-
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_the_invariance_playground_answers_the_keyboard_on_its_page(chromium, theme, width):
     """Its arithmetic is compared with lnlib in test_explore_invariance_playground.py."""
     path = html() / "book" / "sec5_1_invariance.html"
-    with opened(chromium, path, theme=theme, width=width) as (page, errors, _):
+    with chromium.open_page(path, theme=theme, width=width) as (page, errors, _):
         figure = page.get_by_role("region", name="The invariance playground")
         slider, status = figure.get_by_role("slider").first, figure.get_by_role("status")
         assert "all hold" in status.inner_text()
@@ -154,28 +127,9 @@ def test_the_invariance_playground_answers_the_keyboard_on_its_page(chromium, th
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_the_recurrent_drift_answers_the_keyboard_on_its_page(chromium, theme, width):
-    """Its arithmetic is compared with lnlib in test_explore_recurrent_drift.py."""
-    path = html() / "book" / "sec3_1_recurrent.html"
-    with opened(chromium, path, theme=theme, width=width) as (page, errors, _):
-        figure = page.get_by_role("region", name="Recurrent drift")
-        status = figure.locator("[role=status]:not([aria-busy])")  # it waits until the reader pauses
-        assert "Plain states fade, layer-normalized states hold." in status.inner_text()
-        slider = figure.get_by_role("slider", name="Factor a step")
-        slider.focus()
-        page.keyboard.press("End")
-        assert slider.input_value() == "2"
-        assert "Plain states explode, layer-normalized states hold." in status.inner_text()
-        figure.get_by_role("button", name="Weak weights").press("Enter")
-        assert "only their ratio s/u = 0.50 counts" in status.inner_text()
-        assert figure.bounding_box()["width"] <= width
-        assert errors == []
-
-
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_a_glossary_word_shows_its_definition_to_pointer_and_keyboard(chromium, theme, width):
     path = html() / "book" / "sec3_layer_normalization.html"
-    with opened(chromium, path, theme=theme, width=width) as (page, errors, _):
+    with chromium.open_page(path, theme=theme, width=width) as (page, errors, _):
         term = page.locator("p .term").first
         word, note = term.get_by_role("link"), term.locator(".term-note")
         assert not note.is_visible()
@@ -202,7 +156,7 @@ def test_a_glossary_word_shows_its_definition_to_pointer_and_keyboard(chromium, 
 
 def test_a_page_on_paper_is_light_opens_what_is_folded_and_leaves_out_what_needs_a_screen(chromium):
     path = html() / "book" / "sec3_layer_normalization.html"
-    with opened(chromium, path, theme="dark", width=680) as (page, _, _):
+    with chromium.open_page(path, theme="dark", width=680) as (page, _, _):
         rendered(page)
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -223,7 +177,7 @@ def test_a_page_on_paper_is_light_opens_what_is_folded_and_leaves_out_what_needs
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_ledger_is_filtered_by_verdict_section_and_evidence(chromium, width):
-    with opened(chromium, html() / "book" / "ledger.html", width=width) as (page, errors, _):
+    with chromium.open_page(html() / "book" / "ledger.html", width=width) as (page, errors, _):
         form, rows = page.locator(".ledger-filter"), page.locator("tr[data-verdict]")
         every = rows.count()
         assert form.locator("output").inner_text() == f"{every} of {every} rows"
@@ -242,7 +196,7 @@ def test_the_ledger_is_filtered_by_verdict_section_and_evidence(chromium, width)
 
 def test_the_search_works_from_files_without_a_network(chromium):
     address = (html() / "search.html").as_uri() + "?q=covariate+shift"
-    with opened(chromium, address, offline=True) as (page, errors, failed):
+    with chromium.open_page(address, offline=True) as (page, errors, failed):
         page.wait_for_selector("#search-results li a")
         found = {a.get_attribute("href").split("?")[0] for a in page.locator("#search-results li a").all()}
         assert any("sec2_background" in link or "glossary" in link for link in found)
@@ -254,7 +208,7 @@ def test_the_search_works_from_files_without_a_network(chromium):
 
 def test_an_equation_is_found_first_by_its_number(chromium):
     address = (html() / "search.html").as_uri() + "?q=equation+13"
-    with opened(chromium, address, offline=True) as (page, _, _):
+    with chromium.open_page(address, offline=True) as (page, _, _):
         page.wait_for_selector("#search-results li a")
         first = page.locator("#search-results li a").first.get_attribute("href")
     assert first.startswith("book/sec5_2_geometry.html")

@@ -3,17 +3,13 @@
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from browser import launch  # its import puts book/_ext on the path
+from browser import launch
 from bs4 import BeautifulSoup
 from built import html
-from pdf import CLIPPED, LONG, chapter, fit_sheets, parts, print_book
-from playwright.sync_api import Page
+from pdf import CLIPPED, chapter, parts, print_book
 from pypdf import PdfReader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,11 +60,6 @@ def test_a_figure_is_printed_once_in_dark_ink_and_a_moving_one_as_its_table(one)
     assert not one.find("script")
 
 
-def test_a_book_that_is_not_built_is_named(tmp_path):
-    with pytest.raises(SystemExit, match=r"lacks intro, sec1_introduction, .*`make book` first"):
-        print_book(tmp_path, TOC, tmp_path / "book.pdf")
-
-
 @pytest.mark.browser
 def test_what_is_wider_than_the_paper_is_noticed(tmp_path):
     file = tmp_path / "wide.html"
@@ -76,87 +67,6 @@ def test_what_is_wider_than_the_paper_is_noticed(tmp_path):
     file.write_text(f'<section class="chapter" id="c"><table><tr>{cells}</tr></table><p>fits</p></section>')
     with launch() as chromium, chromium.open_page(file, width=680) as (page, _, _):
         assert [line[:12] for line in page.evaluate(CLIPPED)] == ["c: <TABLE> x"]
-
-
-def code(name: str, lines: int) -> str:
-    """A folded cell, as the theme writes it."""
-    listing = "\n".join(f"{name}{k}." for k in range(lines))
-    return (
-        '<div class="cell docutils container"><details class="admonition hide above-input" open>'
-        '<summary>Imports</summary><div class="cell_input docutils container"><div class="highlight-python">'
-        f'<div class="highlight"><pre>{listing}</pre></div></div></div></details></div>'
-    )
-
-
-TALL = (
-    "<h3>heading.</h3><figure><img src='data:image/svg+xml,"
-    '<svg xmlns="http://www.w3.org/2000/svg" width="500" height="590"/>'
-    "' width='500' height='590'><figcaption>caption.</figcaption></figure>"
-)
-TABLE = "<table>" + "".join(f"<tr><td>row{k}.</td></tr>" for k in range(40)) + "</table>"
-
-
-@contextmanager
-def on_paper(folder: Path, body: str) -> Iterator[Page]:
-    """A page in print, of the theme's styles, the book's and those of pdf.css."""
-    theme = files("pydata_sphinx_theme") / "theme/pydata_sphinx_theme/static/styles/pydata-sphinx-theme.css"
-    own = [ROOT / "book" / "_static" / "lnlib.css", ROOT / "book" / "_ext" / "pdf.css"]
-    style = "".join(f"<style>{sheet.read_text(encoding='utf-8')}</style>" for sheet in (theme, *own))
-    document = BeautifulSoup(f"<!doctype html>{style}<body>{body}", "html.parser")
-    fit_sheets(document)
-    file = folder / "paper.html"
-    file.write_text(str(document), encoding="utf-8")
-    with launch() as chromium, chromium.open_page(file, width=680) as (page, _, _):
-        page.emulate_media(media="print")
-        yield page
-
-
-def sheets(folder: Path, body: str) -> list[list[str]]:
-    """The words that end in a dot on each sheet."""
-    with on_paper(folder, body) as page:
-        page.pdf(path=folder / "paper.pdf", prefer_css_page_size=True)
-    printed = PdfReader(folder / "paper.pdf").pages
-    return [re.findall(r"[a-z]+\d*(?=\.)", sheet.extract_text()) for sheet in printed]
-
-
-@pytest.mark.browser
-def test_no_sheet_stays_half_empty_for_what_could_go_on_over_the_page(tmp_path):
-    """Each thing at 20 heights of a sheet, which holds 979 pixels."""
-    things = {"long": code("long", 25), "short": code("short", LONG - 1), "row": TABLE, "caption": TALL}
-    tops = range(460, 940, 24)
-    body = "".join(
-        f'<section class="chapter"><div style="height:{top}px">top.</div>{thing}</section>'
-        for thing in things.values()
-        for top in tops
-    )
-    found = sheets(tmp_path, body)
-    starts = [k for k, words in enumerate(found) if words[:1] == ["top"]]
-    assert len(starts) == len(things) * len(tops)
-    for place, first in enumerate(starts):
-        name, top = [*things][place // len(tops)], tops[place % len(tops)]
-        first, second = found[first], found[first + 1] if found[first + 1][:1] != ["top"] else []
-        here, there = (sum(word.startswith(name) for word in words) for words in (first, second))
-        if name == "long":
-            assert here + there == 25
-            assert here >= 5 or top > 700, f"{top}: {here} lines"
-            assert min(here, there) == 0 or min(here, there) >= 5, f"{top}: {here} and {there} lines"
-        if name == "short":
-            assert sorted([here, there]) == [0, LONG - 1], f"{top}: {here} and {there} lines"
-        if name == "row":
-            assert here >= 1 or top > 850
-        if name == "caption":
-            assert ("heading" in first) == (here == 1), f"{top}: the heading is alone"
-            assert here == 1 or top > 500, f"{top}: the figure leaves half a sheet"
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("height", "printed"), [(300, 300), (590, 359), (900, 540)])
-def test_a_tall_drawing_is_shrunk_but_its_letters_stay_readable(tmp_path, height, printed):
-    body = f'<section class="chapter">{TALL.replace("590", str(height))}</section>'
-    with on_paper(tmp_path, body) as page:
-        box = page.locator("img").bounding_box()
-    assert box["height"] == pytest.approx(printed, abs=1)  # 95 mm are 359 pixels
-    assert box["width"] == pytest.approx(500 * printed / height, abs=1)
 
 
 @pytest.fixture(scope="module")

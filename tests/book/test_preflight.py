@@ -2,19 +2,14 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+import preflight
 import pytest
 from sphinx.errors import ExtensionError
 from test_schedule import write
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-import preflight  # noqa: E402
-
-from lnbook import data  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +22,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def page(tmp_path: Path) -> Path:
-    return write(tmp_path / "page.ipynb", "1", data=["mnist", "digits", "sick"], loopback=True)
+    return write(tmp_path / "page.ipynb", "1", data=["mnist", "digits", "sick"])
 
 
 def test_all_that_is_wrong_is_said_together_and_nothing_runs(page, tmp_path, monkeypatch) -> None:
@@ -39,20 +34,6 @@ def test_all_that_is_wrong_is_said_together_and_nothing_runs(page, tmp_path, mon
     message = str(caught.value)
     assert "cannot be written to" in message
     assert str(tmp_path / "nowhere") in message
-
-
-def test_a_file_of_another_size_than_published_stops_the_build_and_stays_where_it_is(
-    page, tmp_path, monkeypatch
-) -> None:
-    folder = tmp_path / "data" / "mnist"
-    folder.mkdir(parents=True)
-    names = [file.name for file in data.data_set("mnist").files]
-    for name in names:
-        (folder / name).write_bytes(b"half")
-    monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "data"))
-    with pytest.raises(ExtensionError, match=names[0]):
-        preflight.made_ready([page], "book", lambda _: None)
-    assert (folder / names[0]).read_bytes() == b"half"
 
 
 def test_without_data_a_build_goes_on_says_so_and_keeps_its_pages_off_the_network(page, monkeypatch) -> None:
@@ -76,13 +57,6 @@ def test_at_smoke_scale_nothing_is_fetched(page, monkeypatch) -> None:
     monkeypatch.setattr(preflight, "fetch", pytest.fail)
     preflight.made_ready([page], "smoke", lambda _: None)
     assert os.environ["LNLIB_OFFLINE"] == "1"
-
-
-def test_a_machine_without_a_loopback_is_told_which_pages_want_it(page, monkeypatch) -> None:
-    monkeypatch.setattr(preflight, "loopback_answers", lambda: False)
-    said: list[str] = []
-    preflight.made_ready([page], "smoke", said.append)
-    assert any("page" in line and "ip link set lo up" in line for line in said)
 
 
 def make(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

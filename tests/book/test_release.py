@@ -2,11 +2,8 @@
 
 import os
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
 
 from release import pack
 

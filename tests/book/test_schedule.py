@@ -8,13 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from execute import NotebookFailed, executed, failed_copy, kept_folder
+from schedule import executed_all
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
-
-from execute import NotebookFailed, executed, failed_copy, kept_folder  # noqa: E402
-from schedule import executed_all  # noqa: E402
-
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 
 
@@ -50,6 +47,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RUN = f"""import os, sys, pathlib
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
 import execute
+
 execute.CACHE, execute.FAILED = (pathlib.Path(os.environ["PLACES"], name) for name in ("CACHE", "FAILED"))
 execute.main()"""
 

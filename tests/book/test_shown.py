@@ -1,13 +1,7 @@
 """A result on a built page is a card with the statement, the number and the verdict; other lines stay."""
 
-import sys
-from pathlib import Path
-
 from bs4 import BeautifulSoup
 from nbformat import v4
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_ext"))
-
 from shown import with_cards
 
 from lnbook.ledger.results import Shown
