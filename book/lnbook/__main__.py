@@ -1,21 +1,19 @@
 """`python -m lnbook <command>`: the book's command line.
 
 Exit status 0: done; 1: it could not be done, and stderr says why; 2: the command line makes no sense;
-130: Ctrl-C or SIGTERM ended it. Output that nobody reads any more ends no command.
+130: Ctrl-C or SIGTERM ended it.
 """
 
 import argparse
-import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 
 from lnbook.cli import claims, data, explore, run
 from lnbook.cli.run import INTERRUPTED
 from lnbook.data import resolve_environment
 from lnbook.training.signals import stops_interrupt
-from lnbook.training.streams import steady
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
@@ -31,16 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     The folders that `LNLIB_DATA` and `LNLIB_CACHE` name become absolute here, where they were typed.
     """
-    with steady() as (out, err):
-        status = _main(argv)
-        out.flush()
-        if out.lost and out.lost.errno != errno.EPIPE:  # a reader that has enough is no failure
-            print(f"Not all output could be written: {out.lost.strerror}.", file=err)
-            status = status or 1
-    return status
-
-
-def _main(argv: Sequence[str] | None) -> int:
     resolve_environment()
     parser = argparse.ArgumentParser(
         prog="python -m lnbook",
@@ -52,13 +40,16 @@ def _main(argv: Sequence[str] | None) -> int:
     options = parser.parse_args(argv)
     command, _ = COMMANDS[options.command]
     try:
-        # torchrun ends its processes by SIGTERM, at once: they may be waiting for each other
-        with nullcontext() if "WORLD_SIZE" in os.environ else stops_interrupt():
-            return command(options.arguments)
+        return command(options.arguments)
     except KeyboardInterrupt:
         print("Interrupted. No part of a file is kept.", file=sys.stderr)
         return INTERRUPTED
 
 
 if __name__ == "__main__":
+    if "WORLD_SIZE" not in os.environ:  # torchrun ends its processes at once: they may wait for each other
+        stops_interrupt()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main())

@@ -2,121 +2,115 @@
 
 import argparse
 import shlex
+import sys
 from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from lnbook.cli import options
-from lnbook.cli.begin import places, prepare, refuse_stand_ins
-from lnbook.cli.closing import failures, gathered, say
 from lnbook.cli.experiments import find
 from lnbook.cli.options import UsageError
-from lnbook.cli.recording import record
+from lnbook.cli.records import collect, gather, record, stand_ins, summary
 from lnbook.cli.settings import printed
-from lnbook.data.datasets import DataError
-from lnbook.ledger.rows import book_dir
-from lnbook.training.distributed import Group, join
-from lnbook.training.errors import CheckpointError, OutputError, ProcessLost, RunBusy
-from lnbook.training.identity import contents
-from lnbook.training.report import differing
-from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
+from lnbook.data import DATA_SETS, DataError, content_of, published
+from lnbook.ledger.rows import book_dir, results_dir
+from lnbook.training.checkpoint import CheckpointError, RunFolder
+from lnbook.training.distributed import join
+from lnbook.training.runs import Outcome, Plan, differing, jobs_of, label, run, run_one
 from lnbook.training.sweeps import torch_threads
 from lnbook.training.task import Experiment, Job, Machine
 
 __all__ = ["main"]
 
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
+REAL = ("study", "paper")  # the scales whose numbers are about the data that they name
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status.
-
-    `lnbook.__main__` turns SIGTERM and SIGHUP into the KeyboardInterrupt that is caught here.
-    """
-    asked = options.parser().parse_args(argv)
+    """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status."""
     try:
-        return _run(asked, argv)
+        return _run(options.parser().parse_args(argv), argv)
     except UsageError as error:
-        return say(error, 2)
-    except (OutputError, CheckpointError, RunBusy, ProcessLost, DataError) as error:
-        return say(error, 1)
+        return _say(error, 2)
+    except (CheckpointError, DataError, OSError, BrokenProcessPool) as error:
+        return _say(error, 1)
     except KeyboardInterrupt as stop:
-        return say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with --resume.", INTERRUPTED)
+        return _say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with --resume.", INTERRUPTED)
+
+
+def _say(message: object, status: int) -> int:
+    print(message, file=sys.stderr)
+    return status
 
 
 def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
-    options.check(asked)
     try:
         experiment = find(asked.experiment)
+        every = jobs_of(experiment, asked.scale, asked.seed)
     except ValueError as error:
         raise UsageError(error) from None
     if asked.settings:
         print(printed(experiment))
         return 0
-    try:
-        every = jobs_of(experiment, asked.scale, asked.seed)
-    except ValueError as error:
-        raise UsageError(error) from None
-    jobs = options.chosen(every, asked.only, asked.job)
+    jobs = options.chosen(every, asked.only)
     if asked.list:
-        return _list(jobs, argv)
+        words = [word for word in argv if word not in ("--list", "--resume")]
+        for job in jobs:
+            only = [word for key, value in job.items() for word in ("--only", f"{key}={value}")]
+            print(shlex.join(["python", "-m", "lnbook", "run", *words, *only, "--resume"]))
+        return 0
     if asked.record and book_dir() is None:
         raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
-    folder, results = places(experiment, asked.scale, asked.out)
+    results = asked.out or results_dir(asked.scale)
+    folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
     if asked.gather:
         return _report(experiment, every, [], folder, results, asked)
     machine = options.machine(asked)
     with join(machine.device) as group:
         if group.world > 1 and machine.device.type == "cuda":
             machine = replace(machine, device=torch.device("cuda", group.local_rank))
-        machine = replace(machine, rank=group.rank, world=group.world)
         if group.first:
-            if "stand-in" not in asked.accept:
-                refuse_stand_ins(experiment, jobs, asked.scale)
-            prepare(experiment, every, jobs, machine, folder, asked)
+            _prepare(experiment, jobs, folder, asked)
         group.wait()
-        made = _train(experiment, jobs, machine, folder, asked, group, differing(every))
-        if not group.first:
-            return 0
-    if (
-        asked.job is not None
-    ):  # the other runs of an array go on beside this one: a command of its own gathers
-        return failures(made)
-    return _report(experiment, every, made, folder, results, asked)
+        if group.world == 1:
+            made = _sweep(experiment, jobs, machine, folder, asked)
+        else:
+            machine = replace(machine, rank=group.rank, world=group.world)
+            plan = Plan(experiment, asked.scale, machine, folder, changed_code="changed-code" in asked.accept)
+            plan = replace(plan, names=differing(every) if group.first else None)
+            with torch_threads(1):
+                made = [run_one(plan, job=job, group=group) for job in jobs]
+    return _report(experiment, every, made, folder, results, asked) if group.first else 0
 
 
-def _list(jobs: Sequence[Job], argv: Sequence[str]) -> int:
-    """Commands that together do what this one would have done; the last gathers."""
-    command = [
-        "python",
-        "-m",
-        "lnbook",
-        "run",
-        *(word for word in argv if word not in ("--list", "--resume")),
-    ]
-    for k, job in enumerate(jobs):
-        print(f"{shlex.join([*command, '--job', str(k), '--resume'])}  # {label(job)}")
-    print(f"{shlex.join([*command, '--gather'])}  # when all are done")
-    return 0
+def _prepare(experiment: Experiment, jobs: Sequence[Job], folder: Path, asked: argparse.Namespace) -> None:
+    """See that these runs may begin: not over others, and a study not without the data that it names."""
+    begun = [path for job in jobs if RunFolder.begun(path := folder / label(job))]
+    if begun and not (asked.resume or asked.restart):
+        raise UsageError(
+            f"{len(begun)} of these runs have begun, {begun[0]} for one. Go on with --resume, begin anew "
+            f"with --restart, or give another --out."
+        )
+    for name in dict.fromkeys(name for job in jobs for name in experiment.data(job, asked.scale)):
+        missing = content_of(name) == "stand-in" and "stand-in" not in asked.accept
+        if missing and name in DATA_SETS and asked.scale in REAL:
+            try:
+                published(name, on_stand_in="error")
+            except DataError as error:
+                raise DataError(
+                    f"Scale {asked.scale} of {experiment.name} is about {name}. {error} To run what stands "
+                    f"in for it, on purpose, give --accept stand-in, or --scale book."
+                ) from None
+    for path in begun if asked.restart else ():
+        RunFolder.clear(path)
 
 
-def _train(
-    experiment: Experiment,
-    jobs: Sequence[Job],
-    machine: Machine,
-    folder: Path,
-    asked: argparse.Namespace,
-    group: Group,
-    names: Sequence[str],
+def _sweep(
+    experiment: Experiment, jobs: Sequence[Job], machine: Machine, folder: Path, asked: argparse.Namespace
 ) -> list[Outcome]:
-    if group.world > 1:
-        plan = Plan(experiment, asked.scale, machine, folder, asked.every, lines=group.first, names=names)
-        content = contents(experiment, jobs, asked.scale) if group.first else {}
-        plan = replace(plan, changed_code="changed-code" in asked.accept, content=content)
-        with torch_threads(asked.threads):
-            return [run_one(plan, job=job, group=group) for job in jobs]
     return run(
         experiment,
         asked.scale,
@@ -125,8 +119,6 @@ def _train(
         machine=machine,
         folder=folder,
         processes=asked.processes or (1 if machine.device.type == "cuda" else None),
-        threads=asked.threads,
-        every_seconds=asked.every,
         verbose=True,
         changed_code="changed-code" in asked.accept,
     )
@@ -141,8 +133,22 @@ def _report(
     asked: argparse.Namespace,
 ) -> int:
     """Gather what is finished of all runs, also earlier ones; keep it if so asked; say what failed."""
-    outcomes, status = gathered(experiment, jobs, asked.scale, folder, results, partial=asked.partial)
+    outcomes = collect(folder, jobs, partial=asked.partial)
+    if outcomes:
+        path = gather(experiment.name, outcomes, asked.scale, results)
+        if rows := [row for outcome in outcomes if not outcome.failed for row in outcome.rows]:
+            print(f"Means over seeds ± half their 95 % intervals\n\n{summary(rows, list(jobs[0]))}\n")
+        for line in stand_ins(outcomes):
+            print(line, file=sys.stderr)
+    whole = [o for o in outcomes if not o.failed and "unfinished" not in o.facts]
+    print(
+        f"{len(whole)} of {len(jobs)} runs are done"
+        + (f"; the rows of {len(outcomes)} are in {path}" if outcomes else "")
+    )
+    failed = [outcome for outcome in made if outcome.failed]
+    for outcome in failed:
+        print(f"{label(outcome.job)}: {outcome.failed}", file=sys.stderr)
     if outcomes and asked.record and (book := book_dir()):
-        kept = record(experiment, outcomes, len(jobs), asked.scale, book / "results", asked.accept)
+        kept = record(experiment.name, outcomes, len(jobs), asked.scale, book / "results", asked.accept)
         print(f"They are recorded in {kept}")
-    return max(failures(made), status)
+    return int(bool(failed))

@@ -1,240 +1,147 @@
-"""Checkpoints that survive being killed at any instant, and that know when they are damaged.
+"""Checkpoints: a run that was interrupted goes on from the newest one, and only as what it was."""
 
-A file appears under its name whole or not at all; `lnbook.training.format` says what is in it.
-"""
-
-import hashlib
+import io
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
-from lnbook.ledger.files import UNFINISHED
-from lnbook.training.errors import CheckpointError, DamagedCheckpoint
-from lnbook.training.files import lock, make_folder, write_whole
-from lnbook.training.format import as_bytes, as_checkpoint, read_checkpoint
-from lnbook.training.sameness import difference, differences, settled
-from lnbook.training.task import Job, Row
+from lnbook.ledger.files import UNFINISHED, write_whole
+from lnbook.training.task import Job
 
-__all__ = ["RunFolder"]
+__all__ = ["CheckpointError", "RunFolder"]
 
-LEFT = f"*{UNFINISHED}"  # by a process that was killed as it wrote
-KEPT = 2  # the newest, and the one before it in case the newest is damaged
+FILES = ("checkpoint.pt", "selected.pt", "outcome.json")
+
+
+class CheckpointError(ValueError):
+    """A run's folder is in use, holds another run, or cannot be read."""
 
 
 class RunFolder:
-    """Where one run keeps its checkpoints and rows, and where one process at a time may write.
+    """Where one run keeps what it needs to go on; inside `with`, no other process has the folder.
 
-    `job.json` says which run it is; `<update>.checkpoint` are the newest two; `rows.jsonl` grows by a line a
-    row, to watch, and is never read; `sessions.json` says how each session computed; `selected.pt` holds the
-    weights of the selected model, `outcome.json` all that a finished run says. Whatever turns out damaged is
-    renamed to `*.damaged`, with a `DamagedCheckpoint` warning that names it; what was before it is used.
+    `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
+    all that a finished run says. Each is written whole or not at all. `sessions` says how each session
+    computed that led to the newest state.
 
     Args:
         path: created if it is not there.
-        job: what must not change when the run resumes: `lnbook.training.identity.identity`.
-        changed_code: whether the code may have changed all the same.
-
-    Raises:
-        OutputError: the folder cannot be made or written.
-        RunBusy: another process is at work in it.
-        CheckpointError: the folder holds another run.
+        job: what must be the same when the run goes on.
+        changed_code: whether the commit may be another one all the same.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as name, RunFolder(Path(name) / "run", {"seed": 0}) as folder:
-    ...     for update in (10, 20, 30):
-    ...         folder.save(update, {"update": update})
-    ...     [file.name for file in folder.checkpoints()], folder.load()
-    (['000000030.checkpoint', '000000020.checkpoint'], {'update': 30})
+    ...     folder.save({"update": 30})
+    ...     folder.load()
+    {'update': 30}
     """
 
     def __init__(self, path: Path, job: Job, *, changed_code: bool = False) -> None:
-        self.path, self.job = path, json.loads(json.dumps(dict(job)))
-        make_folder(path)
-        self._lock = lock(path)
-        try:
-            self._claim(changed_code)
-            for left in path.glob(LEFT):
-                left.unlink()
-        except BaseException:
-            self.close()
-            raise
-
-    def _claim(self, changed_code: bool) -> None:
-        known = self.path / "job.json"
-        try:
-            json.loads(known.read_bytes() if known.is_file() else b"{}")
-        except ValueError as error:
-            _put_aside(known, f"{known} is damaged: {error}.")
-        self.compare(self.path, self.job, changed_code=changed_code)
-        write_whole(known, (json.dumps(self.job, indent=1) + "\n").encode())
-
-    @staticmethod
-    def compare(path: Path, job: Job, *, changed_code: bool = False, data_only: bool = False) -> None:
-        """Raises `CheckpointError` if a folder holds another run than this; its code may differ if so said.
-
-        With `data_only` it may be another one that read other data than this would. Only looks; of a run
-        without a sound `job.json` its newest checkpoint tells.
-        """
-        try:
-            found = json.loads((path / "job.json").read_bytes())
-        except (OSError, ValueError):
-            found = next((theirs for file in _checkpoints(path) if (theirs := _job_in(file))), None)
-        if found is None:
-            return
-        job = json.loads(json.dumps(dict(job)))
-        if keys := differences(found, job, changed_code=changed_code, data_only=data_only):
-            raise CheckpointError(difference(path, found, job, keys))
+        self.path, self.job = path, dict(job)
+        self.may_differ = {"commit"} if changed_code else set()
+        self.sessions: list[dict[str, Any]] = []
 
     def __enter__(self) -> "RunFolder":
+        self._lock = _held(self.path)
+        for left in self.path.glob(f"*{UNFINISHED}"):  # by a process that was killed as it wrote
+            left.unlink()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let other processes have the folder."""
         self._lock.release()
 
-    def checkpoints(self) -> list[Path]:
-        """The checkpoints there are, the newest first."""
-        return _checkpoints(self.path)
-
-    def save(self, update: int, state: Mapping[str, Any]) -> None:
-        """Write a checkpoint, then forget all but the newest two.
-
-        Raises `OutputError` if the disk is full or refuses; older checkpoints are then as they were.
-        """
-        write_whole(self.path / f"{update:09d}.checkpoint", as_checkpoint({**state, "job": self.job}))
-        self._forget(KEPT)
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Replace the checkpoint."""
+        self._write("checkpoint.pt", {**state, "job": self.job, "sessions": self.sessions})
 
     def load(self) -> dict[str, Any] | None:
-        """The newest checkpoint that is whole and this run's; None if the run has none.
-
-        Raises `CheckpointError` if there were checkpoints and all are damaged.
-        """
-        for file in self.checkpoints():
-            try:
-                return _read(file, self.job)
-            except CheckpointError as error:
-                _put_aside(file, str(error))
-        if any(self.path.glob("*.checkpoint.damaged")):
-            raise CheckpointError(f"No checkpoint in {self.path} can be read; begin anew with --restart.")
-        return None
-
-    @staticmethod
-    def peek(path: Path) -> dict[str, Any] | None:
-        """The newest whole checkpoint of a run that may be under way; None if there is none. Only looks."""
-        for file in _checkpoints(path):
-            try:
-                return _read(file)
-            except CheckpointError:
-                continue
-        return None
-
-    @staticmethod
-    def clear(path: Path) -> None:
-        """Begin anew: remove what a run leaves in its folder, and nothing else.
-
-        Raises `RunBusy` if a process is at work in it.
-        """
-        held = lock(path)
-        try:
-            for pattern in ("*.checkpoint", "*.damaged", LEFT, "*.json", "rows.jsonl", "selected.pt"):
-                for file in path.glob(pattern):
-                    file.unlink()
-        finally:
-            held.release()
-
-    @staticmethod
-    def outcome_in(path: Path) -> dict[str, Any] | None:
-        """What a finished run left in its folder; None if it has not finished.
-
-        Raises `CheckpointError` if the file is damaged.
-        """
-        file = path / "outcome.json"
-        if not file.is_file():
-            return None
-        try:
-            found: dict[str, Any] = json.loads(file.read_bytes())
-            told = found.pop("sha256", None)
-            if told not in (None, _digest(found)):
-                raise ValueError(f"its SHA-256 is {_digest(found)}, and was {told}")
-            return {key: found[key] for key in ("rows", "facts", "failed")}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CheckpointError(f"{file} is damaged: {error}.") from error
+        """The newest checkpoint, None if there is none; raises `CheckpointError` for that of another run."""
+        state = self.peek(self.path)
+        if state is not None:
+            self._check(state.pop("job"), self.may_differ)
+            self.sessions = state.pop("sessions") + self.sessions
+        return state
 
     def outcome(self) -> dict[str, Any] | None:
-        """What this run left if it has finished; a damaged file is put aside, and the run has not."""
-        try:
-            return self.outcome_in(self.path)
-        except CheckpointError as error:
-            _put_aside(self.path / "outcome.json", str(error))
-            return None
-
-    def write_outcome(self, outcome: Mapping[str, Any]) -> None:
-        """Mark the run as finished, with its `rows`, `facts` and what `failed`; one checkpoint stays."""
-        content = json.loads(json.dumps(dict(outcome)))
-        content["sha256"] = _digest(content)
-        write_whole(self.path / "outcome.json", (json.dumps(content) + "\n").encode())
-        self._forget(1)
-
-    def begin(self, facts: Mapping[str, Any]) -> None:
-        """Note how this session computes: one entry of `sessions.json` for each time the run went on."""
-        sessions = [*self.sessions(self.path), dict(facts)]
-        write_whole(self.path / "sessions.json", (json.dumps(sessions, indent=1) + "\n").encode())
-
-    @staticmethod
-    def sessions(path: Path) -> list[dict[str, Any]]:
-        """What `begin` noted; nothing if that cannot be read, for no number depends on it."""
-        try:
-            return [dict(facts) for facts in json.loads((path / "sessions.json").read_bytes())]
-        except (OSError, ValueError, TypeError):
-            return []
-
-    def write_rows(self, rows: Sequence[Row]) -> None:
-        """Replace `rows.jsonl`."""
-        write_whole(self.path / "rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+        """What this run left if it has finished; whatever the commit is, there is nothing to go on with."""
+        found = self.outcome_in(self.path)
+        if found is not None and "job" in found:
+            self._check(found["job"], {"commit"})
+        return found
 
     def write_selected(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Keep the weights of the selected model, for `torch.load(..., weights_only=True)`."""
-        write_whole(self.path / "selected.pt", as_bytes(weights))
+        self._write("selected.pt", weights)
 
-    def _forget(self, kept: int) -> None:
-        for old in self.checkpoints()[kept:]:
-            old.unlink(missing_ok=True)
+    def write_outcome(self, outcome: Mapping[str, Any]) -> None:
+        """Mark the run as finished, with its `rows`, `facts` and what `failed`."""
+        content = json.dumps({**outcome, "job": self.job}) + "\n"
+        write_whole(self.path / "outcome.json", content.encode())
+
+    def _write(self, name: str, state: Mapping[str, Any]) -> None:
+        content = io.BytesIO()
+        torch.save(dict(state), content)
+        write_whole(self.path / name, content.getvalue())
+
+    def _check(self, found: Job, may_differ: set[str]) -> None:
+        keys = sorted({*found, *self.job} - may_differ)
+        keys = [key for key in keys if found.get(key) != self.job.get(key)]
+        if keys:
+            there, here = (_listed(run, keys) for run in (found, self.job))
+            way = " or go on with --accept changed-code, which is recorded," if keys == ["commit"] else ""
+            raise CheckpointError(
+                f"{self.path} holds another run: {there} there, {here} here; put that back,{way} begin anew "
+                f"with --restart, or give another --out."
+            )
+
+    @staticmethod
+    def peek(path: Path) -> dict[str, Any] | None:
+        """The checkpoint of a run that may be under way, with its `job` and `sessions`; None if none."""
+        file = path / "checkpoint.pt"
+        if not file.is_file():
+            return None
+        try:
+            state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
+        except Exception as error:  # torch.load documents none
+            raise CheckpointError(f"{file} cannot be read; begin anew with --restart.") from error
+        return state
+
+    @staticmethod
+    def outcome_in(path: Path) -> dict[str, Any] | None:
+        """What a finished run left in its folder; None if it has not finished."""
+        file = path / "outcome.json"
+        if not file.is_file():
+            return None
+        found: dict[str, Any] = json.loads(file.read_bytes())
+        return found
+
+    @staticmethod
+    def begun(path: Path) -> bool:
+        """Whether there is anything to go on with."""
+        return any((path / name).is_file() for name in FILES)
+
+    @staticmethod
+    def clear(path: Path) -> None:
+        """Begin anew: remove what a run leaves in its folder."""
+        with _held(path):
+            for name in FILES:
+                (path / name).unlink(missing_ok=True)
 
 
-def _checkpoints(path: Path) -> list[Path]:
-    return sorted(path.glob("*.checkpoint"), reverse=True)
-
-
-def _digest(outcome: Mapping[str, Any]) -> str:
-    """Of numbers and strings, whatever white space a file puts between them."""
-    return hashlib.sha256(json.dumps(outcome, sort_keys=True).encode()).hexdigest()
-
-
-def _put_aside(file: Path, why: str) -> None:
-    file.replace(file.with_name(file.name + ".damaged"))
-    warnings.warn(f"{why} It is {file.name}.damaged now.", DamagedCheckpoint, stacklevel=4)
-
-
-def _job_in(file: Path) -> Job | None:
-    """The run that a checkpoint is of; None if it cannot be read."""
+def _held(path: Path) -> FileLock:
+    """The folder's lock, which the system takes back when this process ends, however it ends."""
+    path.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path / "lock", timeout=0)
     try:
-        found: Job | None = read_checkpoint(file).get("job")
-    except CheckpointError:
-        return None
-    return found
+        lock.acquire()
+    except Timeout:
+        raise CheckpointError(f"{path} is in use by another process; wait for it, or stop it.") from None
+    return lock
 
 
-def _read(file: Path, job: Job | None = None) -> dict[str, Any]:
-    state = read_checkpoint(file)
-    theirs = state.pop("job", job)
-    # a checkpoint may be of the code before this, where that was accepted
-    if job is not None and (keys := differences(settled(theirs), settled(job))):
-        raise CheckpointError(difference(file, theirs, job, keys))
-    return state
+def _listed(run: Job, keys: Sequence[str]) -> str:
+    return ", ".join(f"{key} = {run.get(key)!r}" for key in keys)

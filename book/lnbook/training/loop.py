@@ -3,7 +3,8 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,14 +14,52 @@ from tqdm import tqdm
 from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
-from lnbook.training.errors import CheckpointError, NonFiniteLoss
 from lnbook.training.measure import measures
-from lnbook.training.record import Run
 from lnbook.training.signals import postponed
-from lnbook.training.sweeps import bar_position, wanted
-from lnbook.training.task import Cases, Job, Machine, Row, Task
+from lnbook.training.task import Job, Machine, Row, Task
 
-__all__ = ["train"]
+__all__ = ["NonFiniteLoss", "Run", "train"]
+
+
+class NonFiniteLoss(ArithmeticError):
+    """A loss became NaN or infinite; `rows` were recorded until then."""
+
+    def __init__(self, message: str, rows: list[Row]) -> None:
+        super().__init__(message, rows)
+        self.rows = rows
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass
+class Run:
+    """What a run has recorded so far.
+
+    Attributes: `rows`; `best`, the selected model's value of `Task.select`, its `update` and `weights`;
+    `selected`, in the end, a row of that model measured on `Task.last_parts`; and `wall_seconds`, all the
+    time it took, evaluation and earlier sessions (up to their last checkpoints) included.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    best: dict[str, Any] | None = None
+    selected: Row | None = None
+    wall_seconds: float = 0.0
+
+    def add(self, row: Row, select: str | None, model: nn.Module) -> None:
+        """Append a row; keep the weights if it is the best in the column `select`. NaN is worst."""
+        self.rows.append(row)
+        if select is None:
+            return
+        if self.best is None or row[select] < self.best["value"] or math.isnan(self.best["value"]):
+            weights = {k: v.detach().cpu().clone() for k, v in model.state_dict().items()}
+            self.best = {"value": row[select], "update": row["update"], "weights": weights}
+
+    def best_row(self) -> Row | None:
+        """The row of the selected model as it was measured then; None if nothing selects."""
+        if self.best is None:
+            return None
+        return next(row for row in self.rows if row["update"] == self.best["update"])
 
 
 def train(
@@ -34,7 +73,6 @@ def train(
     every_seconds: float = 60.0,
     progress: bool | None = None,
     log: Callable[[Row], None] | None = None,
-    title: str = "",
 ) -> Run:
     """Train a task to its end, from its last checkpoint if its folder has one.
 
@@ -49,7 +87,6 @@ def train(
             differ, writes one at each row.
         progress: show a bar on stderr; default: only if stderr is a terminal.
         log: called with each new row, in the first process.
-        title: of the bar.
 
     Returns:
         A `Run`. Rows stand before the first update, every `task.every`, and after the last, with `update`,
@@ -58,19 +95,12 @@ def train(
         Killed and resumed, a run gives the same rows but for `seconds`, bit for bit on the same machine.
 
     Raises:
-        ValueError: no updates, no rows, fewer batches than updates, or columns that cannot be.
         NonFiniteLoss: with the exact update, found when the row that would hold it is due; so no update
             has to wait for a GPU.
-        OutputError: the folder cannot be written.
-        CheckpointError: the folder's checkpoints cannot be used.
+        CheckpointError: the folder's checkpoint cannot be used.
         KeyboardInterrupt: for Ctrl-C and, with a folder, SIGTERM; a checkpoint of this update was written.
     """
-    if task.updates < 1 or task.every < 1:
-        raise ValueError(f"Both must be at least 1: updates = {task.updates}, every = {task.every}.")
-    if folder and not hasattr(task.batches, "state_dict"):
-        raise ValueError("A run with checkpoints needs batches with state_dict and load_state_dict.")
-    loop = _Loop(task, job, seed, machine or Machine(), group, folder, log)
-    return loop.run(every_seconds, wanted(progress) and group.first, title)
+    return _Loop(task, job, seed, machine or Machine(), group, folder, log).run(every_seconds, progress)
 
 
 class _Loop:
@@ -89,54 +119,50 @@ class _Loop:
         self.task, self.job, self.seed, self.machine, self.group = task, job, seed, machine, group
         self.folder, self.log = folder, log
         self.model = group.wrap(task.model)
-        self.scaler = torch.amp.GradScaler(machine.device.type, enabled=machine.autocast == torch.float16)
         self.done = Run()
         self.losses: list[Tensor] = []
         self.last_finite: float | None = None
         self.update, self.cases_seen, self.seconds = 0, 0, 0.0
         self.began = self.start = time.perf_counter()  # of this session, and of what `seconds` lacks
 
-    def run(self, every_seconds: float, show: bool, title: str) -> Run:
+    def run(self, every_seconds: float, progress: bool | None) -> Run:
         state = self.group.share(self.folder.load() if self.folder else None)
         if state is None:
             self._record(None)
         else:
             self._resume(state)
         self.model.train()
-        place = {"position": bar_position(), "leave": False, "disable": not show}
-        bar = tqdm(desc=title or None, total=self.task.updates, initial=self.update, unit="update", **place)
-        alone = self.group.world == 1
-        with bar, postponed(self.folder is not None and alone) as asked:
+        updates, alone = self.task.updates, self.group.world == 1
+        hidden = None if progress is None else not progress  # None: tqdm shows it on a terminal
+        bar = tqdm(total=updates, initial=self.update, unit="update", leave=False, disable=hidden)
+        with bar, postponed(self.folder is not None and alone) as stops:
             self.start = saved = time.perf_counter()
-            while self.update < self.task.updates:
+            while self.update < updates:
                 self.losses.append(self._step())
-                due = self.update % self.task.every == 0 or self.update == self.task.updates
+                due = self.update % self.task.every == 0 or self.update == updates
                 if due:
                     self._row()
-                    bar.set_postfix_str(f"loss {self.done.rows[-1]['train_loss']:.4g}", refresh=False)
                 bar.update()
                 # a clock differs from process to process: a group keeps to its rows
                 late = time.perf_counter() - saved >= every_seconds if alone else due
-                if self.folder and (late or asked() or self.update == self.task.updates):
+                if self.folder and (late or stops or self.update == updates):
                     self._save(self.folder)
                     saved = time.perf_counter()
-                if asked() and self.update < self.task.updates:
-                    raise KeyboardInterrupt(f"stopped after update {self.update} of {self.task.updates}")
+                if stops and self.update < updates:
+                    raise KeyboardInterrupt(f"stopped after update {self.update} of {updates}")
         return self._finish()
 
     def _step(self) -> Tensor:
         task, machine = self.task, self.machine
-        cases = tuple(x.to(machine.device, non_blocking=True) for x in _next(task.batches, self.update + 1))
+        cases = tuple(x.to(machine.device, non_blocking=True) for x in next(task.batches))
         noise = noise_of(self.seed, self.update, self.group.rank)
         with _autocast(machine):
             value = task.loss(self.model, cases, noise)
         task.optimizer.zero_grad()
-        self.scaler.scale(value).backward()
+        value.backward()
         if task.clip is not None:
-            self.scaler.unscale_(task.optimizer)
             nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
-        self.scaler.step(task.optimizer)
-        self.scaler.update()
+        task.optimizer.step()
         self.update += 1
         self.cases_seen += len(cases[0]) * self.group.world
         return value.detach()
@@ -146,9 +172,19 @@ class _Loop:
         values = self.group.sum(torch.stack(self.losses)).div(self.group.world).tolist()
         for update, value in enumerate(values, self.update - len(values) + 1):
             if not math.isfinite(value):
-                raise NonFiniteLoss(update, value, self.last_finite, self.done.rows, self.job)
+                raise NonFiniteLoss(self._not_finite(update, value), self.done.rows)
             self.last_finite = value
         return values
+
+    def _not_finite(self, update: int, value: float) -> str:
+        run = f" of {', '.join(f'{k} = {v}' for k, v in self.job.items())}" if self.job else ""
+        before = "no loss before was finite"
+        if self.last_finite is not None:
+            before = f"the last finite loss was {self.last_finite:.6g}"
+        return (
+            f"The loss became {value} at update {update}{run}; {before}. Lower the learning rate, or look at "
+            f"the batch of that update."
+        )
 
     def _row(self) -> None:
         values = self._check()
@@ -161,12 +197,9 @@ class _Loop:
         row: Row = {"update": self.update, "cases_seen": self.cases_seen, "seconds": self.seconds}
         row["train_loss"] = train_loss
         row |= self._measures(last=self.update == self.task.updates)
-        self.done.add(row, self.task.select, self.task.model, self.job or {})
-        if self.group.first:
-            if self.folder:
-                self.folder.write_rows(self.done.rows)
-            if self.log:
-                self.log(row)
+        self.done.add(row, self.task.select, self.task.model)
+        if self.log and self.group.first:
+            self.log(row)
 
     def _measures(self, *, last: bool) -> dict[str, float]:
         self.group.agree(self.task.model)
@@ -181,7 +214,7 @@ class _Loop:
             self._check()  # what is kept is sound
         now = time.perf_counter()
         self.seconds, self.start = self.seconds + now - self.start, now
-        folder.save(self.update, self.state_dict())
+        folder.save(self.state_dict())
         self.start = time.perf_counter()
 
     def _wall(self) -> float:
@@ -201,28 +234,18 @@ class _Loop:
             "best": self.done.best,
             "model": self.task.model.state_dict(),
             "optimizer": self.task.optimizer.state_dict(),
-            "scaler": self.scaler.state_dict(),
             "batches": self.task.batches.state_dict(),  # type: ignore[attr-defined]
         }
 
     def _resume(self, state: Mapping[str, Any]) -> None:
         """Stand where the run stood."""
-        try:
-            for name in ("update", "cases_seen", "seconds", "last_finite"):
-                setattr(self, name, state[name])
-            self.losses = list(state["losses"].to(self.machine.device))
-            self.done = Run(list(state["rows"]), state["best"], wall_seconds=state.get("wall_seconds", 0.0))
-            self.task.model.load_state_dict(state["model"])
-            self.task.optimizer.load_state_dict(state["optimizer"])
-            self.scaler.load_state_dict(state["scaler"])
-            self.task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
-        except (KeyError, ValueError, RuntimeError) as error:
-            raise CheckpointError(
-                f"The checkpoint of update {state.get('update')} does not fit this model, optimizer or data: "
-                f"{error}. Begin anew with --restart, or run the code that wrote it."
-            ) from error
-        if self.folder:
-            self.folder.write_rows(self.done.rows)
+        for name in ("update", "cases_seen", "seconds", "last_finite"):
+            setattr(self, name, state[name])
+        self.losses = list(state["losses"].to(self.machine.device))
+        self.done = Run(list(state["rows"]), state["best"], wall_seconds=state["wall_seconds"])
+        self.task.model.load_state_dict(state["model"])
+        self.task.optimizer.load_state_dict(state["optimizer"])
+        self.task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
 
     def _finish(self) -> Run:
         best, row = self.done.best, self.done.best_row()
@@ -235,14 +258,6 @@ class _Loop:
                 self.folder.write_selected(best["weights"])
         self.done.wall_seconds = self._wall()
         return self.done
-
-
-def _next(batches: Iterator[Cases], update: int) -> Cases:
-    """The next batch; a bare StopIteration would end a caller's loop as if all were well."""
-    try:
-        return next(batches)
-    except StopIteration:
-        raise ValueError(f"The batches ended before update {update}; give as many as updates.") from None
 
 
 def _autocast(machine: Machine) -> Any:

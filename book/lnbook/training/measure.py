@@ -15,12 +15,6 @@ def measures(task: Task, seed: int, machine: Machine, group: Group, *, last: boo
 
     The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row, and in
     one process or many.
-
-    Args:
-        task: its model is in evaluation mode.
-        seed: of the model's own noise.
-        machine, group: where, and with whom.
-        last: measure `task.last_parts`.
     """
     parts = task.last_parts if last and task.last_parts is not None else task.parts
     found = dict(task.overall(task.model))

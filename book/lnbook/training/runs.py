@@ -1,30 +1,28 @@
 """The runs of an experiment: one, or as many at a time as there are cores."""
 
 import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from lnbook.data import content_of
 from lnbook.data.sources import noted
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
-from lnbook.training.checkpoint import RunFolder
+from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import ALONE, Group
-from lnbook.training.errors import CheckpointError, NonFiniteLoss, OutputError, RunBusy
-from lnbook.training.identity import check_contents, code_digest, contents, identity
-from lnbook.training.loop import train
-from lnbook.training.record import Run
-from lnbook.training.report import LogLine, differing, title
-from lnbook.training.sweeps import sweep, wanted
-from lnbook.training.task import Experiment, Job, Machine, Row, Task
+from lnbook.training.loop import NonFiniteLoss, Run, train
+from lnbook.training.sweeps import sweep
+from lnbook.training.task import Experiment, Job, Machine, Row
 
-__all__ = ["Outcome", "Plan", "attempt", "jobs_of", "label", "run", "run_one", "selected", "unfinished"]
+__all__ = ["Outcome", "Plan", "attempt", "differing", "jobs_of", "label", "run", "run_one", "unfinished"]
 
 SEEDS = 2**32
 
@@ -41,28 +39,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the runs of a sweep have in common.
-
-    Args:
-        experiment, scale, machine: what to run, how large, where.
-        folder: for checkpoints, with a folder per run; None for no checkpoints.
-        every_seconds: from one checkpoint to the next.
-        bar, lines: show a bar, or a line for each row, on stderr.
-        names: the settings that tell the runs apart.
-        changed_code: go on with runs that other code began; their facts then name both codes, as `codes`.
-        content: of the runs' data, from `lnbook.training.identity.contents`; needed with a folder.
-    """
+    """What the runs of a sweep have in common; the fields are those of `run`, `verbose` by `names`."""
 
     experiment: Experiment
     scale: str
     machine: Machine
     folder: Path | None = None
     every_seconds: float = 60.0
-    bar: bool = False
-    lines: bool = False
-    names: Sequence[str] = ()
+    names: Sequence[str] | None = None
     changed_code: bool = False
-    content: Mapping[str, str] = field(default_factory=dict)
 
 
 def label(job: Job) -> str:
@@ -74,24 +59,23 @@ def label(job: Job) -> str:
     return re.sub(r"[^\w.=+-]+", "-", "_".join(f"{key}-{value}" for key, value in job.items()))
 
 
-def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
-    """The experiment's jobs, checked: all have the same settings, a valid seed, and a folder of their own.
+def differing(jobs: Sequence[Job]) -> list[str]:
+    """The settings by which jobs differ.
 
-    Raises ValueError if they do not.
+    >>> differing([{"norm": "layer", "rate": 0.1, "seed": 0}, {"norm": "batch", "rate": 0.1, "seed": 0}])
+    ['norm']
     """
+    return [key for key in jobs[0] if len({str(job.get(key)) for job in jobs}) > 1]
+
+
+def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
+    """The experiment's jobs; raises ValueError for seeds that torch would not tell apart."""
     jobs = experiment.jobs(scale, seed)
-    if not jobs or any(job.keys() != jobs[0].keys() or "seed" not in job for job in jobs):
-        raise ValueError(f"The jobs of {experiment.name} must have equal settings, one of them 'seed'.")
     seeds = sorted({int(job["seed"]) for job in jobs})
     if not 0 <= seeds[0] <= seeds[-1] < SEEDS:
         raise ValueError(
             f"The seeds of {experiment.name} go from {seeds[0]} to {seeds[-1]}, but must be at least 0 and "
             f"below 2**32: of larger ones torch uses only the lowest 32 bits. Give another first seed."
-        )
-    labels = [label(job) for job in jobs]
-    if twice := sorted({name for name in labels if labels.count(name) > 1}):
-        raise ValueError(
-            f"Several jobs of {experiment.name} would share the folder {twice[0]}; give them other settings."
         )
     return jobs
 
@@ -105,7 +89,6 @@ def run(
     machine: Machine | None = None,
     folder: Path | None = None,
     processes: int | None = None,
-    threads: int = 1,
     every_seconds: float = 60.0,
     progress: bool | None = None,
     verbose: bool = False,
@@ -120,68 +103,42 @@ def run(
         jobs: which to run; default: all of the scale.
         machine: default: float32 on the CPU.
         folder: for checkpoints, with a folder per run; a run that has begun there goes on.
-        processes, threads, progress: as in `lnbook.training.sweep`; but at scale "smoke", where a run is
-            shorter than the start of a process, `processes` is 1 by default.
+        processes, progress: as in `lnbook.training.sweep`; but at scale "smoke", where a run is shorter than
+            the start of a process, `processes` is 1 by default.
         every_seconds: from one checkpoint to the next.
-        verbose: if no bar is shown, print a line for each row on stderr.
-        changed_code: as in `Plan`.
+        verbose: print a line for each row on stderr, in place of a bar.
+        changed_code: go on with runs that another commit began; their facts then name all `commits`.
 
     Returns:
         The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is
         not finite or its folder cannot be used; the others go on.
     """
     chosen = jobs_of(experiment, scale, seed) if jobs is None else list(jobs)
-    bar = wanted(progress)
-    names = differing([*experiment.jobs(scale, seed), *chosen])
-    plan = Plan(
-        experiment,
-        scale,
-        machine or Machine(),
-        folder,
-        every_seconds,
-        bar,
-        verbose and not bar,
-        names,
-        changed_code=changed_code,
-        content=contents(experiment, chosen, scale) if folder else {},
-    )
+    names = differing([*experiment.jobs(scale, seed), *chosen]) if verbose else None
+    plan = Plan(experiment, scale, machine or Machine(), folder, every_seconds, names, changed_code)
     work = [{"job": job} for job in chosen]
     if processes is None and scale == "smoke":
         processes = 1
-    outcomes = sweep(attempt, work, common=(plan,), processes=processes, threads=threads, progress=bar)
+    bar = False if verbose else progress
+    outcomes: list[Outcome] = sweep(attempt, work, common=(plan,), processes=processes, progress=bar)
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
         noted(data)  # a process of its own may have read it; the provenance of this one names it, too
     return outcomes
-
-
-def selected(experiment: Experiment, job: Job, scale: str, folder: Path) -> Task:
-    """The task of a run that `run` has finished in `folder`, with the model that it kept."""
-    task = experiment.task(job, scale, Machine())
-    task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
-    return task
 
 
 def attempt(plan: Plan, *, job: Job) -> Outcome:
     """One of many runs: if its folder cannot be used, that is its outcome, and the others go on."""
     try:
         return run_one(plan, job=job)
-    except (CheckpointError, OutputError, RunBusy) as error:
+    except (CheckpointError, OSError) as error:
         return Outcome(job, [], {}, str(error))
 
 
 def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
-    """One run in this process or, with a group, in all its processes, the first of which has the folder.
-
-    Raises what `train` and `RunFolder` raise, except `NonFiniteLoss`, which becomes an outcome.
-    """
-    if plan.folder is None or not group.first:
-        return _run_in(nullcontext(), plan, job, group)
-    what = identity(plan.experiment, job, plan.scale, plan.machine, plan.content)
-    folder = RunFolder(plan.folder / label(job), what, changed_code=plan.changed_code)
-    return _run_in(folder, plan, job, group)
-
-
-def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: Group) -> Outcome:
+    """One run in this process or, with a group, in all its processes, the first of which has the folder."""
+    place: RunFolder | nullcontext[None] = nullcontext()
+    if plan.folder is not None and group.first:
+        place = RunFolder(plan.folder / label(job), _identity(plan, job), changed_code=plan.changed_code)
     with place as folder:
         kept = group.share(folder.outcome() if folder else None)
         if kept is not None:
@@ -189,13 +146,9 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
         started = time.perf_counter()
         _forget_peak_memory()
         task = plan.experiment.task(job, plan.scale, plan.machine)
-        code = {"code": code_digest(folder.job)} if folder else {}
-        begun = _facts(plan, job, group, 0.0) | code
-        if folder:
-            check_contents({name: plan.content[name] for name in plan.experiment.data(job, plan.scale)})
-        if folder:
-            folder.begin(begun)
-        name, failed = title(job, plan.names), ""
+        sessions = folder.sessions if folder else []
+        sessions.append(_facts(plan, job, group, 0.0))
+        failed = ""
         try:
             done = train(
                 task,
@@ -205,16 +158,16 @@ def _run_in(place: RunFolder | nullcontext[None], plan: Plan, job: Job, group: G
                 group=group,
                 folder=folder,
                 every_seconds=plan.every_seconds,
-                progress=plan.bar,
-                log=LogLine(name, task.updates, task.select) if plan.lines else None,
-                title=name,
+                progress=False,
+                log=None
+                if plan.names is None
+                else lambda row: _tell(plan.names or (), job, task.updates, row),
             )
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
-        sessions = RunFolder.sessions(folder.path) if folder else [begun]
-        facts = _facts(plan, job, group, done.wall_seconds) | code
-        facts["rules"] = sessions[0].get("rules", {})  # as they were before there was any data
-        outcome = Outcome(job, _rows(job, done.rows, done.selected), facts | _several(sessions), failed)
+        facts = _facts(plan, job, group, done.wall_seconds)
+        facts |= _of_sessions(folder.sessions if folder else sessions)
+        outcome = Outcome(job, _rows(job, done.rows, done.selected), facts, failed)
         if folder:
             folder.write_outcome({"rows": outcome.rows, "facts": outcome.facts, "failed": failed})
         return outcome
@@ -229,23 +182,35 @@ def unfinished(path: Path, job: Job) -> Outcome | None:
     if state is None:
         return None
     best = Run(state["rows"], state["best"]).best_row()
-    sessions = RunFolder.sessions(path)
-    facts = {**sessions[-1], "rules": sessions[0].get("rules", {})} if sessions else {"job": dict(job)}
-    of = f" of {state['updates']}" if "updates" in state else ""
-    facts |= {"unfinished": f"update {state['update']}{of}", "seconds": round(state["seconds"], 2)}
-    return Outcome(job, _rows(job, state["rows"], best), facts | _several(sessions))
+    facts = {**state["sessions"][-1], **_of_sessions(state["sessions"])}
+    facts |= {"unfinished": f"update {state['update']} of {state['updates']}"}
+    facts |= {"seconds": round(state["seconds"], 2)}
+    return Outcome(job, _rows(job, state["rows"], best), facts)
 
 
-def _several(sessions: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The commits and codes of a run's sessions, in order, where there is more than one."""
-    found = {f"{kind}s": list(dict.fromkeys(s.get(kind) for s in sessions)) for kind in ("commit", "code")}
-    return {kinds: several for kinds, several in found.items() if len(several) > 1}
+def _identity(plan: Plan, job: Job) -> dict[str, Any]:
+    """What must be the same when a run goes on: settings, numbers, the content of its data, the commit."""
+    data = {f"data:{name}": content_of(name) for name in plan.experiment.data(job, plan.scale)}
+    return {**job, "scale": plan.scale, **_numbers(plan.machine), **data, "commit": provenance()["commit"]}
+
+
+def _of_sessions(sessions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The rules as they were before there was any data, and all commits if there are several."""
+    commits = list(dict.fromkeys(session["commit"] for session in sessions))
+    return {"rules": sessions[0]["rules"]} | ({"commits": commits} if len(commits) > 1 else {})
 
 
 def _rows(job: Job, rows: Sequence[Row], selected: Row | None) -> list[Row]:
     """Each row with its job's settings, and a mark for that of the selected model."""
     marked = [(0, row) for row in rows] + ([(1, selected)] if selected else [])
     return [{**job, "selected": mark, **row} for mark, row in marked]
+
+
+def _tell(names: Sequence[str], job: Job, updates: int, row: Row) -> None:
+    """A line on stderr: which run, how far, for how long, the loss."""
+    run = " ".join(f"{name}={job[name]}" for name in names if name in job)
+    loss = "" if row["train_loss"] is None else f", train_loss {row['train_loss']:.4g}"
+    print(f"{run}: update {row['update']}/{updates}, {row['seconds']:.0f} s{loss}", file=sys.stderr)
 
 
 def _numbers(machine: Machine) -> dict[str, str]:

@@ -4,22 +4,20 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
-from lnbook.training.errors import ProcessLost
 from lnbook.training.signals import HANGUP
-from lnbook.training.streams import steady
 
-__all__ = ["bar_position", "cores", "sweep", "torch_threads", "wanted"]
+__all__ = ["cores", "sweep", "torch_threads"]
 
+# glibc gives the memory of gradients back at every update, and the system clears its pages anew: a sixth of
+# the time of a step of 784-1000-1000-10.
 _KEEP = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**32)}
 
 
@@ -49,22 +47,20 @@ def sweep(
     jobs: Sequence[Mapping[str, Any]],
     *,
     common: tuple[Any, ...] = (),
-    threads: int = 1,
     processes: int | None = None,
     progress: bool | None = None,
 ) -> list[Any]:
     """`[function(*common, **job) for job in jobs]`, computed by several local processes.
 
-    Results do not depend on the number of processes: each job runs with the same number of torch threads,
-    also with `processes=1`, which runs all in this process. Put long jobs first. A script that calls this
-    needs Python's usual guard, `if __name__ == "__main__":`; a notebook needs nothing.
+    Results do not depend on the number of processes: each job runs with one torch thread, also with
+    `processes=1`, which runs all in this process. Put long jobs first. A script that calls this needs
+    Python's usual guard, `if __name__ == "__main__":`; a notebook needs nothing.
 
     Args:
         function: importable by name (a fresh process imports it: not one defined in a notebook or a shell).
         jobs: keyword arguments, one mapping a job.
         common: arguments of all jobs, sent to each process once: NumPy arrays rather than tensors.
-        threads: of torch, for each job.
-        processes: default `cores() // threads`, and no more than jobs.
+        processes: default `cores()`, and no more than jobs.
         progress: show a bar on stderr; default: only if stderr is a terminal.
 
     Returns:
@@ -73,59 +69,40 @@ def sweep(
     Raises:
         What `function` raises. Other jobs under way are sent SIGTERM then, as they are at Ctrl-C; those that
         have not begun are dropped.
-        ProcessLost: a process was killed, perhaps for want of memory.
+        BrokenProcessPool: a process was killed, perhaps for want of memory.
     """
-    if processes is None:
-        processes = max(1, cores() // threads)
-    processes = min(processes, len(jobs))
-    bar = tqdm(total=len(jobs), unit="run", leave=False, disable=not wanted(progress))
-    with bar:
-        if processes <= 1:
-            return _in_turn(function, jobs, common, threads, bar)
-        return _in_parallel(function, jobs, common, threads, processes, bar)
-
-
-def _in_turn(
-    function: Callable[..., Any],
-    jobs: Sequence[Mapping[str, Any]],
-    common: tuple[Any, ...],
-    threads: int,
-    bar: Any,
-) -> list[Any]:
-    results = []
-    with torch_threads(threads):
-        for job in jobs:
-            results.append(function(*common, **job))
-            bar.update()
-    return results
+    processes = min(processes or cores(), len(jobs))
+    with tqdm(
+        total=len(jobs), unit="run", leave=False, disable=None if progress is None else not progress
+    ) as bar:
+        if processes > 1:
+            return _in_parallel(function, jobs, common, processes, bar)
+        results = []
+        with torch_threads(1):
+            for job in jobs:
+                results.append(function(*common, **job))
+                bar.update()
+        return results
 
 
 def _in_parallel(
     function: Callable[..., Any],
     jobs: Sequence[Mapping[str, Any]],
     common: tuple[Any, ...],
-    threads: int,
     processes: int,
     bar: Any,
 ) -> list[Any]:
+    os.environ.update({name: value for name, value in _KEEP.items() if name not in os.environ})
     # spawn: a forked child would inherit the parent's torch threads and locks, and hang on them
     context = multiprocessing.get_context("spawn")
-    places, lock = context.SimpleQueue(), context.RLock()
-    for place in range(1, processes + 1):
-        places.put(place)
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(
-        processes, context, initializer=_begin, initargs=(function, common, threads, places, lock)
-    )
+    pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(function, common))
     try:
-        with _memory_kept():
-            futures: list[Future[Any]] = [pool.submit(_job, dict(job)) for job in jobs]
+        futures = [pool.submit(_job, dict(job)) for job in jobs]
         for future in as_completed(futures):
             future.result()
             bar.update()
         return [future.result() for future in futures]
-    except BrokenProcessPool as error:
-        raise ProcessLost("A process of the sweep was killed, perhaps for want of memory.") from error
     except BaseException:
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
@@ -134,20 +111,13 @@ def _in_parallel(
         pool.shutdown(cancel_futures=True)
 
 
-# Of a worker process: the function and its common arguments, and the line of its bar.
-_mine: tuple[Callable[..., Any], tuple[Any, ...]]
-_place = 0
-_streams = contextlib.ExitStack()  # which stays open for as long as the process lives
+_mine: tuple[Callable[..., Any], tuple[Any, ...]]  # of a worker process: the function, what all jobs share
 
 
-def _begin(
-    function: Callable[..., Any], common: tuple[Any, ...], threads: int, places: Any, lock: Any
-) -> None:
-    global _mine, _place
-    _mine, _place = (function, common), places.get()
-    tqdm.set_lock(lock)
-    torch.set_num_threads(threads)
-    _streams.enter_context(steady())
+def _begin(function: Callable[..., Any], common: tuple[Any, ...]) -> None:
+    global _mine
+    _mine = function, common
+    torch.set_num_threads(1)
     for number in (signal.SIGINT, *HANGUP):  # they reach all; the parent tells its workers to end
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -161,35 +131,9 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def bar_position() -> int:
-    """The line of this process's bar below those of the processes beside it."""
-    return _place
-
-
-@contextlib.contextmanager
-def _memory_kept() -> Iterator[None]:
-    """Processes started inside keep freed memory; by default glibc gives gradients back at every update.
-
-    The system then clears their pages anew: a sixth of the time of a step of 784-1000-1000-10.
-    """
-    before = {name: os.environ.get(name) for name in _KEEP}
-    os.environ.update({name: value for name, value in _KEEP.items() if before[name] is None})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-
-
 def _job(job: Mapping[str, Any]) -> Any:
     function, common = _mine
     try:
         return function(*common, **job)
     except KeyboardInterrupt:  # it was told to end: another job must not begin here
         os._exit(128 + signal.SIGTERM)
-
-
-def wanted(progress: bool | None) -> bool:
-    """Whether to show a bar: as asked, else if stderr is a terminal."""
-    return sys.stderr.isatty() if progress is None else progress

@@ -1,7 +1,4 @@
-"""A program that runs the small experiment, long, in processes; it is there to be stopped from outside.
-
-It prints the processes' numbers, then trains; interrupted, it ends with status 130.
-"""
+"""A program that runs the small experiment, long, in processes; it is there to be stopped from outside."""
 
 import os
 import signal
@@ -9,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from small import EXPERIMENT, JOB, Small
+from small import JOB, Small
 
-from lnbook.training import Experiment, Job, Machine, RunFolder, Task, sweep, train
+from lnbook.training import Machine, RunFolder, sweep, train
 from lnbook.training.signals import stops_interrupt
 
 UPDATES = 10**6
@@ -20,26 +17,23 @@ UPDATES = 10**6
 class Long(Small):
     updates, every = UPDATES, 10**5
 
-
-def task(job: Job, scale: str, machine: Machine) -> Task:
-    return Long(machine, **job)
-
-
-LONG = Experiment("long", "0.0", EXPERIMENT.summary, EXPERIMENT.jobs, task)
+    def loss(self, *given: Any) -> Any:
+        (self.folder / "pid").write_text(str(os.getpid()))  # it is under way
+        return super().loss(*given)
 
 
 def one(folder: Path, *, seed: int) -> Any:
     job = {**JOB, "seed": seed}
-    with RunFolder(folder / str(seed), job) as mine:
-        (folder / f"{seed}.pid").write_text(str(os.getpid()))
-        return train(Long(Machine(), **job), folder=mine, every_seconds=1e9, progress=False)
+    task = Long(Machine(), **job)
+    task.folder = folder / str(seed)
+    with RunFolder(task.folder, job) as mine:
+        return train(task, folder=mine, every_seconds=1e9)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    stops_interrupt()
     try:
-        with stops_interrupt():
-            jobs = [{"seed": seed} for seed in range(4)]
-            sweep(one, jobs, common=(Path(sys.argv[1]),), processes=int(sys.argv[2]))
+        sweep(one, [{"seed": k} for k in range(4)], common=(Path(sys.argv[1]),), processes=int(sys.argv[2]))
     except KeyboardInterrupt:
         sys.exit(130)

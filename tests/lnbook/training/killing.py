@@ -14,18 +14,20 @@ import torch
 from small import JOB, Small
 
 from lnbook.training import Machine, RunFolder, train
+from lnbook.training.signals import stops_interrupt
 
 
 def session(path: Path) -> None:
     """What a process does that is started anew: a checkpoint after each update."""
     with RunFolder(path, JOB) as folder:
-        run = train(Small(Machine(), **JOB), folder=folder, every_seconds=0, progress=False)
+        run = train(Small(Machine(), **JOB), folder=folder, every_seconds=0)
         folder.write_outcome({"rows": run.rows, "facts": {}, "failed": ""})
 
 
 def newest(path: Path) -> int:
     """The update of the newest checkpoint."""
-    return max((int(file.stem) for file in path.glob("*.checkpoint")), default=0)
+    state = RunFolder.peek(path)
+    return state["update"] if state else 0
 
 
 def main(path: Path, seed: int) -> None:
@@ -36,6 +38,7 @@ def main(path: Path, seed: int) -> None:
     while not (path / "outcome.json").is_file():
         child = os.fork()
         if child == 0:
+            stops_interrupt()
             try:
                 session(path)
             except KeyboardInterrupt:

@@ -49,20 +49,14 @@ def test_padding_is_counted_and_is_far_below_that_of_plain_batches() -> None:
     assert batches.padding() < 0.1 < 0.4 < float(wasted.double().mean())
 
 
-def test_batches_unite_other_cases_in_another_epoch() -> None:
+def test_batches_unite_other_cases_in_another_epoch_and_do_not_come_in_the_order_of_their_lengths() -> None:
     words, lengths = sentences(600, 30)
     batches = LengthBatches((words,), lengths, 10, seeded(), cut=[0], pool=4)
-    first, second = (
-        {frozenset(rows[:, 0].tolist()) for (rows,) in itertools.islice(batches, 60)} for _ in range(2)
-    )
+    epochs = [[rows for (rows,) in itertools.islice(batches, 60)] for _ in range(2)]
+    first, second = ({frozenset(rows[:, 0].tolist()) for rows in epoch} for epoch in epochs)
     assert len(first & second) < 6
-
-
-def test_batches_do_not_come_in_the_order_of_their_lengths() -> None:
-    words, lengths = sentences(640, 40)
-    batches = LengthBatches((words,), lengths, 10, seeded(), cut=[0])
-    widths = [rows.shape[1] for (rows,) in itertools.islice(batches, 64)]
-    assert abs(float(torch.corrcoef(torch.tensor([widths, range(64)]).double())[0, 1])) < 0.5
+    widths = torch.tensor([[rows.shape[1] for rows in epochs[0]], range(60)])
+    assert abs(float(torch.corrcoef(widths.double())[0, 1])) < 0.5
 
 
 def test_two_tensors_are_cut_to_their_own_longest() -> None:
@@ -85,30 +79,3 @@ def test_processes_part_a_batch_and_cut_alike() -> None:
         (one,), (other,) = (next(part) for part in parts)
         assert torch.equal(one, rows[::2])
         assert torch.equal(other, rows[1::2])
-
-
-@pytest.mark.parametrize("gone", [0, 3, 8, 11])
-def test_a_resumed_order_goes_on_where_it_stood(gone: int) -> None:
-    words, lengths = sentences(40, 9)
-    batches = LengthBatches((words,), lengths, 5, seeded(), cut=[0])
-    for _ in range(gone):
-        next(batches)
-    state = batches.state_dict()
-    rest = [next(batches)[0] for _ in range(12)]
-    again = LengthBatches((words,), lengths, 5, seeded(99), cut=[0])
-    again.load_state_dict(state)
-    assert all(torch.equal(a, next(again)[0]) for a in rest)
-
-
-def test_lengths_that_do_not_fit_are_refused() -> None:
-    words, lengths = sentences(8, 5)
-    with pytest.raises(ValueError, match=r"8 cases and 2 tensors to cut: lengths of shape \(8, 3\)"):
-        LengthBatches((words, words), lengths[:, None].expand(8, 3), 2, seeded(), cut=[0, 1])
-    with pytest.raises(ValueError, match="sequences of 1 to 5 steps; its lengths run from 0"):
-        LengthBatches((words,), lengths * 0, 2, seeded(), cut=[0])
-    with pytest.raises(ValueError, match="lengths run from 2 to 6"):
-        LengthBatches((words,), torch.tensor([2, 6] * 4), 2, seeded(), cut=[0])
-    with pytest.raises(ValueError, match="at least one batch"):
-        LengthBatches((words,), lengths, 2, seeded(), cut=[0], pool=0)
-    with pytest.raises(ValueError, match="1 to 8 of 8 cases, not 9"):
-        LengthBatches((words,), lengths, 9, seeded(), cut=[0])

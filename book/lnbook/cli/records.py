@@ -1,0 +1,143 @@
+"""What becomes of an experiment's runs: a table to read, rows with their provenance, and the record."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lnbook.cli.options import UsageError
+from lnbook.curves import mean_of
+from lnbook.ledger.pairs import write_pair
+from lnbook.ledger.rows import as_csv, read_facts, read_rows
+from lnbook.training.checkpoint import RunFolder
+from lnbook.training.runs import Outcome, label, unfinished
+from lnbook.training.task import Job, Row
+
+__all__ = ["collect", "gather", "objections", "record", "stand_ins", "summary"]
+
+CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
+
+
+def collect(folder: Path, jobs: Sequence[Job], *, partial: bool = False) -> list[Outcome]:
+    """The outcomes that these jobs left in the folder of their runs; with `partial`, also unfinished ones."""
+    outcomes = []
+    for job in jobs:
+        kept = RunFolder.outcome_in(folder / label(job))
+        if kept:
+            outcomes.append(Outcome(job, kept["rows"], kept["facts"], kept["failed"]))
+        elif partial and (found := unfinished(folder / label(job), job)):
+            outcomes.append(found)
+    return outcomes
+
+
+def gather(
+    name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, *, accepted: Sequence[str] = ()
+) -> Path:
+    """Write `<name>.csv`, the rows of all runs, and `<name>.json`, how they came about.
+
+    Facts that all runs share stand once, the others and the seconds of each under `runs`, in the order of the
+    outcomes; `rules` are those that were the same for all. A column that some rows lack is empty there.
+    `accepted`, if anything, is what speaks against these rows.
+    """
+    said = {"accepted": list(accepted)} if accepted else {}
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
+    write_pair(path, as_csv([row for o in outcomes for row in o.rows]), _facts(outcomes, scale) | said)
+    return path
+
+
+def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
+    runs = [{**o.facts, "failed": o.failed} for o in outcomes]
+    rules = dict(sorted(set.intersection(*(set(r.pop("rules", {}).items()) for r in runs))))
+    shared = {k: v for k, v in runs[0].items() if all(k in r and r[k] == v for r in runs)}
+    common = {k: v for k, v in shared.items() if k != "seconds"}  # each run keeps its own, even if all agree
+    own = [{k: v for k, v in r.items() if k not in common} for r in runs]
+    seconds = round(sum(r["seconds"] for r in runs), 1)
+    return common | {"rules": rules, "scale": scale, "runs": own, "seconds": seconds}
+
+
+def record(
+    name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path, accepted: Collection[str]
+) -> Path:
+    """Write the rows and their provenance to `<folder>/<scale>`; returns the path of the rows.
+
+    Args:
+        name, outcomes, scale: as for `gather`.
+        runs: how many runs the scale has.
+        folder: where all results are recorded.
+        accepted: which of the `objections` do not count; those that apply are named in the provenance.
+
+    Raises UsageError for an objection that is not accepted, and leaves the record as it is.
+    """
+    found = objections(name, outcomes, runs, scale, folder)
+    if refused := {what: why for what, why in found.items() if what not in accepted}:
+        ways = " ".join(f"--accept {what}" for what in refused)
+        raise UsageError(
+            f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --gather --record; to "
+            f"record it anyway, with a note in the provenance, add {ways}."
+        )
+    before = _before(name, scale, folder)[1]
+    seen = {label(run.get("job", before.get("job"))) for run in before["runs"]}
+    # a run that is made again keeps the rules under which its seed was first seen
+    first = {"rules": before.get("rules", {})}
+    kept = [replace(o, facts={**o.facts, **first}) if label(o.job) in seen else o for o in outcomes]
+    return gather(name, kept, scale, folder / scale, accepted=sorted(found))
+
+
+def objections(name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path) -> dict[str, str]:
+    """Why these outcomes should not become the record of a scale, by the word that `--accept` takes."""
+    found = {}
+    whole = sum("unfinished" not in outcome.facts for outcome in outcomes)
+    if whole < runs:
+        found["partial"] = f"{whole} of {runs} runs have finished"
+    if missed := stand_ins(outcomes):
+        found["stand-in"] = " ".join(missed).rstrip(".")
+    commits = {commit for o in outcomes for commit in o.facts.get("commits", [o.facts["commit"]])}
+    if dirty := sorted(commit for commit in commits if commit.endswith("+")):
+        found["dirty"] = f"runs were made by code that differs from its commit ({', '.join(dirty)})"
+    rows, before = sum(len(outcome.rows) for outcome in outcomes), len(_before(name, scale, folder)[0])
+    if rows < before:
+        found["fewer"] = f"the record has {before} rows, and these runs only {rows}"
+    return found
+
+
+def _before(name: str, scale: str, folder: Path) -> tuple[list[dict[str, str]], dict[str, Any]]:
+    """The rows and facts that are recorded."""
+    try:
+        return read_rows(name, scale=scale, folder=folder), read_facts(name, scale=scale, folder=folder)
+    except FileNotFoundError:
+        return [], {"runs": []}
+
+
+def stand_ins(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each data set that runs wanted and did not get, by the facts recorded with them."""
+    read = [data for outcome in outcomes for data in outcome.facts.get("data", [])]
+    pairs = dict.fromkeys((data.get("requested", data["name"]), data["name"]) for data in read)
+    return [f"{asked} was not available; {name} stood in for it." for asked, name in pairs if asked != name]
+
+
+def summary(rows: Sequence[Row], settings: Sequence[str]) -> str:
+    """The selected models, a line for each setting: means over seeds with 95 % intervals, how many seeds.
+
+    Where nothing selects, the last row of each run counts. Shown are the measures of the part "test", or
+    all if there is none such.
+
+    >>> row = {"norm": "layer", "selected": 1, "update": 9}
+    >>> print(summary([row | {"seed": k, "test_nll": 1.0 + k} for k in (0, 1, 2)], ["norm", "seed"]))
+     norm test_nll  seeds
+    layer  2 ± 2.5      3
+    """
+    table = pd.DataFrame(rows)
+    ends = table.groupby(list(settings), sort=False).tail(1)  # a run's selected row is its last
+    keys = [key for key in settings if key != "seed" and table[key].nunique() > 1] or [settings[0]]
+    measured = [name for name in table if name not in (*settings, *CLOCK) and not name.endswith("_cases")]
+    shown = [name for name in measured if name.startswith("test_")] or measured
+    groups = ends.groupby(keys, sort=False)
+    return groups[shown].agg(_cell).assign(seeds=groups.size()).reset_index().to_string(index=False)
+
+
+def _cell(values: "pd.Series[float]") -> str:
+    mean, low, *_ = mean_of(values)
+    return f"{mean:.4g}" if low is None else f"{mean:.4g} ± {mean - low:.2g}"

@@ -1,0 +1,347 @@
+"""`python -m lnbook run`: sweeps, arrays, resumption, what is gathered, and what is refused."""
+
+import csv
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
+
+from lnbook.__main__ import main as lnbook
+from lnbook.cli import run as command
+from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.cli.records import summary
+from lnbook.data import DATA_SETS, DataSet, PublishedFile, load
+from lnbook.data.lookup import loaded
+from lnbook.ledger.rows import SCALES
+from lnbook.training import Job, Machine, RunFolder, Task
+from lnbook.training.runs import Outcome, jobs_of, label, run
+
+HERE = Path(__file__).resolve().parent
+DIGITS = "digits", "binarized_digits"
+ONE = ["--only", "norm=layer", "--only", "seed=0"]
+CONTENT = b"1 2 3\n"
+
+
+def table(out: Path) -> list[dict[str, str]]:
+    with (out / "small.csv").open(newline="") as file:
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+
+
+def facts(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "small.json").read_text())
+    return found
+
+
+def as_text(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """As a CSV file has them: empty where a row has no such column."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return [{k: "" if row.get(k) is None else str(row[k]) for k in names} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def whole() -> list[dict[str, Any]]:
+    """The rows of all runs of the small experiment, as `run` gives them."""
+    return without_clock([row for outcome in run(EXPERIMENT, "smoke") for row in outcome.rows])
+
+
+@pytest.fixture
+def points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The published file of a data set, which the small experiment is about, in a user's folder."""
+    file = PublishedFile("points.txt", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
+    entry = DataSet("points", "Points", (file,), (), "none", "nobody", stand_in="digits")
+    monkeypatch.setitem(DATA_SETS, "points", entry)
+    folders = {"LNLIB_CACHE": str(tmp_path / "cache"), "LNLIB_DATA": str(tmp_path / "data")}
+    for name, value in {"LNLIB_OFFLINE": "1", "DATA": "points", **folders}.items():
+        monkeypatch.setenv(name, value)
+    path = tmp_path / "data" / "points" / "points.txt"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(CONTENT)
+    return path
+
+
+def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
+    small: Command, whole: list[dict[str, Any]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert small("--out", tmp_path) == 0
+    assert table(tmp_path) == as_text(whole)
+    found = facts(tmp_path)
+    assert (found["scale"], found["processes"], found["machine"]) == ("smoke", 1, "cpu")
+    assert [entry["job"] for entry in found["runs"]] == jobs("smoke", 0)
+    assert {"commit", "torch", "threads", "device"} <= set(found)
+    out, err = capfd.readouterr()
+    assert f"6 of 6 runs are done; the rows of 6 are in {tmp_path / 'small.csv'}" in out
+    lines = err.splitlines()
+    assert len(lines) == 6 * 7
+    assert lines[1].startswith("norm=layer dropout=0.0 seed=0: update 7/40, 0 s, train_loss 0.")
+
+
+def test_the_table_has_means_and_intervals_over_seeds(whole: list[dict[str, Any]]) -> None:
+    text = summary(whole, list(JOB))
+    values = [r["test_nll"] for r in whole if r["selected"] and (r["norm"], r["dropout"]) == ("layer", 0.0)]
+    mean, half = sum(values) / 2, abs(values[0] - values[1]) / 2 * 12.706  # Student's t with one degree
+    line = next(line for line in text.splitlines() if "layer" in line)
+    assert line.split()[1:5] == ["0.0", f"{mean:.4g}", "±", f"{half:.2g}"]
+    assert line.split()[-1] == "2"
+    unselected = [row for row in whole if not row["selected"]]
+    assert f"{unselected[6]['test_nll']:.4g}" in summary(unselected[:7], list(JOB))
+
+
+def test_the_commands_of_an_array_equal_a_sweep(
+    small: Command, whole: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert small("--out", tmp_path, "--only", "seed=1", "--list") == 0
+    listed = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
+    assert not (tmp_path / "small").exists()
+    assert len(listed) == 3
+    for words in reversed(listed):  # in any order
+        assert words[:3] == ["python", "-m", "lnbook"]
+        assert lnbook(words[3:]) == 0
+    assert table(tmp_path) == as_text([row for row in whole if row["seed"] == 1])
+
+
+def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(
+    small: Command, whole: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert small("--out", tmp_path, "--only", "norm=layer") == 0
+    assert small("--out", tmp_path, "--only", "norm=layer") == 2
+    assert "2 of these runs have begun" in capsys.readouterr().err
+    assert small("--out", tmp_path, "--resume") == 0
+    assert table(tmp_path) == as_text(whole)
+    assert small("--out", tmp_path, "--resume", "--dtype", "float64") == 1
+    assert "holds another run: dtype = 'torch.float32' there" in capsys.readouterr().err
+    assert table(tmp_path) == as_text(whole)
+    assert small("--out", tmp_path, "--restart", "--dtype", "float64", "--only", "norm=layer") == 0
+    assert "torch.float64" in {entry.get("dtype") for entry in facts(tmp_path)["runs"]}
+
+
+def test_a_nan_loss_fails_its_run_only_and_keeps_its_rows(
+    small: Command,
+    whole: list[dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def task(job: Any, scale: str, machine: Any) -> Any:
+        monkeypatch.setenv("FAULT", "nan 17" if job["norm"] == "layer" and job["seed"] == 0 else "none 0")
+        return EXPERIMENT.task(job, scale, machine)
+
+    monkeypatch.setattr(command, "find", lambda name: replace(EXPERIMENT, task=task))
+    assert small("--out", tmp_path) == 1
+    assert "nan at update 17 of norm = layer, dropout = 0.0, seed = 0" in capsys.readouterr().err
+    assert table(tmp_path) == as_text([*whole[:3], *whole[8:]])
+    assert [bool(entry["failed"]) for entry in facts(tmp_path)["runs"]] == [True] + [False] * 5
+    assert small("--out", tmp_path, "--resume") == 1  # it stays a failure until --restart
+
+
+def test_rows_of_runs_under_way_are_gathered_on_request(
+    small: Command,
+    whole: list[dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert small("--out", tmp_path, "--only", "norm=layer") == 0
+    monkeypatch.setenv("FAULT", "stop 29")
+    assert small("--out", tmp_path, "--only", "norm=batch", "--only", "seed=1") == 130
+    assert "stopped after update 29 of 40. Go on with --resume" in capsys.readouterr().err
+    assert small("--out", tmp_path, "--gather") == 0
+    assert "2 of 6 runs are done; the rows of 2" in capsys.readouterr().out
+    assert small("--out", tmp_path, "--gather", "--partial") == 0
+    assert "2 of 6 runs are done; the rows of 3" in capsys.readouterr().out
+    under_way = [row for row in table(tmp_path) if row["norm"] == "batch"]
+    case = ("batch", "0.0", "1")
+    expected = [row for row in as_text(whole) if (row["norm"], row["dropout"], row["seed"]) == case]
+    assert under_way[:5] == expected[:5]
+    assert [row["selected"] for row in under_way] == ["0"] * 5 + ["1"]
+    assert facts(tmp_path)["runs"][2]["unfinished"] == f"update 29 of {UPDATES}"
+
+
+def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(
+    small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunFolder(tmp_path / "small" / label(jobs("smoke", 0)[0]), {}):
+        assert small("--out", tmp_path, "--only", "norm=layer") == 1
+        assert "is in use by another process" in capsys.readouterr().err
+    assert {row["seed"] for row in table(tmp_path)} == {"1"}
+
+
+def test_where_nothing_can_be_written_is_said_before_training(
+    small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("FAULT", "stop 1")
+    assert small("--out", tmp_path / "file" / "below") == 1
+    assert "Not a directory" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_only_with_the_data_that_it_began_with(
+    small: Command,
+    points: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert small("--out", tmp_path / "whole", *ONE) == 0
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setenv("FAULT", "stop 30")
+        assert small("--out", out, *ONE) == 130
+    points.rename(tmp_path / "away")
+    assert small("--out", out, "--resume", *ONE) == 1
+    listing = f"{hashlib.sha256(CONTENT).hexdigest()}  points.txt\n"
+    there = hashlib.sha256(listing.encode()).hexdigest()
+    assert f"data:points = '{there}' there, data:points = 'stand-in' here" in capsys.readouterr().err
+    (tmp_path / "away").rename(points)
+    assert small("--out", out, "--resume", *ONE) == 0
+    assert table(out) == table(tmp_path / "whole")
+
+
+def test_a_run_of_several_commits_names_them_and_the_rules_of_the_first(
+    small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULT", "stop 10")
+    monkeypatch.setattr("lnbook.training.runs._rules", lambda study: {"a": "older"})
+    assert small("--out", tmp_path, *ONE) == 130
+    monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "c3d4")
+    monkeypatch.setattr("lnbook.training.runs._rules", lambda study: {"a": "newer"})
+    assert small("--out", tmp_path, *ONE, "--resume") == 1
+    assert small("--out", tmp_path, *ONE, "--resume", "--accept", "changed-code") == 130
+    monkeypatch.delenv("FAULT")
+    assert small("--out", tmp_path, *ONE, "--resume") == 0
+    assert (facts(tmp_path)["commits"], facts(tmp_path)["rules"]) == (["a1b2", "c3d4"], {"a": "older"})
+
+
+@pytest.mark.parametrize("scale", ["study", "paper"])
+def test_a_study_refuses_a_stand_in_before_it_begins_unless_it_is_asked_for(
+    small: Command, points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], scale: str
+) -> None:
+    points.unlink()
+    words = ["--out", tmp_path / "out", "--scale", scale, "--processes", "1", *ONE]
+    assert small(*words) == 1
+    said = capsys.readouterr().err
+    assert f"Scale {scale} of small is about points." in said
+    assert "python -m lnbook data --download points" in said
+    assert "--accept stand-in, or --scale book" in said
+    assert not (tmp_path / "out").exists()
+    assert small(*words, "--accept", "stand-in") == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "scale", "name"),
+    [
+        ("6.1", "study", "coco_captions"),
+        ("6.2", "study", "gutenberg"),
+        ("6.3", "paper", "gutenberg"),
+        ("6.4", "paper", "binarized_mnist"),
+        ("6.5", "study", "omniglot_strokes"),
+        ("6.6", "paper", "mnist"),
+        ("6.7", "study", "fashion_mnist"),
+    ],
+)
+def test_no_experiment_trains_on_digits_what_is_to_be_said_of_its_data(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    section: str,
+    scale: str,
+    name: str,
+) -> None:
+    nothing = {"LNLIB_DATA": "", "LNLIB_OFFLINE": "1", "LNLIB_CACHE": str(tmp_path / "cache")}
+    for variable, value in nothing.items():
+        monkeypatch.setenv(variable, value)
+    assert lnbook(["run", section, "--scale", scale, "--out", str(tmp_path / "out")]) == 1
+    assert f" is about {name}. " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--only", "norm=group"], "--only 'norm=group' fits no run"),
+        (["--only", "size=3"], "KEY one of ['norm', 'dropout', 'seed']"),
+        (["--only", "norm=layer", "--only", "dropout=0.3"], "VALUE one of ['0.0']"),
+        (["--seed", "-1"], "go from -1 to 0, but must be at least 0 and below 2**32"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_what_does(
+    small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert small("--out", tmp_path, *options) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_experiment_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lnbook(["run", "9.9"]) == 2
+    assert "There is no experiment '9.9'; there are 6.1 (order_embedding)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("section", EXPERIMENTS)
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_experiment_has_sound_jobs_at_every_scale(section: str, scale: str) -> None:
+    experiment = find(section)
+    assert experiment.section == section
+    if (section, scale) == ("6.7", "paper"):
+        with pytest.raises(ValueError, match="names no network, no data and no numbers"):
+            jobs_of(experiment, scale, 3)
+        return
+    found = jobs_of(experiment, scale, 3)
+    assert min(job["seed"] for job in found) == 3
+    assert all(job.keys() == found[0].keys() >= {"norm", "seed"} for job in found)
+    assert len({label(job) for job in found}) == len(found)  # a folder for each
+
+
+def test_the_rows_of_a_part_are_gathered_and_not_recorded_unless_that_is_accepted(
+    small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "book_dir", lambda: tmp_path / "book")
+    assert small("--out", tmp_path, "--only", "norm=layer") == 0
+    assert small("--out", tmp_path, "--gather", "--partial", "--record") == 2
+    assert "Nothing is recorded: 2 of 6 runs have finished" in capsys.readouterr().err
+    assert not (tmp_path / "book").exists()
+    assert small("--out", tmp_path, "--gather", "--record", "--accept", "partial") == 0
+    kept = tmp_path / "book" / "results" / "smoke" / "small.csv"
+    assert kept.read_bytes() == (tmp_path / "small.csv").read_bytes()
+    assert json.loads(kept.with_suffix(".json").read_text())["accepted"] == ["partial"]
+
+
+def test_a_run_says_what_it_read_and_not_what_runs_before_it_in_the_process_did() -> None:
+    def reading(job: Job, scale: str, machine: Machine) -> Task:
+        load(DIGITS[job["seed"]])
+        return EXPERIMENT.task(job, scale, machine)
+
+    experiment = replace(EXPERIMENT, task=reading, data=lambda job, scale: [DIGITS[job["seed"]]])
+    both = [{**JOB, "seed": seed} for seed in (0, 1)]
+    found = run(experiment, "smoke", jobs=both)
+    assert [[data["name"] for data in one.facts["data"]] for one in found] == [[name] for name in DIGITS]
+
+
+def test_what_runs_read_in_processes_of_their_own_is_named_by_the_process_that_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = {"name": "digits", "requested": "mnist", "source": "embedded"}
+    ended = [Outcome({**JOB, "seed": seed}, [], {"data": [dict(read)]}) for seed in (0, 1)]
+    monkeypatch.setattr("lnbook.training.runs.sweep", lambda *work, **options: ended)
+    run(EXPERIMENT, "smoke", jobs=[one.job for one in ended])
+    assert loaded() == [read]
+
+
+@pytest.mark.slow
+def test_a_table_of_means_and_intervals_can_be_read_in_ascii(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "lnbook", "claims"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert r"\u2020" in ended.stdout  # a dagger
