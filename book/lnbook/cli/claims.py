@@ -5,11 +5,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lnbook.ledger.files import write_whole
 from lnbook.ledger.flags import MARK, YOUNGER, first_sight
-from lnbook.ledger.pairs import read_pair, write_pair
 from lnbook.ledger.report import report
-from lnbook.ledger.rows import SCALES, book_dir, results_dir
+from lnbook.ledger.rows import SCALES, book_dir, read_pair, results_dir, write_pair, write_whole
 from lnbook.ledger.rules import Rule, load_rules
 from lnbook.ledger.tables import rules_table, sentences_table
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lnbook import explore
-from lnbook.ledger.files import write_whole
+from lnbook.ledger.rows import write_whole
 
 __all__ = ["main"]
 

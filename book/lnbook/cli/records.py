@@ -9,8 +9,7 @@ import pandas as pd
 
 from lnbook.cli.options import UsageError
 from lnbook.curves import mean_of
-from lnbook.ledger.pairs import write_pair
-from lnbook.ledger.rows import as_csv, read_facts, read_rows
+from lnbook.ledger.rows import as_csv, read_facts, read_rows, write_pair
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.runs import Outcome, label, unfinished
 from lnbook.training.task import Job, Row

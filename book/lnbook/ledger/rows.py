@@ -1,28 +1,82 @@
-"""Where measured rows live: written by a run, read by pages, committed under `book/results/`."""
+"""Where measured rows live: written by a run, read by pages, committed under `book/results/`.
+
+Rows and how they came about are two files that belong together: `<name>.json` holds the SHA-256 of
+`<name>.csv`, and rows that are not those of their JSON are never read.
+"""
 
 import csv
+import hashlib
 import io
+import json
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lnbook.ledger.files import write_whole
-from lnbook.ledger.pairs import read_pair, write_pair
-
 __all__ = [
     "SCALES",
+    "UNFINISHED",
     "as_csv",
+    "as_json",
     "book_dir",
     "read_facts",
+    "read_pair",
     "read_rows",
     "results_dir",
     "write_csv",
+    "write_pair",
     "write_rows",
+    "write_whole",
 ]
 
 SCALES = ("smoke", "book", "study", "paper")
+DIGEST = "rows_sha256"  # the fact that says which rows the other facts are of
+UNFINISHED = ".new"  # ends the name of a file that is being written
 _PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write all of it under that name, or nothing: aside, under a name of this call's own, then renamed."""
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+    try:
+        aside.write_bytes(content)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_pair(path: Path, rows: bytes, facts: Mapping[str, Any]) -> None:
+    """Write rows as `<name>.csv` and, as `<name>.json`, how they came about with the rows' SHA-256."""
+    write_whole(path, rows)
+    write_whole(path.with_suffix(".json"), as_json({**facts, DIGEST: hashlib.sha256(rows).hexdigest()}))
+
+
+def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """The rows of a CSV, as bytes, and the facts written with them, known to belong together.
+
+    Raises:
+        ValueError: rows that are not those of their JSON, or that have none.
+        FileNotFoundError: no CSV.
+    """
+    rows, place = path.read_bytes(), path.with_suffix(".json")
+    found = hashlib.sha256(rows).hexdigest()
+    try:
+        facts: dict[str, Any] = json.loads(place.read_bytes())
+        told = facts.pop(DIGEST)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        told = f"no {DIGEST} ({error!r})"
+    if told == found:
+        return rows, facts
+    raise ValueError(
+        f"{path}: the rows are not those recorded: their SHA-256 is {found}, and {place.name} says {told}. "
+        f"Take both files from the repository again (git checkout), or make them again by a command."
+    )
+
+
+def as_json(facts: Mapping[str, Any]) -> bytes:
+    """Facts as JSON, a line each, in the order of the alphabet."""
+    return (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode()
 
 
 def book_dir() -> Path | None:
@@ -98,7 +152,7 @@ def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict
 
     Raises:
         FileNotFoundError: there are none; names the command that makes them.
-        ValueError: they are not those that were recorded, see `lnbook.ledger.pairs`.
+        ValueError: they are not those that were recorded.
     """
     rows, _ = read_pair(_place(name, scale, folder))
     return list(csv.DictReader(io.StringIO(rows.decode(), newline="")))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from lnbook.ledger.files import UNFINISHED, write_whole
+from lnbook.ledger.rows import UNFINISHED, write_whole
 from lnbook.training.task import Job
 
 __all__ = ["CheckpointError", "RunFolder"]

@@ -7,10 +7,9 @@ from ledger_rules import FIELDS, SENTENCE, rule, write
 
 from lnbook.cli.claims import record
 from lnbook.ledger.flags import YOUNGER, first_sight, flags
-from lnbook.ledger.pairs import read_pair
 from lnbook.ledger.report import report
 from lnbook.ledger.results import Ledger
-from lnbook.ledger.rows import write_rows
+from lnbook.ledger.rows import read_pair, write_rows
 from lnbook.ledger.rules import digest, load_rules
 
 ESTIMATE = FIELDS | {

@@ -1,6 +1,8 @@
-"""Stored rows come back as written, from the right place, and half rows are never written."""
+"""Rows come back as written and from the right place; a changed value or a missing file is named."""
 
+import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,110 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.ledger.rows import book_dir, read_facts, read_rows, results_dir, write_csv, write_rows
+from lnbook.cli.claims import record
+from lnbook.ledger.report import report
+from lnbook.ledger.rows import (
+    DIGEST,
+    as_json,
+    book_dir,
+    read_facts,
+    read_pair,
+    read_rows,
+    results_dir,
+    write_csv,
+    write_pair,
+    write_rows,
+    write_whole,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+RESULTS = ROOT / "book" / "results"
+ROWS = b"norm,error\nlayer,0.125\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "study").mkdir()
+    path = tmp_path / "study" / "x.csv"
+    write_pair(path, ROWS, {"commit": "a1b2"})
+    return path
+
+
+def test_rows_and_facts_come_back_as_they_were_written(place: Path) -> None:
+    assert read_pair(place) == (ROWS, {"commit": "a1b2"})
+    assert sorted(f.name for f in place.parent.iterdir()) == ["x.csv", "x.json"]
+
+
+@pytest.mark.parametrize("rows", [ROWS.replace(b"0.125", b"0.124"), ROWS + b"none,1\n", ROWS[:-3], b""])
+def test_rows_that_were_changed_are_refused_with_both_digests(place: Path, rows: bytes) -> None:
+    place.write_bytes(rows)
+    told = json.loads(place.with_suffix(".json").read_text())[DIGEST]
+    for read in (read_rows, read_facts):
+        with pytest.raises(ValueError, match=rf"x\.csv: the rows are not those recorded.*{told}"):
+            read("x", scale="study", folder=place.parents[1])
+
+
+@pytest.mark.parametrize("told", [b"", b"{", b"[]", b"{}", None])
+def test_rows_without_a_record_of_how_they_came_about_are_refused(place: Path, told: bytes | None) -> None:
+    place.with_suffix(".json").unlink()
+    if told is not None:
+        place.with_suffix(".json").write_bytes(told)
+    with pytest.raises(ValueError, match=r"x\.csv: the rows are not those recorded.*says no rows_sha256"):
+        read_rows("x", scale="study", folder=place.parents[1])
+
+
+def test_a_forged_number_never_reaches_the_ledger_or_the_record(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = tmp_path / "book"
+    for name in ("claims.toml", "results"):
+        source = ROOT / "book" / name
+        book.mkdir(exist_ok=True)
+        shutil.copytree(source, book / name) if source.is_dir() else shutil.copy2(source, book / name)
+    assert report(book).found
+    for name in ("study/draw.csv", "book/sec6_4_draw.csv"):
+        forged = book / "results" / name
+        honest = forged.read_bytes()
+        forged.write_bytes(honest.replace(b"0", b"1", 1))
+        with pytest.raises(ValueError, match=rf"{forged.name}: the rows are not those recorded"):
+            report(book)
+        forged.write_bytes(honest)
+    rules = report(book).rules
+    monkeypatch.setenv("LNLIB_RESULTS", str(book / "results"))
+    forged.write_bytes(honest.replace(b"0", b"1", 1))
+    with pytest.raises(ValueError, match="not those recorded"):
+        record(rules, "book", tmp_path / "kept")
+    assert not list(tmp_path.glob("kept/*")), "nothing of it is kept"
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.rglob("*.csv")), ids=lambda f: f"{f.parent.name}/{f.stem}")
+def test_every_row_of_the_record_is_as_it_was_recorded(file: Path) -> None:
+    rows, facts = read_pair(file)
+    told = file.with_suffix(".json").read_bytes()
+    assert rows
+    assert told == as_json(json.loads(told)), "the JSON is as a command writes it"
+    assert facts
+
+
+def test_every_provenance_has_its_rows() -> None:
+    assert {f.with_suffix(".csv") for f in RESULTS.rglob("*.json")} == set(RESULTS.rglob("*.csv"))
+
+
+def test_what_cannot_be_written_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_whole(tmp_path / "rows.csv", b"before")
+
+    def full(path: Path, content: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(content[:2])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "rows.csv", b"after")
+    assert (tmp_path / "rows.csv").read_bytes() == b"before"
+    assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
 
 
 @pytest.fixture
@@ -35,22 +140,11 @@ def test_text_with_commas_quotes_and_lines_comes_back(results: Path) -> None:
     assert read_facts("x", scale="smoke") == {"seed": 0}
 
 
-@pytest.mark.parametrize("rows", [[{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}], [{"a": 1}, {}]])
+@pytest.mark.parametrize("rows", [[], [{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}], [{"a": 1}, {}]])
 def test_rows_whose_keys_differ_are_refused_and_leave_no_file(results: Path, rows) -> None:
-    with pytest.raises(ValueError, match=r"rows of 'x' have keys \['a'\] and"):
+    with pytest.raises(ValueError, match=r"no rows for 'x'|rows of 'x' have keys \['a'\] and"):
         write_csv(results / "x.csv", rows)
     assert not (results / "x.csv").exists()
-
-
-def test_no_rows_are_refused(results: Path) -> None:
-    with pytest.raises(ValueError, match="no rows for 'x'"):
-        write_rows("x", [], {}, scale="smoke")
-    assert not list(results.rglob("*.*"))
-
-
-def test_the_order_of_keys_is_the_first_rows(results: Path) -> None:
-    write_csv(results / "x.csv", [{"a": 1, "b": 2}, {"b": 4, "a": 3}])
-    assert (results / "x.csv").read_text(encoding="utf-8") == "a,b\n1,2\n3,4\n"
 
 
 def test_the_last_run_comes_before_what_is_committed_and_a_named_folder_before_both(

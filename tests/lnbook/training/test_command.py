@@ -19,8 +19,7 @@ from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
 from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.cli.records import summary
-from lnbook.data import DATA_SETS, DataSet, PublishedFile, load
-from lnbook.data.lookup import loaded
+from lnbook.data import DATA_SETS, DataSet, PublishedFile, load, loaded
 from lnbook.ledger.rows import SCALES
 from lnbook.training import Job, Machine, RunFolder, Task
 from lnbook.training.runs import Outcome, jobs_of, label, run

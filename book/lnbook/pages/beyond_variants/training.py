@@ -8,7 +8,7 @@ variants of one seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ def mean_run(*, variant: str, one: bool, seed: int, scale: str) -> Row:
     return {"variant": variant, "one": one, "seed": seed, "unexplained": left}
 
 
-def _train(reader: Reader, batches: Iterable[Any], loss: Any, rate: float, updates: int) -> None:
+def _train(reader: Reader, batches: Iterator[Any], loss: Any, rate: float, updates: int) -> None:
     optimizer = torch.optim.Adam(reader.parameters(), lr=rate)
     fit(reader, batches, loss, optimizer, updates=updates, device="cpu", every=updates, progress=False)
 

@@ -1,6 +1,5 @@
 """Experiment 6.4: that it learns, and on what it is measured."""
 
-
 import numpy as np
 import pytest
 
