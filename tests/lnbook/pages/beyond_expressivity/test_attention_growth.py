@@ -37,8 +37,3 @@ def test_many_models_at_once_are_each_what_plain_torch_computes(norm: bool) -> N
         for s, seed in enumerate((4, 5)):
             # float32, sums in another order
             np.testing.assert_allclose(together[:, k, s], one_model(rate, seed, 4, norm), rtol=1e-4)
-
-
-def test_at_gains_of_one_no_logit_exceeds_the_root_of_the_width_and_later_gains_grow() -> None:
-    logits, _ = largest_logits([1.0], range(3), 60, norm=True)
-    assert 0 < logits[..., 0].max() <= WIDTH**0.5 < logits[..., -1].min()

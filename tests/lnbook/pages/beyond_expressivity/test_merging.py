@@ -38,12 +38,6 @@ def test_one_label_and_many_need_a_layer_for_each_point_that_goes_and_one(labels
     assert len(network.layers) == len(labels) - max(labels)
 
 
-def test_points_of_a_plane_are_told_apart_by_their_first_coordinate() -> None:
-    x = torch.randn(7, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 100
-    labels = torch.tensor([0, 1, 0, 1, 1, 0, 1])
-    assert given(merging.construct(x, labels), x) == labels.tolist()
-
-
 def test_each_layer_merges_two_points_of_one_label_and_no_others() -> None:
     labels = torch.tensor([0, 1, 0, 1, 1, 0])
     found = merging.states(merging.construct(line(6), labels).layers, line(6))

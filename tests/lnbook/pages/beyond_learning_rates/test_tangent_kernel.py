@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from lnbook.pages.beyond_learning_rates.sharpness import largest, random_network, tangent_kernel
-from lnlib import LayerNorm, batch_norm
+from lnlib import LayerNorm
 from lnlib.fisher import GGN
 
 ROUNDING = 1e-10  # of Lanczos' method and of matrices that are multiplied in another order
@@ -51,19 +51,3 @@ def test_a_norm_of_the_outputs_on_both_sides_is_a_network_that_ends_in_it():
     expected = top(GGN(model, x, "gaussian").to_dense())
     found = largest(kernel, derivative(model[-1], z)) / len(x)
     assert abs(found / expected - 1) < ROUNDING
-
-
-def test_batch_norm_of_the_outputs_counts_what_the_statistics_do():
-    weights, x = case()
-    z, kernel = tangent_kernel(weights, x)
-
-    def outputs(*values):
-        h = x
-        for W in values[:-1]:
-            h = torch.relu(h @ W.T)
-        return batch_norm(h @ values[-1].T, eps=0.0).flatten()
-
-    parts = torch.autograd.functional.jacobian(outputs, tuple(weights))
-    J = torch.cat([part.flatten(1) for part in parts], 1)
-    found = largest(kernel, derivative(lambda z: batch_norm(z, eps=0.0), z))
-    assert abs(found / top(J @ J.T) - 1) < ROUNDING

@@ -42,14 +42,6 @@ def test_networks_compute_what_a_loop_computes():
         torch.testing.assert_close(found[s], x @ p["out"][s], rtol=1e-4, atol=1e-4)  # float32
 
 
-def test_new_networks_answer_nothing_and_then_learn():
-    found = trained((4, 5), size=Size(2, 16, 60, 60))
-    assert found.shape == (1, 2, 2)
-    x, _ = denoising.digits()[1]
-    assert found[0, :, 0] == pytest.approx(float(x.square().mean()), rel=1e-6)  # float32 sums
-    assert (found[0, :, 1] < 0.75 * found[0, :, 0]).all()
-
-
 def test_a_network_trains_in_company_as_alone():
     together, alone = trained((4, 5), (1e-3, 1e-2)), trained((5,))
     # float32 sums in another order, through 6 steps of Adam

@@ -94,15 +94,3 @@ def test_an_epsilon_outside_the_root_is_within_its_bound_of_ours() -> None:
     assert difference.max() > 1e-8  # and it is there
     longer = randn(50, N, D)
     assert (module(longer)[0] - THEIRS["lua"].loop(longer, 0 * h, 0 * c, p)[0]).abs().max() < 1e-3
-
-
-def test_an_epsilon_outside_the_root_makes_the_gradient_of_equal_cells_nan() -> None:
-    p = {name: torch.zeros_like(value) for name, value in drawn("lua").items()} | {
-        "gain": torch.ones(H).double()
-    }
-    x, h = torch.zeros(1, N, D, dtype=torch.float64), torch.zeros(N, H, dtype=torch.float64)
-    cells = [torch.ones(N, H, dtype=torch.float64, requires_grad=True) for _ in range(2)]
-    THEIRS["lua"].loop(x, h, cells[0], p)[0].sum().backward()
-    with_weights_of("lua", p)(x, (h[None], cells[1][None]))[0].sum().backward()
-    assert cells[0].grad.isnan().all()
-    assert cells[1].grad.isfinite().all()

@@ -26,16 +26,6 @@ def test_separate_and_joint_norms_agree_on_the_first_step_from_zero_and_not_on_t
     assert measure.distances(networks, x)[0, 1] > 0.05
 
 
-def test_a_distance_is_that_of_the_last_outputs_over_their_mean_norm() -> None:
-    networks = [measure.random_lstm(D, H, generator(k)) for k in range(3)]
-    x = randn(6, 4, D)
-    found = measure.distances(networks, x)
-    a, b = (networks[k](x)[0][-1].detach() for k in (0, 2))
-    assert found[0, 2] == pytest.approx(float((a - b).norm() / (0.5 * (a.norm() + b.norm()))), rel=1e-12)
-    np.testing.assert_array_equal(found, found.T)
-    assert not found.diagonal().any()
-
-
 @pytest.mark.parametrize("opening", [0.1, 0.4])
 def test_a_raw_cell_forgets_by_a_power_and_a_normalized_one_exponentially(opening: float) -> None:
     step = np.arange(1, 101)
