@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lnbook.figures import plots
 
-INK, BATCH, NONE = plots.INK, plots.COLORS["batch"], plots.COLORS["none"]
+INK, BATCH = plots.INK, plots.COLORS["batch"]
 LABELS = {"none": "no norm", "weight": "weight norm", "batch": "batch norm", "layer": "layer norm"}
 
 

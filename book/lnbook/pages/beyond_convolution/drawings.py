@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Bool
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
 
 from lnbook.figures import plots
+from lnbook.figures.blocks import BACK, block
 
 COLORS = {
     "batch": plots.COLORS["batch"],
@@ -24,7 +23,6 @@ LINES = {
     "group": plots.LINES["weight"],
     "channels": ":",
 }
-ACROSS, UP, BACK = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.62, 0.42])
 
 
 def cubes(marks: Mapping[str, Bool[np.ndarray, "N C P"]], titles: Mapping[str, str]) -> Figure:
@@ -34,11 +32,11 @@ def cubes(marks: Mapping[str, Bool[np.ndarray, "N C P"]], titles: Mapping[str, s
     """
     fig, axes = plots.subplots(2, 3, figsize=(5.4, 4.4))
     for ax, (norm, mark) in zip(axes.flat, marks.items(), strict=False):
-        _cube(ax, mark, COLORS[norm])
+        block(ax, mark, COLORS[norm])
         ax.set_title(titles[norm])
     last = axes.flat[-1]
     shape = next(iter(marks.values())).shape
-    _cube(last, np.zeros(shape, dtype=bool), plots.INK)
+    block(last, np.zeros(shape, dtype=bool), plots.INK)
     N, C, P = shape
     last.text(C / 2, -0.35, "channels C", ha="center", va="top")
     last.text(-0.3, P / 2, "positions P", ha="right", va="center", rotation=90)
@@ -47,25 +45,6 @@ def cubes(marks: Mapping[str, Bool[np.ndarray, "N C P"]], titles: Mapping[str, s
         ax.set(xlim=(-0.2, C + N * BACK[0] + 0.2), ylim=(-0.2, P + N * BACK[1] + 0.2), aspect="equal")
         ax.axis("off")
     return fig
-
-
-def _cube(ax: Axes, mark: Bool[np.ndarray, "N C P"], color: str) -> None:
-    """The front (first case), the right side (last channel) and the top (first position) of a block."""
-    N, C, P = mark.shape
-    faces = [(mark[0, c, p], c * ACROSS + (P - 1 - p) * UP, ACROSS, UP) for c in range(C) for p in range(P)]
-    faces += [
-        (mark[n, -1, p], C * ACROSS + (P - 1 - p) * UP + n * BACK, BACK, UP)
-        for n in range(N)
-        for p in range(P)
-    ]
-    faces += [
-        (mark[n, c, 0], c * ACROSS + P * UP + n * BACK, ACROSS, BACK) for n in range(N) for c in range(C)
-    ]
-    for marked, corner, one, two in faces:
-        square = np.array([corner, corner + one, corner + one + two, corner + two])
-        fill = {"fc": color, "alpha": 0.75} if marked else {"fc": "none"}
-        ax.add_patch(Polygon(square, closed=True, ec="none", **fill))
-        ax.add_patch(Polygon(square, closed=True, ec=plots.INK, lw=0.8, fill=False))
 
 
 def padding(

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from lnbook.figures import plots
 from lnbook.shared.shift import Group
 
-NONE, LAYER, BATCH, INK = (*(plots.COLORS[name] for name in ("none", "layer", "batch")), plots.INK)
+NONE, LAYER, INK = plots.COLORS["none"], plots.COLORS["layer"], plots.INK
 NORMS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
 METHODS = {
     "none": (NONE, ":", "o", "no norm"),

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from lnlib.norms.checks import check_built_for
 from lnlib.norms.modules import BatchNorm
 from lnlib.norms.standardize import affine, inner_mean, widen
 
@@ -32,17 +33,10 @@ class SyncBatchNorm(BatchNorm):
     `torch.nn.parallel.DistributedDataParallel` averages with all others.
 
     *Source* Eq. (2), the batch parted as `torch.nn.SyncBatchNorm` has it.
-
-    Args:
-        process_group: who shares the batch, by default all processes; the others as in `BatchNorm`.
     """
 
-    def __init__(self, *args: Any, process_group: dist.ProcessGroup | None = None, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.process_group = process_group
-
     @classmethod
-    def convert(cls, model: nn.Module, process_group: dist.ProcessGroup | None = None) -> nn.Module:
+    def convert(cls, model: nn.Module) -> nn.Module:
         """The model with every batch norm inside synchronized; it keeps its parameters and statistics.
 
         >>> type(SyncBatchNorm.convert(torch.nn.BatchNorm2d(3))).__name__
@@ -57,23 +51,19 @@ class SyncBatchNorm(BatchNorm):
                 model.track_running_stats,
                 device="meta",
                 unbiased=getattr(model, "unbiased", False),
-                process_group=process_group,
             )
             new._parameters, new._buffers = model._parameters, model._buffers
             return new.train(model.training)
         for name, child in model.named_children():
-            setattr(model, name, cls.convert(child, process_group))
+            setattr(model, name, cls.convert(child))
         return model
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        if not (self.training and _size(self.process_group) > 1):
+        shared = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+        if not (self.training and shared):
             return super().forward(a)
-        if a.ndim < 2 or a.shape[1] != self.num_features:
-            raise ValueError(
-                f"SyncBatchNorm: axis 1 holds the {self.num_features} units, and the shape is "
-                f"{tuple(a.shape)}; move them there, or build the layer for that many"
-            )
-        out, mean, var, cases = _Together.apply(widen(a), self.eps, self.unbiased, self.process_group)
+        check_built_for("SyncBatchNorm", a, self.num_features)
+        out, mean, var, cases = _Together.apply(widen(a), self.eps, self.unbiased)
         self._follow(mean, var, cases)
         weight, bias = (None if p is None else widen(p) for p in (self.weight, self.bias))
         return affine(out, weight, bias, 1).to(a.dtype)
@@ -109,18 +99,16 @@ def standardize_together(a: Float[Tensor, "N H *space"], eps: float = 1e-5) -> F
     $\frac{1}{\sigma_i}\left(d_i - \frac1n\sum d_i - \frac{\hat a_i}{n}\sum d_i \hat a_i\right)$,
     its sums over all processes.
     """
-    return _Together.apply(widen(a), eps, False, None)[0].to(a.dtype)
+    return _Together.apply(widen(a), eps, False)[0].to(a.dtype)
 
 
 class _Together(torch.autograd.Function):
     """(standardized, mean, variance, number of all cases); only the first has a gradient."""
 
     @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, eps: float, unbiased: bool, process_group: dist.ProcessGroup | None
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, eps: float, unbiased: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         others = [axis for axis in range(x.ndim) if axis != 1]
-        cases, mean, squares = _gather(*_moments(x, others), process_group)
+        cases, mean, squares = _gather(*_moments(x, others))
         divisor = (cases - int(unbiased)).clamp(min=1)
         var = squares / divisor
         shape = (1, -1, *[1] * (x.ndim - 2))
@@ -133,7 +121,7 @@ class _Together(torch.autograd.Function):
         equal = (d == 0) & (std == 0).view(shape)  # 0 / 0 is 0 by definition
         out = (d / std.view(shape)).masked_fill(equal, 0.0)
         ctx.save_for_backward(out, rstd, cases, divisor)
-        ctx.process_group, ctx.others, ctx.shape = process_group, others, shape
+        ctx.others, ctx.shape = others, shape
         ctx.mark_non_differentiable(mean, var, cases)
         return out, mean, var, cases
 
@@ -142,11 +130,11 @@ class _Together(torch.autograd.Function):
     def backward(ctx: Any, d: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
         out, rstd, cases, divisor = ctx.saved_tensors
         sums = torch.stack([d.sum(ctx.others), (d * out).sum(ctx.others)])
-        dist.all_reduce(sums, group=ctx.process_group)
+        dist.all_reduce(sums)
         plain, along = (s.view(ctx.shape) for s in sums)
         d = d - plain / cases.to(d.dtype) - out * (along / divisor.to(d.dtype))
         rstd = rstd.masked_fill(rstd == math.inf, 0.0)  # equal values pass no gradient, by definition
-        return d * rstd.view(ctx.shape), None, None, None
+        return d * rstd.view(ctx.shape), None, None
 
 
 def _moments(x: Tensor, others: list[int]) -> tuple[int, Tensor, Tensor]:
@@ -164,20 +152,13 @@ def _moments(x: Tensor, others: list[int]) -> tuple[int, Tensor, Tensor]:
     return cases, (inner.double() + rest).flatten(), (d - rest).square().sum(others)
 
 
-def _gather(
-    cases: int, mean: Tensor, squares: Tensor, group: dist.ProcessGroup | None
-) -> tuple[Tensor, Tensor, Tensor]:
+def _gather(cases: int, mean: Tensor, squares: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The moments of all processes' cases from those of each; bit for bit the same in every process."""
     mine = torch.cat([mean.new_tensor([cases]), mean, squares])
-    parts = [torch.empty_like(mine) for _ in range(_size(group))]
-    dist.all_gather(parts, mine, group)
+    parts = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, mine)
     counts, means, deviations = torch.stack(parts).split([1, len(mean), len(mean)], 1)
     n = counts.sum()
     start = means[(counts > 0).int().argmax()]  # equal means come out exactly
     middle = start + (counts * (means - start)).sum(0) / n.clamp(min=1)
     return n, middle, (deviations + counts * (means - middle).square()).sum(0)
-
-
-def _size(group: dist.ProcessGroup | None) -> int:
-    """Of a group of processes; 1 where nobody has called `init_process_group`."""
-    return dist.get_world_size(group) if dist.is_available() and dist.is_initialized() else 1

@@ -82,18 +82,18 @@ class Reader(nn.Module):
         return self.readout(self.rnn(x)[0])
 
 
-def reader(norm: str, factor: float, seed: int, *, width: int = 8, units: int = 64, **options: Any) -> Reader:
-    r"""A network at its start: $W_{hh}$ the factor times a rotation, $W_{xh}$ of variance 1/D, biases 0.
+def reader(norm: str, factor: float, seed: int, *, width: int = 8, **options: Any) -> Reader:
+    r"""64 units at their start: $W_{hh}$ the factor times a rotation, $W_{xh}$ of variance 1/D, biases 0.
 
     A rotation keeps every length, so the factor is what $W_{hh}$ alone does to a state in one step. Networks
     of one seed have the same rotation and the same $W_{xh}$, whatever norm and factor.
     """
-    rnn, (generator, _) = RNN(width, units, norm=norm, **options), generators(seed)
+    rnn, (generator, _) = RNN(width, 64, norm=norm, **options), generators(seed)
     model = Reader(rnn)
     with torch.no_grad():
         nn.init.orthogonal_(rnn.all_weights[0][1], factor, generator=generator)
         nn.init.normal_(rnn.all_weights[0][0], std=width**-0.5, generator=generator)
-        nn.init.normal_(model.readout.weight, std=units**-0.5, generator=generator)
+        nn.init.normal_(model.readout.weight, std=1 / 8, generator=generator)
         for name, value in model.named_parameters():
             if "bias" in name:
                 value.zero_()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Polygon
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import NullLocator
 
 from lnbook.figures import plots
+from lnbook.figures.blocks import block
 from lnbook.ledger.intervals import interval
 
 INK = plots.INK
@@ -26,51 +25,30 @@ NAME = {
     "input, by step": "input only, by step",
     "input, by sequence": "input only, by sequence",
 }
-CELLS, DEPTH = 5, np.array([0.5, 0.38])  # cells along each axis; where one unit deeper is drawn
-AT = 2  # the step that is shaded
+CELLS, AT = 5, 2  # cells along each axis; the step that is shaded
 
 
 def averages() -> Figure:
     """Blocks of summed inputs, time by case by unit; the cells of one mean and deviation are filled."""
     fig, axes = plots.subplots(1, 4, figsize=(5.9, 2.4))
-    top = CELLS - 1
-    parts = [
-        ("batch norm,\nby sequence", "batch", lambda t, n, u: u == 0),
-        ("batch norm,\nby step", "batch", lambda t, n, u: u == 0 and t == AT),
-        ("layer norm", "layer", lambda t, n, u: n == top and t == AT),
-        ("weight norm", "weight", lambda t, n, u: False),
-    ]
-    for ax, (title, color, filled) in zip(axes, parts, strict=True):
-        for cell, corners in _faces():
-            face = plots.COLORS[color] if filled(*cell) else "none"
-            ax.add_patch(Polygon(corners, facecolor=face, edgecolor=INK, lw=0.6))
+    marks = np.zeros(
+        (4, CELLS, CELLS, CELLS), dtype=bool
+    )  # units to the back, steps to the right, cases down
+    marks[0][0] = marks[1][0, AT] = marks[2][:, AT, 0] = True
+    titles = "batch norm,\nby sequence", "batch norm,\nby step", "layer norm", "weight norm"
+    for ax, mark, title in zip(axes, marks, titles, strict=True):
+        block(ax, mark, plots.COLORS[title.split()[0]])
         ax.set_title(title, fontsize=10)
-        ax.set(xlim=(-1.1, 8), ylim=(-2.4, 7.2), aspect="equal")
+        ax.set(xlim=(-1.1, 8.2), ylim=(-2.4, 7.2), aspect="equal")
         ax.axis("off")
-    _name_axes(axes[0])
+    axes[0].text(CELLS / 2, -0.2, "time", ha="center", va="top", fontsize=10)
+    axes[0].text(-0.2, CELLS / 2, "case", ha="right", va="center", rotation=90, fontsize=10)
+    axes[0].text(CELLS + 1.6, 0.8, "unit", ha="left", va="top", fontsize=10)
     for k in range(CELLS):  # the row of weights of one unit, instead of data
-        x = 0.6 * k
-        weight = [(x, -0.9), (x + 0.6, -0.9), (x + 0.6, -0.3), (x, -0.3)]
-        axes[3].add_patch(Polygon(weight, facecolor=plots.COLORS["weight"], edgecolor=INK, lw=0.6))
+        weight = Rectangle((0.6 * k, -0.9), 0.6, 0.6, fc=plots.COLORS["weight"], ec=INK, lw=0.6)
+        axes[3].add_patch(weight)
     axes[3].text(-0.1, -1.1, "a unit's weights", va="top", fontsize=10)
     return fig
-
-
-def _faces() -> Iterator[tuple[tuple[int, int, int], Float[np.ndarray, "4 2"]]]:
-    """(time, case, unit) and the corners of every face in sight: in front, above, at the right."""
-    top, square = CELLS - 1, np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
-    right, up = np.array([1, 0]), np.array([0, 1])
-    for i, j in product(range(CELLS), repeat=2):
-        one, other = (square + np.array([i, j])).T[..., None]
-        yield (i, j, 0), one * right + other * up
-        yield (i, top, j), one * right + other * DEPTH + CELLS * up
-        yield (top, i, j), one * up + other * DEPTH + CELLS * right
-
-
-def _name_axes(ax: Axes) -> None:
-    ax.text(CELLS / 2, -0.2, "time", ha="center", va="top", fontsize=10)
-    ax.text(-0.2, CELLS / 2, "case", ha="right", va="center", rotation=90, fontsize=10)
-    ax.text(CELLS + 0.2 + 2.2 * DEPTH[0], 2.2 * DEPTH[1] - 0.1, "unit", ha="left", va="top", fontsize=10)
 
 
 def rays(t: np.ndarray, through: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray]) -> Figure:
