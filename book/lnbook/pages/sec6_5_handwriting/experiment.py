@@ -107,13 +107,7 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
 
 
 class Writing(Task):
-    """One run on one set of lines.
-
-    Args:
-        lines: the data.
-        machine: where to compute.
-        job: norm, seed, and the fields of `Study`.
-    """
+    """One run on one set of lines."""
 
     select = "valid_nats"
     clip = 1.0

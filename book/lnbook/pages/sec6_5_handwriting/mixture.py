@@ -46,14 +46,10 @@ def mixture(y: Float[Tensor, "*N P"], bias: float = 0.0) -> Mixture:
         y: the outputs.
         bias: Graves' b: at 0 the density itself, above it only what is likely.
 
-    Raises ValueError if P is not 6M + 1.
-
     >>> mixture(torch.zeros(13)).log_weight.exp()
     tensor([0.5000, 0.5000])
     """
-    count, rest = divmod(y.shape[-1] - 1, 6)
-    if rest or count < 1:
-        raise ValueError(f"A mixture of M components takes 6M + 1 numbers, not {y.shape[-1]}.")
+    count = y.shape[-1] // 6
     weight, mean, std, rho, lift = y.split([count, 2 * count, 2 * count, count, 1], -1)
     return Mixture(
         F.log_softmax(weight * (1 + bias), -1),

@@ -59,8 +59,6 @@ class Handwriting(nn.Module):
         generator: draws the weights, the same for both norms: uniform within 1 / sqrt(units), as torch does.
             Gains are 1, biases 0, but those of the window.
 
-    Raises ValueError for another norm.
-
     >>> model = Handwriting(8, characters=5, norm="layer", generator=torch.Generator())
     >>> lengths, texts = torch.tensor([4, 3]), torch.tensor([[0, 1], [4, 4]])
     >>> model(torch.randn(2, 5, 3), lengths, texts, torch.tensor([2, 2])).shape
@@ -78,8 +76,6 @@ class Handwriting(nn.Module):
         gaussians: int = 10,
         pace: float = 0.1,
     ) -> None:
-        if norm not in ("none", "layer"):
-            raise ValueError(f'The norm is {norm!r}; it is "none" or "layer".')
         super().__init__()
         reads = {"characters": characters, "gaussians": gaussians, "norm": norm, "pace": pace}
         self.first = ReadingLSTM(3, units, **reads)  # type: ignore[arg-type]

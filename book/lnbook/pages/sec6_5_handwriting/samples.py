@@ -11,14 +11,12 @@ from jaxtyping import Float, Float32, Int64
 from torch import Tensor
 
 from lnbook.data.strokes import encode
-from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, Writing
 from lnbook.pages.sec6_5_handwriting.mixture import draw, mixture
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
-from lnbook.training import Job, Machine, torch_threads
-from lnbook.training.runs import label
+from lnbook.training import torch_threads
 from lnlib.rnn import plain
 
-__all__ = ["Script", "load_weights", "nats_of", "read_along", "save_weights", "trained", "write"]
+__all__ = ["Script", "load_weights", "save_weights", "write"]
 
 
 class Script(NamedTuple):
@@ -35,14 +33,6 @@ class Script(NamedTuple):
     points: Float32[np.ndarray, "S 3"]
     phi: Float32[np.ndarray, "T U"]
     done: bool
-
-
-def trained(job: Job, scale: str, folder: Path) -> Writing:
-    """The task of a run that `lnbook.training.runs.run` has finished in `folder`, with the model it kept."""
-    task = EXPERIMENT.task(job, scale, Machine())
-    assert isinstance(task, Writing)
-    task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
-    return task
 
 
 @torch.no_grad()
@@ -113,30 +103,6 @@ def _behind(model: Handwriting, h: Tensor, kappa: Tensor, letters: Tensor) -> Fl
     """The window's weight of the place behind the text."""
     alpha, beta, _ = model.first.window(h).exp().chunk(3, 1)
     return (alpha * (-beta * (kappa - letters[:, None]).square()).exp()).sum(1)
-
-
-@torch.no_grad()
-def read_along(
-    model: Handwriting, alphabet: str, text: str, points: Float32[np.ndarray, "S 3"]
-) -> Float32[np.ndarray, "T U"]:
-    """Where the window looks while somebody else's hand writes the text."""
-    x = torch.from_numpy(points[:-1, None])
-    numbers = torch.from_numpy(encode(text, alphabet))[None]
-    _, phi, _ = model.steps(x, numbers, torch.tensor([len(text)]), model.start(x))
-    return phi[:, 0].numpy()
-
-
-@torch.no_grad()
-def nats_of(task: Writing, part: str) -> Float[np.ndarray, " N"]:
-    """The loss of each line of a part, short lines first."""
-    model = task.model
-    assert isinstance(model, Handwriting)
-    return torch.cat([task.nats(model, chunk) for chunk in _chunks(task, part)]).double().numpy()
-
-
-def _chunks(task: Writing, part: str) -> list[tuple[Tensor, ...]]:
-    columns = (x.split(task.evaluation_batch) for x in task.parts[part])
-    return list(zip(*columns, strict=True))
 
 
 def save_weights(path: Path, model: Handwriting, facts: dict[str, Any]) -> None:
