@@ -29,6 +29,9 @@ __all__ = [
 ]
 
 
+GROUPS = 10  # of draws, each of which gives a number
+
+
 @dataclass(frozen=True)
 class SamplingErrors:
     r"""Mini-batch statistics against those of all cases, averaged over the units, one row per draw.
@@ -49,11 +52,11 @@ class SamplingErrors:
         B = np.array(self.sizes)
         return np.sqrt((self.cases - B) / (self.cases - 1) / B)
 
-    def powers(self, groups: int = 10) -> list[float]:
+    def powers(self) -> list[float]:
         """The power of B by which the mean's error falls, one fit a group; corrected for finite N."""
         B = np.array(self.sizes)
         correction = self.theory * np.sqrt(B)
-        parts = np.sqrt(self.mean.reshape(groups, -1, len(B)).mean(1)) / correction
+        parts = np.sqrt(self.mean.reshape(GROUPS, -1, len(B)).mean(1)) / correction
         return [float(np.polyfit(np.log(B), np.log(part), 1)[0]) for part in parts]
 
 
@@ -64,10 +67,6 @@ def sampling_errors(
 
     The batches of one draw are nested: each is the beginning of the next larger one.
     """
-    if max(sizes) >= len(A):
-        raise ValueError(
-            f"a batch of {max(sizes)} is not smaller than the {len(A)} cases; take smaller sizes"
-        )
     sigma, mu = torch.std_mean(A, 0, correction=0)
     squares = np.zeros((3, draws, len(sizes)))
     for r in range(draws):
@@ -171,9 +170,9 @@ class StepErrors:
         """The last step, counted from 1, that so many percent of the sequences reach."""
         return int((self.running >= percent).sum())
 
-    def growth(self, step: int, groups: int = 10) -> list[float]:
+    def growth(self, step: int) -> list[float]:
         """Separate statistics: the error at a step (from 1) over that at the first, for groups of batches."""
-        parts = self.separate.reshape(groups, -1, len(self.running))
+        parts = self.separate.reshape(GROUPS, -1, len(self.running))
         return [float(np.nanmean(part[:, step - 1]) / np.nanmean(part[:, 0])) for part in parts]
 
 

@@ -60,14 +60,7 @@ def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn
 def with_inputs_of_relus(
     network: nn.Module, x: Float[Tensor, "N h w"]
 ) -> tuple[Float[Tensor, "N K"], list[Tensor]]:
-    """The logits of either network, and what the ReLU of each hidden layer receives.
-
-    Args:
-        network: a `ConvNet`, or a chain of layers.
-        x: pixels from 0 to 1, one channel.
-
-    Returns:
-        Logits; for each layer $z$, (N, H) or (N, C, h, w), in the graph of the logits.
+    """The logits of a `ConvNet` or a chain of layers, and what the ReLU of each hidden layer receives.
 
     >>> import torch
     >>> chain = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))

@@ -42,8 +42,8 @@ def curves(
     panels: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], banded: Sequence[str]
 ) -> Figure:
     """One panel per measure, one line per norm over updates; 95 % bands for the norms in `banded`."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.8))
-    for ax, (title, lines) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.8), squeeze=False)
+    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
         for norm, c in lines.items():
             style = _LINES.get(norm) or plots.LINES[norm]
             ax.plot(c["update"], c["mean"], color=_color(norm), linestyle=style, label=LABELS[norm])
@@ -51,7 +51,7 @@ def curves(
                 ax.fill_between(c["update"], c["low"], c["high"], color=_color(norm), alpha=0.2, linewidth=0)
         ax.set(title=title, xlabel="updates")
         ax.margins(x=0.03)
-    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=2)
     return fig
 
@@ -78,14 +78,14 @@ def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "_ _"]]], label: str) -
 
 def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:
     """Border over center in each layer: one panel per setting, dots with 95 % intervals, a line at 1."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.3), sharey=True)
+    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.3), sharey=True, squeeze=False)
     styles = [
         ("o", ":", plots.COLORS["none"]),
         ("s", "--", plots.COLORS["batch"]),
         ("^", "-", plots.COLORS["layer"]),
     ]
     styles = styles if len(next(iter(panels.values()))) == 3 else [("o", "-", plots.INK), styles[0]]
-    for ax, (title, series) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+    for ax, (title, series) in zip(axes[0], panels.items(), strict=True):
         ax.axhline(1, color=plots.INK, linewidth=0.8)
         for k, (name, means) in enumerate(series.items()):
             mark, line, color = styles[k]
@@ -95,8 +95,8 @@ def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> 
                 x, value, [value - low, high - value], color=color, marker=mark, ls=line, ms=5, label=name
             )
         ax.set(title=title, xlabel="layer", xticks=range(1, len(means) + 1))
-    np.atleast_1d(axes)[0].set_ylabel(label)
-    handles, labels = np.atleast_1d(axes)[0].get_legend_handles_labels()
+    axes[0, 0].set_ylabel(label)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return fig
 
@@ -104,13 +104,14 @@ def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> 
 def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
     """One panel per measure, one line per method: mean and 95 % interval over seeds, and a line at 0."""
     names = list(next(iter(panels.values())))
-    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 0.45 * len(names) + 1.2), sharey=True)
-    for ax, (title, means) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+    fig, axes = plots.subplots(
+        1, len(panels), figsize=(5.9, 0.45 * len(names) + 1.2), sharey=True, squeeze=False
+    )
+    for ax, (title, means) in zip(axes[0], panels.items(), strict=True):
         ax.axvline(0, color=plots.INK, linewidth=0.8)
         _dots(ax, means)
         ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
-    first = np.atleast_1d(axes)[0]
-    first.set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
+    axes[0, 0].set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
     return fig
 
 

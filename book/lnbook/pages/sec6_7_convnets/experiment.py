@@ -153,16 +153,9 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
 
 
 class Classification(Task):
-    """One run on one set of pictures.
+    """One run on one set of pictures: of so many `epochs` or `updates`.
 
-    Args:
-        images: the cases.
-        channels, strides: of the layers.
-        machine: where to compute.
-        norm, padding, pictures, epochs, rows, rate, seed: as in `Study`.
-        updates: instead of `epochs`.
-        quick, last: how many validation and how many test cases to measure, evenly spread, at each row and
-            at the last; 0: all.
+    At each row `quick` cases of a part are measured, evenly spread, at the last row `last`; 0: all.
     """
 
     evaluation_batch = 125  # two to three times as fast as 1000: layers of so many pictures fit into a cache
@@ -209,7 +202,7 @@ class Classification(Task):
         return calibration_error(means)
 
     def overall(self, model: nn.Module) -> dict[str, float]:
-        """`convnet_statistics.columns` on a few hundred test pictures."""
+        """`statistics.columns` on a few hundred test pictures."""
         net = cast(ConvNet, model)
         return columns(self.layers(net), net.over)
 

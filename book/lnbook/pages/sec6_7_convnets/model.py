@@ -13,7 +13,7 @@ Gains and biases are one a channel, where Eq. (5) has one a unit.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -50,8 +50,6 @@ class ConvNet(nn.Module):
         norm: see above.
         generator: draws the weights (He: normal, variance 2 / inputs), the same for every `norm`.
         padding: what lies around the input of each layer.
-
-    Raises `ValueError` for another `norm`.
     """
 
     def __init__(
@@ -65,8 +63,6 @@ class ConvNet(nn.Module):
         padding: Padding = "zeros",
     ) -> None:
         super().__init__()
-        if norm not in get_args(Norm):
-            raise ValueError(f"The normalizations are {', '.join(get_args(Norm))}, not {norm!r}.")
         self.over = reaches_over(shape[-1], strides)
         self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
         inputs = 1 if len(shape) == 2 else shape[0]
@@ -120,10 +116,7 @@ class PositionNorm(norms.LayerNorm):
 class BorderApart(nn.Module):
     """One normalization for the units at the border of a layer, one for the rest; gains and biases in common.
 
-    Args:
-        channels: C.
-        over: which positions are at the border; `convnet_statistics.reaches_over`.
-        normalization: makes the two.
+    Which positions are at the border is told by `over`, as from `statistics.reaches_over`.
     """
 
     order: Tensor

@@ -1,6 +1,7 @@
 """The conclusion's pictures: every sentence as a mark in the row of its section; who gains, at which goal."""
 
 from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -42,8 +43,7 @@ def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
         places.append(y)
         for k, word in enumerate(sorted(words, key=SENTENCE_WORDS.index)):
             color, shape = MARKS[word]
-            edge = FOR if color == OPEN else color
-            ax.plot(k % ACROSS, y + k // ACROSS, shape, ms=SIZE, mec=edge, mfc=color, mew=1.4)
+            ax.plot(k % ACROSS, y + k // ACROSS, shape, **_look(color))
         y += lines[name]
     ax.set(xlim=(-0.7, ACROSS - 0.3), ylim=(y - 0.4, -0.6))
     ax.set_yticks(places, list(sections))
@@ -59,20 +59,15 @@ def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
 
 def _legend(used: Container[str]) -> list[Line2D]:
     return [
-        Line2D(
-            [],
-            [],
-            ls="",
-            marker=shape,
-            ms=SIZE,
-            mec=FOR if color == OPEN else color,
-            mfc=color,
-            mew=1.4,
-            label=word,
-        )
+        Line2D([], [], ls="", marker=shape, label=word, **_look(color))
         for word, (color, shape) in MARKS.items()
         if word in used
     ]
+
+
+def _look(color: str) -> dict[str, Any]:
+    """Of a mark: what is open is empty, and has an edge all the same."""
+    return {"ms": SIZE, "mec": FOR if color == OPEN else color, "mfc": color, "mew": 1.4}
 
 
 def forest(

@@ -23,11 +23,6 @@ def test_errors_of_the_mean_and_the_biased_variance_follow_sampling_theory(gener
     assert np.mean(found.powers()) == pytest.approx(-0.5, abs=0.03)
 
 
-def test_a_batch_as_large_as_the_population_is_refused(generator) -> None:
-    with pytest.raises(ValueError, match="not smaller"):
-        batches.sampling_errors(torch.zeros(4, 2), [4], draws=1, generator=generator)
-
-
 def test_in_company_of_one_other_only_the_sign_is_left(generator) -> None:
     a = torch.randn(50, generator=generator, dtype=torch.float64)
     values = batches.in_company(a, 7, [2, 40], draws=200, generator=generator)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnbook.pages.sec6_7_convnets.statistics import columns, maps, ratio, reaches_over, shares
+from lnbook.pages.sec6_7_convnets.statistics import columns, maps, reaches_over, shares
 
 
 def asked(size: int, strides: list[int]) -> list[Tensor]:
@@ -73,7 +73,3 @@ def test_columns_tell_the_border_from_the_center() -> None:
     assert row["dead_1"] == 0
     still = columns([(a, a.abs() * -1)], over)
     assert still["dead_1"] == 1
-
-
-def test_a_ratio_of_nothing_is_nan_and_not_an_error() -> None:
-    assert torch.tensor(ratio(torch.ones(2, 2), torch.ones(2, 2, dtype=torch.bool))).isnan()
