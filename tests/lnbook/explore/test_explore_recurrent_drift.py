@@ -25,9 +25,6 @@ WEIGHTS = [
 ]
 
 
-# ------------------------------------------------------------------------------------------- arithmetic
-
-
 @cache
 def unrolled(index: int, setting: Setting, lane: str) -> dict[str, np.ndarray]:
     """What lnlib plots of one recurrence."""
@@ -185,9 +182,6 @@ def test_the_advice_helps():
         assert sizes == sorted(sizes), (index, f)
 
 
-# ------------------------------------------------------------------------------------------ the builder
-
-
 def test_w_is_orthogonal_and_the_initial_state_has_size_1():
     for weights in WEIGHTS:
         W, h = np.array(weights["W"]), np.array(weights["h"])
@@ -202,9 +196,6 @@ def test_the_fallback_table_holds_what_lnlib_computes():
         f"<td>{end:.2g}</td>" for end in ends
     )
     assert row in recurrent_drift().fallback
-
-
-# ------------------------------------------------------------------------------------------- the browser
 
 
 def check_close(text: str, want: float) -> None:

@@ -23,9 +23,6 @@ CASES = 4
 PLAIN = "(one) => JSON.parse(JSON.stringify(one, (_, v) => v instanceof Float64Array ? [...v] : v))"
 
 
-# ------------------------------------------------------------------------------------------- arithmetic
-
-
 def by_autograd(one: dict[str, Any], placement: str, c: float, depth: int) -> list[float]:
     """The gradients' norms of all blocks of the script's network, in torch with lnlib's layer norm."""
     x, r = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
@@ -117,16 +114,10 @@ def test_what_the_live_text_says_is_so(measured):
     assert calm[0] > 0.7 * calm[-1]
 
 
-# ------------------------------------------------------------------------------------------ the builder
-
-
 def test_the_fallback_table_holds_what_lnlib_computes():
     norms = gradient_by_depth("post", (1, 4, 16, 64), 16, range(3)) / wide_limit("none", 1, 1, 16)
     cells = "".join(f"<td>{value:.2g}</td>" for value in norms.mean(0))
     assert f"<tr><th>post-LN</th>{cells}" in residual_depth().fallback
-
-
-# ------------------------------------------------------------------------------------------- the browser
 
 
 def drawn(page: Any, plot: int, placement: str) -> np.ndarray:
