@@ -19,22 +19,13 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+import ledger
+import reference
 from equation_numbers import let_the_search_find_them, number_equations
 from execute import BOOK, ROOT, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
 from glossary import add_definitions
 from interactive import InteractiveDirective
-from ledger import (
-    RecordRole,
-    RulesDirective,
-    SentencesDirective,
-    SettingsDirective,
-    VerdictsDirective,
-    html_table,
-    measured_words,
-    record,
-    verdict_words,
-)
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
 from lnbook.ledger.report import page_table
@@ -44,15 +35,6 @@ from lookup import LookupDirective
 from notation import NotationDirective
 from origin import FromRole
 from preflight import made_ready
-from reference import (
-    describe_data,
-    flat_signatures,
-    link_names,
-    prepare_docstring,
-    resolve,
-    show_epsilon,
-    skip_member,
-)
 from schedule import executed_all
 from shown import with_cards
 from top import data_used, measured_facts, minutes, title, top
@@ -114,7 +96,7 @@ def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale:
     if not rules or not cells:
         return
     here = load_measured(rules, folder=run.results, scale=scale)
-    with_cards(notebook, {rule.id: rule for rule in rules}, here, record().found)
+    with_cards(notebook, {rule.id: rule for rule in rules}, here, ledger.record().found)
     table = page_table(rules, here, BOOK)
     for output in cells[-1].outputs:
         if "text/html" in output.get("data", {}):
@@ -138,7 +120,7 @@ def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
     """Give figures their dark twins and links to their data, names of lnlib links to the reference."""
     load_late(doctree)
     add_dark_twins(app, doctree)
-    link_names(doctree, app.env.docname)
+    reference.link_names(doctree, app.env.docname)
     run = app.lnlib_runs.get(Path(app.env.docname).name)
     if run is not None and not run.failure:
         link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
@@ -159,7 +141,7 @@ def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any
     body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
     if doctree is not None:  # a page of the book, not the search or the index
         body = state_sizes(body, doctree)
-    context["body"] = flat_signatures(link_full_size(body))
+    context["body"] = reference.flat_signatures(link_full_size(body))
 
 
 def publish_files(app: Sphinx, error: Exception | None) -> None:
@@ -208,7 +190,7 @@ class ExecutionsDirective(SphinxDirective):
                 machine = f"<p>Machine: {hardware}.</p><p>Versions: {versions}.</p>"
             columns = ("Page", "Scale", "Time", "Executed", "Data")
             rows.append(("", [*zip(columns, [link, *map(escape, cells)], strict=True)]))
-        return [nodes.raw("", html_table("Executions", rows) + machine, format="html")]
+        return [nodes.raw("", ledger.html_table("Executions", rows) + machine, format="html")]
 
 
 class ReadingTimeDirective(SphinxDirective):
@@ -230,23 +212,23 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", read_executed)
     app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
     app.connect("doctree-read", number_equations)
-    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)  # before napoleon
-    app.connect("autodoc-process-docstring", describe_data, priority=600)  # after it: data have no sections
-    app.connect("autodoc-process-signature", show_epsilon)
-    app.connect("autodoc-skip-member", skip_member)
-    app.connect("missing-reference", resolve)
+    app.connect("autodoc-process-docstring", reference.prepare_docstring, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", reference.describe_data, priority=600)  # after it
+    app.connect("autodoc-process-signature", reference.show_epsilon)
+    app.connect("autodoc-skip-member", reference.skip_member)
+    app.connect("missing-reference", reference.resolve)
     app.connect("html-collect-pages", let_the_search_find_them)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
     app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes
     app.connect("build-finished", publish_files)
-    app.add_directive("sentences", SentencesDirective)
-    app.add_directive("rules", RulesDirective)
-    app.add_directive("verdicts", VerdictsDirective)
-    app.add_directive("settings", SettingsDirective)
+    app.add_directive("sentences", ledger.SentencesDirective)
+    app.add_directive("rules", ledger.RulesDirective)
+    app.add_directive("verdicts", ledger.VerdictsDirective)
+    app.add_directive("settings", ledger.SettingsDirective)
     app.add_directive("interactive", InteractiveDirective)
-    app.add_role("measured", RecordRole(measured_words))
-    app.add_role("verdict", RecordRole(verdict_words))
+    app.add_role("measured", ledger.RecordRole(ledger.measured_words))
+    app.add_role("verdict", ledger.RecordRole(ledger.verdict_words))
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("notation", NotationDirective)
     app.add_directive("lookup", LookupDirective)

@@ -139,15 +139,9 @@ def document(built: Path, contents: str, chapters: str, heads: str, kind: str) -
 
 
 def print_book(built: Path, toc: Path, out: Path) -> None:
-    """Write the PDF: print the book, then lay the numbers of the sheets over its table of contents.
-
-    Raises:
-        SystemExit: if a page was not built, something is wider than the paper, or a formula was not typeset.
-    """
+    """Write the PDF: print the book, then lay the numbers of the sheets over its table of contents."""
     out.parent.mkdir(parents=True, exist_ok=True)
     names = [name for _, pages in parts(toc) for name in pages]
-    if missing := [name for name in names if not (built / "book" / f"{name}.html").is_file()]:
-        raise SystemExit(f"{built} lacks {', '.join(missing)}: `make book` first")
     contents, heads = front(built, toc)
     blank = re.sub(r"\{\w+\}", "", contents)
     chapters = "".join(str(chapter(name, built)) for name in names)

@@ -4,8 +4,8 @@ A page's code prints `Shown`, a line for programmers that begins with a rule's i
 takes the place of each such line; a line that is not what the run's rows say stays as it was printed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+import re
+from collections.abc import Iterator, Mapping
 from html import escape
 
 from nbformat import NotebookNode, v4
@@ -16,28 +16,20 @@ from lnbook.ledger.rules import Rule
 from lnbook.ledger.tables import number
 from lnbook.ledger.verdicts import Measurement, judge
 
-__all__ = ["card", "with_cards"]
-
 Record = Mapping[str, Measurement]
-Cards = Mapping[str, Callable[[str], str]]  # by the printed line: the card, with what was printed after it
+Lines = Mapping[str, tuple[Rule, Measurement]]  # by what is printed of them
 
 
 def with_cards(notebook: NotebookNode, rules: Mapping[str, Rule], here: Record, record: Record) -> None:
-    """Put cards into the outputs of a notebook.
-
-    Args:
-        notebook: executed; changed in place.
-        rules: of the page, by id.
-        here: what this run measured, by rule.
-        record: what is recorded, by rule; the verdict on an estimate is that of the record.
-    """
-    lines = {
-        repr(Shown(rules[name], found)): partial(card, rules[name], found, record)
-        for name, found in here.items()
-    }
-    for cell in notebook.cells:
+    """Put cards into the outputs of a notebook: of what was measured `here`, or is in the record, by rule."""
+    lines = {repr(Shown(rules[name], found)): (rules[name], found) for name, found in here.items()}
+    printed = re.compile(rf"^({'|'.join(map(re.escape, lines))})(| .*)(?:\n|\Z)", flags=re.MULTILINE)
+    for cell in notebook.cells if lines else ():
         if cell.cell_type == "code":
-            cell.outputs = [new for output in cell.outputs for new in _replaced(output, lines)]
+            outputs = [(output, printed.split(_text(output))) for output in cell.outputs]
+            cell.outputs = []
+            for output, parts in outputs:
+                cell.outputs += _replaced(parts, lines, record) if len(parts) > 1 else [output]
 
 
 def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
@@ -60,36 +52,17 @@ def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
     )
 
 
-def _replaced(output: NotebookNode, lines: Cards) -> Iterator[NotebookNode]:
-    """An output in parts: cards for the lines that are known, text for the others."""
-    text = output.get("text", "") if output.output_type == "stream" else _plain(output)
-    parts = list(_parts(text, lines))
-    if not any(is_card for is_card, _ in parts):
-        yield output
-        return
-    for is_card, part in parts:
-        if is_card:
-            yield v4.new_output("display_data", {"text/html": part})
-        elif part.strip():
-            # not a stream: those of a cell are merged, and would leave their places between the cards
-            yield v4.new_output("display_data", {"text/plain": part.strip("\n")})
-
-
-def _plain(output: NotebookNode) -> str:
-    """The text of an output that is nothing but text."""
+def _text(output: NotebookNode) -> str:
+    """What was printed, or the text of an output that is nothing but text."""
     data = output.get("data", {})
-    return data["text/plain"] if set(data) == {"text/plain"} else ""
+    return output.get("text", "") or (data["text/plain"] if set(data) == {"text/plain"} else "")
 
 
-def _parts(text: str, lines: Cards) -> Iterator[tuple[bool, str]]:
-    """(whether it is a card, its HTML or text), in the order of the lines."""
-    between = ""
-    for line in text.splitlines(keepends=True):
-        said = next((s for s in lines if line.startswith(s) and line[len(s) :][:1] in ("", " ", "\n")), None)
-        if said is None:
-            between += line
-            continue
-        yield False, between
-        between = ""
-        yield True, lines[said](line[len(said) :].strip())
-    yield False, between
+def _replaced(parts: list[str], lines: Lines, record: Record) -> Iterator[NotebookNode]:
+    """Text, and again and again the line of a card, what was printed after it, and text."""
+    # not streams: those of a cell are merged, and would leave their places between the cards
+    for text, line, rest in zip(parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True):
+        if text.strip():
+            yield v4.new_output("display_data", {"text/plain": text.strip("\n")})
+        if line:
+            yield v4.new_output("display_data", {"text/html": card(*lines[line], record, rest.strip())})

@@ -3,14 +3,13 @@
 from pathlib import Path
 
 import pytest
-from browser import RULES_OF_A_THEME, accessibility_issues, choose, overflow, thin
+from browser import accessibility_issues, choose, overflow, thin
 from built import html
 
 pytestmark = pytest.mark.browser
 SOURCES = Path(__file__).resolve().parents[2] / "book"
 PAGES = sorted(f.stem for f in SOURCES.iterdir() if f.suffix in {".md", ".ipynb"})
 THEMES = ("light", "dark")
-
 
 # What is folded is opened to be measured.
 SCROLLING_CODE = """() => {
@@ -26,7 +25,6 @@ WIDE_FORMULAS = """() => [...document.querySelectorAll("article div.math mjx-con
 SHRUNK = """() => [...document.querySelectorAll("article figure img.small-letters")]
   .filter(image => image.offsetParent && image.clientWidth < Math.min(image.naturalWidth, 540))
   .map(image => image.src)"""
-
 # A picture far below waits until a reader comes near.
 LOADED_WIDTH = """image => { image.loading = "eager";
   return image.decode().then(() => image.naturalWidth, () => 0) }"""
@@ -69,18 +67,6 @@ def figure_problems(page, theme: str) -> list[str]:
     return found
 
 
-def accessibility_problems(page, whole: str, in_part: str = "") -> list[str]:
-    """What axe finds in a theme, and by the rules of a theme in another; it leaves fewer elements."""
-    page.set_viewport_size({"width": 1280, "height": 900})
-    thin(page)
-    found = []
-    for theme, rules in ((in_part, RULES_OF_A_THEME), (whole, ())):
-        if theme:
-            choose(page, theme)
-            found += [f"{theme}: {issue}" for issue in accessibility_issues(page, rules=rules)]
-    return found
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_quiet_and_accessible_in_both_themes_and_fits_a_phone(chromium, name, pytestconfig):
     """One visit, which tells all that it finds. Without --slow axe looks at every other page in the dark."""
@@ -91,7 +77,11 @@ def test_a_page_is_whole_quiet_and_accessible_in_both_themes_and_fits_a_phone(ch
         found = complaints(page)
         found += [f"console: {error}" for error in errors] + [f"not loaded: {url}" for url in failed]
         # after the console was read: axe reads style sheets in ways that a file forbids
-        found += accessibility_problems(page, *themes)
+        page.set_viewport_size({"width": 1280, "height": 900})
+        thin(page)
+        for theme in themes:
+            choose(page, theme)
+            found += [f"{theme}: {issue}" for issue in accessibility_issues(page)]
     assert not found, "\n".join([f"{name}.html:", *found])
 
 

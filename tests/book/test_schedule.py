@@ -47,7 +47,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RUN = f"""import os, sys, pathlib
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
 import execute
-
 execute.CACHE, execute.FAILED = (pathlib.Path(os.environ["PLACES"], name) for name in ("CACHE", "FAILED"))
 execute.main()"""
 
@@ -81,13 +80,16 @@ def test_what_surrounds_a_build_changes_no_page(places: Path, given: dict[str, s
 def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Path) -> None:
     good = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
     bad = write(places / "bad.ipynb", "before = 'this ran'\nbefore", "# divide\n1 / 0", "after = 1")
+    dead = write(places / "dead.ipynb", "import os\nos._exit(3)")
     rows, said = places / "rows", []
     (rows / "smoke").mkdir(parents=True)
     (rows / "smoke" / "bad.csv").write_text("claim,value\nx,9\n")  # of an earlier build
 
-    done = executed_all([bad, good], "smoke", rows=rows, say=said.append)
+    done = executed_all([bad, dead, good], "smoke", rows=rows, say=said.append)
 
-    assert [page for page, run in done.items() if run.failure] == ["bad"], done
+    assert [page for page, run in done.items() if run.failure] == ["bad", "dead"], done
+    assert "DeadKernelError" in done["dead"].failure
+    assert nbformat.read(done["dead"].notebook, 4).cells[0].source == "# Page dead"
     assert "code cell 3 ('# divide'): ZeroDivisionError" in done["bad"].failure
     cells = nbformat.read(done["bad"].notebook, 4).cells
     assert cells[2].outputs[0].data["text/plain"] == "'this ran'"
@@ -95,37 +97,22 @@ def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Pat
     assert not cells[4].outputs
     assert not [c for c in cells if "papermill-error-cell-tag" in c.metadata.get("tags", [])]
     assert [f.name for f in (rows / "smoke").iterdir()] == ["good.csv"], "this build's rows and no others"
-    ends = [line for line in said if " of 2 pages done" in line and "starts" not in line]
-    assert len(ends) == 2
+    ends = [line for line in said if " of 3 pages done" in line]
+    assert len(ends) == 3
     assert any(line.startswith("bad FAILED") and "ZeroDivisionError" in line for line in ends)
 
 
 def test_a_page_that_has_not_changed_is_kept_and_one_that_has_runs_anew(places: Path) -> None:
     page = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
     build = {"scale": "smoke", "rows": places / "rows", "say": lambda _: None}
+    killed = kept_folder(page, "smoke").with_name("running")  # what a killed build leaves
+    killed.mkdir(parents=True)
+    (killed / page.name).write_text("as far as papermill came")
     assert executed_all([page], **build)["good"].fresh
     assert not executed_all([page], **build)["good"].fresh
     write(places / "good.ipynb", MEASURES.format(page="good", value=2))
     assert executed_all([page], **build)["good"].fresh
     assert (places / "rows" / "smoke" / "good.csv").read_text().endswith("2\n")
-
-
-def test_what_a_killed_build_leaves_stops_no_other_and_goes(places: Path) -> None:
-    page = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
-    killed = kept_folder(page, "smoke").with_name("running")
-    killed.mkdir(parents=True)
-    (killed / page.name).write_bytes(page.read_bytes())  # as far as papermill came
-    done = executed_all([page], "smoke", rows=places / "rows", say=lambda _: None)
-    assert done["good"].fresh
-    assert not done["good"].failure
-    assert not killed.exists()
-
-
-def test_a_kernel_that_dies_is_a_page_that_failed(places: Path) -> None:
-    dead = write(places / "dead.ipynb", "import os\nos._exit(3)")
-    done = executed_all([dead], "smoke", rows=places / "rows", say=lambda _: None)
-    assert "DeadKernelError" in done["dead"].failure
-    assert nbformat.read(done["dead"].notebook, 4).cells[0].source == "# Page dead"
 
 
 EDITS = """from pathlib import Path
@@ -155,14 +142,8 @@ def test_a_book_with_a_broken_page_can_be_opened_and_its_build_fails(tmp_path: P
     write(tmp_path / "book" / "whole.ipynb", "print('all of it')", paper="page 1")
     write(tmp_path / "book" / "broken.ipynb", "print('so far')", "raise KeyError('<b>&')", paper="page 2")
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n", "--keep-going"]
-    built = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=os.environ | {"LNLIB_SCALE": "smoke"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    smoke = os.environ | {"LNLIB_SCALE": "smoke"}
+    built = subprocess.run(command, cwd=tmp_path, env=smoke, capture_output=True, text=True, check=False)
     assert built.returncode != 0
     assert "the page broken failed" in built.stderr
     assert "2 of 2 pages done" in built.stdout

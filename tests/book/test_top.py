@@ -2,13 +2,14 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import ANY
 
 import glossary
 import nbformat
 import pytest
 import top
 import yaml
-from origin import KINDS, FromRole
+from origin import FromRole
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,37 +51,21 @@ def test_a_page_to_read_first_is_called_by_its_title():
     assert top.title("glossary") == "Glossary"
 
 
-def test_the_commands_that_run_a_page_name_files_that_exist():
-    text = top.run_line("sec2_background")
-    for file in ("book/_ext/execute.py", "book/sec2_background.ipynb"):
-        assert file in text
-        assert (ROOT / file).is_file()
-
-
 def said(text: str) -> tuple[list, list[str]]:
     """What the role makes of a text, and its warnings."""
     warnings: list[str] = []
-    inliner = SimpleNamespace(
-        reporter=SimpleNamespace(warning=lambda message, **_: warnings.append(message)),
-        document=SimpleNamespace(settings=SimpleNamespace(env=None)),
-    )
-    found, _ = FromRole()("from", f"{{from}}`{text}`", text, 1, inliner)
-    return found, warnings
+    reporter = SimpleNamespace(warning=lambda message, **_: warnings.append(message))
+    inliner = SimpleNamespace(reporter=reporter, document=None)
+    return FromRole()("from", f"{{from}}`{text}`", text, 1, inliner)[0], warnings
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_note_of_origin_names_its_kind_and_what_exactly(kind):
-    (note,), warnings = said(f"{kind}: Section 3")
-    assert note["classes"] == ["origin", f"origin-{kind}"]
-    assert note.astext().strip() == f"{KINDS[kind]} Section 3"
+def test_a_note_of_origin_names_its_kind_and_what_exactly_and_an_unknown_one_fails_the_build():
+    (note,), warnings = said("paper: Section 3")
+    assert note["classes"] == ["origin", "origin-paper"]
+    assert note.astext().strip() == "from the paper Section 3"
     assert not warnings
-    assert said(kind)[0][0].astext().strip() == KINDS[kind]
-
-
-def test_an_unknown_origin_is_a_warning_which_fails_the_build():
-    found, warnings = said("folklore: everybody")
-    assert not found
-    assert "folklore" in warnings[0]
+    assert said("derived")[0][0].astext().strip() == "derived here"
+    assert said("folklore: everybody") == ([], [ANY])
 
 
 def test_only_links_to_known_words_of_the_glossary_are_explained():
