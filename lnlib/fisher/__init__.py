@@ -7,7 +7,6 @@ name                                what                                        
 :func:`fisher`                      the exact matrix, dense                           Eqs. (9), (12)
 :func:`printed_eq13`, :func:`chi`   the matrix and its inputs as printed              Eqs. (13), (14)
 :class:`FisherOperator`             products, solves, null space without the matrix   ours
-:func:`nullity_in_theory`           directions it cannot see, counted on paper        ours
 :func:`gain_metric`                 length of a step of the gains                     Eqs. (32)-(34)
 :func:`standard_magnitude_metric`   the same step without a normalization             Eq. (35)
 :class:`GGN`                        a network's matrix by products                    later
@@ -33,7 +32,6 @@ from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
 from lnlib.fisher.matrix_free import MatrixFree, Products
 from lnlib.fisher.norm_block import LinearBlock, linear_block, norm_block
-from lnlib.fisher.nullity import nullity_in_theory
 from lnlib.fisher.operator import FisherOperator
 from lnlib.fisher.spectrum import NullSpace
 
@@ -56,7 +54,6 @@ __all__ = [
     "linear_block",
     "log_evidence",
     "norm_block",
-    "nullity_in_theory",
     "printed_eq13",
     "standard_magnitude_metric",
 ]
