@@ -54,11 +54,7 @@ class Reading(NamedTuple):
 
 
 def roundoff(dtype: torch.dtype) -> float:
-    """The unit roundoff: the largest relative error of rounding to nearest.
-
-    >>> roundoff(torch.float32) == 2.0**-24
-    True
-    """
+    """The unit roundoff: the largest relative error of rounding to nearest."""
     return float(torch.finfo(dtype).eps) / 2
 
 
@@ -96,14 +92,13 @@ def readings(
     result = []
     for view in views:
         unit, x = roundoff(view.cases.dtype), view.cases.float() if wide else view.cases
-        variances = way(x).variance.double().flatten().tolist() if way else [math.nan] * len(x)
         outputs = layer_norm_by(x, way, eps=0.0) if way else norm(x)  # type: ignore[misc]
-        outputs = outputs.to(view.cases.dtype)
+        outputs, seen = outputs.to(view.cases.dtype), math.nan
         off = [output_error(t, y) / unit for t, y in zip(view.true, outputs, strict=True)]
-        wrong = (
-            [variance_error(t, v) / unit for t, v in zip(view.true, variances, strict=True)] if way else []
-        )
-        seen = float(np.median(wrong)) if way else math.nan
+        if way:
+            variances = way(x).variance.double().flatten().tolist()
+            wrong = [variance_error(t, v) / unit for t, v in zip(view.true, variances, strict=True)]
+            seen = float(np.median(wrong))
         result.append(Reading(view.tilt, seen, float(np.median(off)), max(off)))
     return result
 

@@ -42,13 +42,7 @@ SIZES = {"smoke": Size(2, 16, 20, 10), "book": _FULL, "study": _FULL}
 
 
 def condition(y: Tensor, t: Float[Tensor, "*N 1"], told: bool) -> Float[Tensor, "*N K"]:
-    """The digit's ten marks, the share of noise and a 1; who is told nothing has the 1 alone.
-
-    >>> condition(torch.tensor([9]), torch.tensor([[0.5]]), True)[0, -3:].tolist()
-    [1.0, 0.5, 1.0]
-    >>> condition(torch.tensor([9]), torch.tensor([[0.5]]), False).tolist()
-    [[1.0]]
-    """
+    """The digit's ten marks, the share of noise and a 1; who is told nothing has the 1 alone."""
     one = torch.ones_like(t)
     return torch.cat([one_hot(y, 10).to(t), t, one], -1) if told else one
 

@@ -66,7 +66,6 @@ def gradient_by_depth(
     seeds: Sequence[int] = range(5),
     *,
     branch: float = 1.0,
-    cases: int = 16,
 ) -> Float[np.ndarray, "seeds depths"]:
     r"""Length of the gradient of the *last* block's $W_2$ in networks of several depths.
 
@@ -74,8 +73,7 @@ def gradient_by_depth(
 
     After Theorem 1 of Xiong et al. (2020).
     """
-    keywords = {"branch": branch, "cases": cases}
-    columns = [gradient_by_block(placement, L, width, seeds, **keywords)[:, -1] for L in depths]  # type: ignore[arg-type]
+    columns = [gradient_by_block(placement, L, width, seeds, branch=branch)[:, -1] for L in depths]
     return np.stack(columns, 1)
 
 

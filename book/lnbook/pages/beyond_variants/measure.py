@@ -35,11 +35,7 @@ SCHEMES: Mapping[str, Variant | None] = {
 
 
 def settings(variant: str | Variant | None, eps: float = 1e-5) -> dict[str, Any]:
-    """Keywords of :class:`lnlib.rnn.LSTM`; None or "none" is torch's own cell.
-
-    >>> settings("joint"), settings(None)
-    ({'variant': 'joint', 'eps': 1e-05}, {'norm': 'none'})
-    """
+    """Keywords of :class:`lnlib.rnn.LSTM`; None or "none" is torch's own cell."""
     return {"norm": "none"} if variant in (None, "none") else {"variant": variant, "eps": eps}
 
 
@@ -47,10 +43,6 @@ def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
     """The same weights in another variant: each parameter goes where its name is, and others are left out.
 
     What only the new variant has starts as it does in a new network: gains at 1, biases at 0.
-
-    >>> joint = as_variant(LSTM(2, 3), variant="joint", eps=1e-3)
-    >>> joint.variant, joint.eps
-    ('joint', 0.001)
     """
     with torch.random.fork_rng(devices=[]):  # its initial weights are overwritten
         other = LSTM(lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype, **keywords)
@@ -103,11 +95,7 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
 
 
 def between(apart: Float[np.ndarray, "K K"], found: Sequence[Sequence[int]]) -> Float[np.ndarray, " pairs"]:
-    """The distances from each group to all others.
-
-    >>> between(np.array([[0, 0.001, 1], [0.001, 0, 2], [1, 2, 0]]), [[0, 1], [2]])
-    array([1., 2., 1., 2.])
-    """
+    """The distances from each group to all others."""
     return np.concatenate([np.delete(apart[group], group, axis=1).ravel() for group in found])
 
 
