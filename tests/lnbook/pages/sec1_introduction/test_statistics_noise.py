@@ -38,10 +38,3 @@ def test_a_test_case_does_not_depend_on_its_company(cases):
     # float32: a product of one row adds its terms in another order than one of 40
     torch.testing.assert_close(alone[0], together[0], rtol=1e-5, atol=1e-5)
     assert not torch.allclose(batch_norm(cases[0][:40])[0], batch_norm(cases[0][:20])[0])
-
-
-def test_an_error_is_a_share_and_repeats_with_its_seed(cases):
-    sizes = {"updates": 5, "number": 40}
-    found = noise.wrong_answers(cases, cases, 2, exact=True, **sizes)
-    assert 0 <= found <= 1
-    assert found == noise.wrong_answers(cases, cases, 2, exact=True, **sizes)

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.pages.sec6_1_order_embeddings.model import OrderEmbedding, ranking_loss, violations
+from lnbook.pages.sec6_1_order_embeddings.model import OrderEmbedding, violations
 
 
 def model(norm: str = "layer", seed: int = 0, score: str = "order") -> OrderEmbedding:
@@ -73,36 +73,3 @@ def test_gradients_of_violations_are_those_of_the_formula(sizes: tuple[int, int,
     expected = torch.autograd.grad((weight * literal).sum(), (b, a))
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other)
-
-
-def test_what_stands_above_violates_nothing_and_the_reverse_does() -> None:
-    general, special = torch.tensor([[0.1, 0.0, 0.3]]), torch.tensor([[0.2, 0.4, 0.3]])
-    assert violations(general, special).item() == 0
-    assert violations(special, general).item() == pytest.approx(0.1**2 + 0.4**2)
-
-
-@given(st.integers(0, 2**31))
-def test_two_different_points_of_length_one_are_never_in_order(seed: int) -> None:
-    draw = torch.Generator().manual_seed(seed)
-    points = torch.rand(2, 4, generator=draw, dtype=torch.float64)
-    points = points / points.norm(dim=1, keepdim=True)
-    both = violations(points[:1], points[1:]), violations(points[1:], points[:1])
-    assert all(found.item() > 0 for found in both)
-    assert sum(found.item() for found in both) == pytest.approx(2 - 2 * float(points[0] @ points[1]))
-
-
-@given(st.integers(1, 6), st.integers(0, 2**31), st.booleans())
-def test_the_loss_is_that_of_a_double_loop(pairs: int, seed: int, twins: bool) -> None:
-    draw = torch.Generator().manual_seed(seed)
-    table = torch.rand(pairs, pairs, generator=draw, dtype=torch.float64) / 5
-    owner = torch.randint(0, 3, (pairs,), generator=draw) if twins else torch.arange(pairs)
-    expected = 0.0
-    for n in range(pairs):
-        for m in range(pairs):
-            if owner[m] != owner[n]:
-                expected += max(0.0, 0.05 + float(table[n, n] - table[m, n]))  # another caption for picture n
-                expected += max(0.0, 0.05 + float(table[n, n] - table[n, m]))  # another picture for caption n
-    same = owner[:, None] == owner
-    assert ranking_loss(table, 0.05, same).item() == pytest.approx(expected, abs=1e-12)
-    if not twins:
-        assert ranking_loss(table, 0.05).item() == pytest.approx(expected, abs=1e-12)

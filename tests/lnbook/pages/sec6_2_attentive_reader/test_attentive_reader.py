@@ -1,6 +1,5 @@
 """Experiment 6.2: its runs, its task, that it learns, and that nothing beats the floor."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,24 +37,6 @@ def test_processes_permute_differently() -> None:
     words = cases[0] >= FIRST_MARKER + 6
     assert torch.equal(one[words], other[words])
     assert not torch.equal(one, other)
-
-
-def test_the_paper_scale_reads_sentences_from_all_of_a_passage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for part in ("training", "validation"):
-        folder = tmp_path / "cnn" / "questions" / part
-        folder.mkdir(parents=True)
-        for k in range(20):
-            asked = f"@placeholder {('won', 'left')[k % 2]}"
-            text = f"http://x\n\n{'it rained . ' * 6}@entity0 won . she left .\n\n{asked}\n\n@entity0\n\n"
-            (folder / f"{k:02}.question").write_text(f"{text}@entity0:Ann\n", encoding="utf-8")
-    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
-    made = EXPERIMENT.task({**EXPERIMENT.jobs("paper", 0)[0], **SMALL}, "paper", Machine())
-    assert isinstance(made, Reading)
-    for q in made.readings.questions:
-        last = f"{q.answer} won ." if q.query[1] == "won" else "she left ."
-        assert " ".join(q.passage) == f"{'it rained . ' * 3}{last}"
 
 
 def test_the_recorded_study_is_still_the_one_to_run() -> None:

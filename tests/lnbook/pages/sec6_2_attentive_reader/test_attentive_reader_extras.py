@@ -145,13 +145,6 @@ def test_all_that_is_added_is_trained_but_a_first_state_that_batch_norm_subtract
             assert value.grad.abs().max() > 1e-6
 
 
-def test_batch_norm_everywhere_normalizes_the_mean_over_cases() -> None:
-    model, seen = made("batch everywhere", RELEASED), []
-    model.norms["join_mean"].register_forward_hook(lambda module, args, out: seen.append(out))
-    model(*texts(), torch.Generator().manual_seed(7))
-    torch.testing.assert_close(seen[0].mean(0), torch.zeros(H, dtype=torch.float64), atol=1e-12, rtol=0)
-
-
 def test_dropout_keeps_the_mean_and_is_the_same_in_both_precisions() -> None:
     x = torch.ones(100_000)
     single, double = (

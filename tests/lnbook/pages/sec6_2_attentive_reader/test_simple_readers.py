@@ -23,12 +23,6 @@ def test_an_entity_that_the_query_names_is_not_asked_for_unless_there_is_no_othe
     assert last(question("1 met 2", "1 saw 2", "1")) == "@entity2"
 
 
-def test_the_error_is_the_share_of_wrong_answers() -> None:
-    questions = [question("1 met 2", "x", "1"), question("1 met 2", "x", "2"), question("2 met 1", "x", "2")]
-    assert error(first, questions) == pytest.approx(1 / 3)
-    assert error(last, questions) == pytest.approx(2 / 3)
-
-
 @pytest.mark.parametrize(("name", "right"), [("first", 5 / 8), ("most frequent", 5 / 8), ("last", 3 / 8)])
 def test_in_stories_they_are_as_good_as_their_making_says(name: str, right: float) -> None:
     many = list(stories(4000, 11))

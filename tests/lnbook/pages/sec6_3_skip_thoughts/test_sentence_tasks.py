@@ -10,7 +10,6 @@ from lnbook.pages.sec6_3_skip_thoughts import drawings, sentence_tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import (
     accuracy,
     folds_of,
-    pair_features,
     read_scores,
     relatedness,
     soft_targets,
@@ -90,12 +89,6 @@ def test_the_metrics_are_those_one_computes_by_hand() -> None:
     assert read_scores(np.ones(4), scores)["pearson"] == 0.0
 
 
-def test_features_of_a_pair_do_not_know_its_order() -> None:
-    u, v = np.random.default_rng(0).standard_normal((2, 3, 4))
-    np.testing.assert_array_equal(pair_features(u, v), pair_features(v, u))
-    np.testing.assert_allclose(pair_features(u, v)[0, 4:], u[0] * v[0])
-
-
 @pytest.mark.parametrize("choices", [1, 3])
 def test_scores_that_follow_from_the_features_are_read_and_others_are_not(choices: int) -> None:
     draw = np.random.default_rng(0)
@@ -141,8 +134,3 @@ def test_scores_are_per_cent_but_for_the_correlation() -> None:
     assert sick.lines[0].get_ydata()[-1] == 0.6
     assert mr.lines[0].get_ydata()[-1] == 60.0
     assert [line.get_ydata()[0] for line in mr.lines[2:]] == [70.0, 65.0]
-
-
-def test_the_words_for_scores_name_every_end() -> None:
-    told = drawings.scores_in_words({"sick_pearson": PAIR, "mr_accuracy": PAIR}, FLAT)
-    assert "SICK (Pearson) 0.60, 0.60, 0.40, 0.30; MR 0.60, 0.60, 0.70, 0.65." in told

@@ -130,17 +130,6 @@ def test_a_bag_is_the_mean_of_its_words_and_does_not_know_their_order() -> None:
     np.testing.assert_allclose(bag_of_words(vectors, ids, lengths), [[1 / 3, 4 / 3]] * 2)
 
 
-def test_a_random_encoder_depends_on_its_seed_and_on_the_order_of_words() -> None:
-    vectors = np.random.default_rng(0).standard_normal((6, 3))
-    ids, lengths = torch.tensor([[3, 4, 5], [5, 4, 3]]), torch.tensor([3, 3])
-    one, same, other = (
-        random_states(vectors, 4, torch.Generator().manual_seed(s), ids, lengths) for s in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(one, same)
-    assert np.abs(one - other).max() > 0.01
-    assert np.abs(one[0] - one[1]).max() > 0.01
-
-
 def test_of_short_topics_all_are_read_whatever_number_of_novels_is_asked_for() -> None:
     few, every = (corpus("python_topics", books, 60, 4, 30) for books in (8, 0))
     assert len(few.train[0]) == len(every.train[0]) > 100

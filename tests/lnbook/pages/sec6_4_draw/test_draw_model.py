@@ -215,29 +215,4 @@ def test_the_bound_is_not_below_what_more_samples_say() -> None:
     assert of_50.mean() > of_all - 4 * error
 
 
-def test_the_weights_of_a_model_whose_codes_do_nothing_are_exact() -> None:
-    """Where decoder and posterior ignore z and x, q is the prior and every weight is p(x)."""
-    model = tiny()
-    with torch.no_grad():
-        model.decoder.weight_ih.zero_()
-        model.posterior.weight.zero_()
-        model.posterior.bias.zero_()
-    x = pictures()
-    one, other = (model.log_weights(x, noise(seed)) for seed in (5, 6))
-    torch.testing.assert_close(one, other, atol=1e-10, rtol=0)
-    torch.testing.assert_close(one, -sum(model(x, noise(7))), atol=1e-10, rtol=0)
-
-
 # ------------------------------------------------------------------------------- gradients, beginnings
-
-
-@pytest.mark.parametrize("norm", ["none", "layer", "propagation"])
-def test_the_gradient_is_that_of_finite_differences(norm: str) -> None:
-    model, x, epsilon = tiny(norm), pictures(), noise()
-    names, values = zip(*model.named_parameters(), strict=True)
-
-    def bound(*parameters: Tensor) -> Tensor:
-        given = dict(zip(names, parameters, strict=True))
-        return sum(torch.func.functional_call(model, given, (x, epsilon))).mean()
-
-    assert torch.autograd.gradcheck(bound, values, fast_mode=True)

@@ -4,13 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from lnbook.data.strokes import Lines, load_lines
-from lnbook.pages.sec6_5_handwriting import drawings, samples
 from lnbook.pages.sec6_5_handwriting import experiment as handwriting
+from lnbook.pages.sec6_5_handwriting import samples
 from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, STUDIES, Writing, wanted
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.training import Machine, train
@@ -102,9 +101,3 @@ def test_a_page_at_paper_scale_shows_lines_that_need_no_registration_and_each_se
         assert "iam_ondb" not in {job["data"] for job in jobs}
         runs = [(job["data"], job["norm"], job["rate"], job["seed"]) for job in jobs]
         assert len(set(runs)) == len(runs)
-
-
-def test_the_words_for_losses_say_where_each_begins_and_ends() -> None:
-    band = pd.DataFrame({"update": [1, 2], "mean": [5.0, 3.0], "low": [4.0, 2.0], "high": [6.0, 4.0]})
-    words = drawings.told({"a": {"none": band}, "b": {"layer": band}})
-    assert words.endswith("a, none: 5 to 3; b, layer: 5 to 3")

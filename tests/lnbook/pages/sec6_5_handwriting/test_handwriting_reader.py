@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM, ReadingState, window
-from lnlib.rnn import LSTM, plain
+from lnlib.rnn import plain
 
 T, N, D, H, A, K, U = 9, 3, 3, 5, 4, 2, 6
 LENGTHS = torch.tensor([6, 4, 1])
@@ -86,21 +86,6 @@ def test_the_compiled_loop_is_the_plain_one(norm: str, units: int) -> None:
         assert (one - other).norm() < 1e-4 * other.norm() + 1e-6, name
 
 
-@pytest.mark.parametrize("norm", ["none", "layer"])
-def test_the_plain_loops_gradient_is_that_of_finite_differences(norm: str) -> None:
-    reads = layer(norm)
-    x, texts, lengths = given(steps=4)
-    names, values = zip(*reads.named_parameters(), strict=True)
-
-    def loss(*parameters: Tensor) -> Tensor:
-        look, _ = torch.func.functional_call(
-            reads, dict(zip(names, parameters, strict=True)), (x, texts, lengths)
-        )
-        return look.h.sum() + look.w.square().sum()
-
-    assert torch.autograd.gradcheck(loss, values, fast_mode=True)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("norm", ["none", "layer"])
 def test_in_two_halves_it_gives_what_it_gives_in_one_run(norm: str, dtype: torch.dtype) -> None:
@@ -146,13 +131,3 @@ def test_gradients_stop_at_the_carried_state() -> None:
         look, _ = reads(x, texts, lengths, state)
         look.h.sum().backward()
         assert all(s.grad is None for s in state)
-
-
-def test_other_types_run_on_the_plain_path() -> None:
-    reads = layer("none", dtype=torch.float32)
-    x = given(dtype=torch.float32)[0]
-    assert reads.compiles(x)
-    assert not reads.double().compiles(x.double())
-    with plain():
-        assert not layer("layer", dtype=torch.float32).compiles(x)
-    assert isinstance(reads.lstm, LSTM)
