@@ -30,32 +30,19 @@ RATE = 1e-3  # Adam's step size, where no other is named
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm and seed; the fields are columns of the rows.
+    """Runs that differ in norm and seed; the fields are columns of the rows."""
 
-    Args:
-        data: "scenes", "coco_captions", or "coco_vgg" (`lnbook.data.captions.load_features`).
-        units, word_size: of the model.
-        vocabulary: the most frequent words that have a vector of their own.
-        batch_size: pairs of an update.
-        updates: in all.
-        every: from one validation to the next.
-        score: "order", or "cosine" for the symmetric baseline (`.model.OrderEmbedding`).
-        norms: to compare.
-        rate: Adam's step size.
-        seeds: runs of each norm.
-    """
-
-    data: str
+    data: str  # "scenes", "coco_captions", or "coco_vgg" (`load_features`)
     units: int
     word_size: int
-    vocabulary: int
-    batch_size: int
+    vocabulary: int  # the most frequent words that have a vector of their own
+    batch_size: int  # pairs of an update
     updates: int
-    every: int
-    score: str = "order"
+    every: int  # updates from one validation to the next
+    score: str = "order"  # "order", or "cosine" for the symmetric baseline
     norms: tuple[str, ...] = NORMS
-    rate: float = RATE
-    seeds: int = 3
+    rate: float = RATE  # Adam's step size
+    seeds: int = 3  # runs of each norm
 
 
 EPOCH = 5 * 113_287 // 128

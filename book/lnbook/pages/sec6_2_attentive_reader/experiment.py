@@ -41,33 +41,19 @@ RELEASED_CODE = {"cut": "top4", **asdict(RELEASED)}
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm, gain, start and seed; the fields from `data` to `rows` are columns.
-
-    Args:
-        kinds: norm, gain and start of the runs.
-        data: as in `lnbook.data.readings.load_readings`.
-        units: of the LSTMs, and entries of a word's vector.
-        words: in the vocabulary.
-        markers: entities of a question.
-        rate: Adam's step size.
-        batch_size: cases of an update.
-        updates: in all.
-        rows: of a run after its first.
-        seeds: runs of each kind.
-        further: columns that only this study has: `cut` as in `load_readings`, and fields of `Extras`.
-    """
+    """Runs that differ in norm, gain, start and seed; the fields from `data` to `rows` are columns."""
 
     kinds: Sequence[Kind]
-    data: str
-    units: int
-    words: int
-    markers: int
-    rate: float
-    batch_size: int
+    data: str  # as in `load_readings`
+    units: int  # of the LSTMs, and entries of a word's vector
+    words: int  # in the vocabulary
+    markers: int  # entities of a question
+    rate: float  # Adam's step size
+    batch_size: int  # cases of an update
     updates: int
-    rows: int
-    seeds: int = 3
-    further: Mapping[str, Any] = field(default_factory=dict)
+    rows: int  # of a run after its first
+    seeds: int = 3  # runs of each kind
+    further: Mapping[str, Any] = field(default_factory=dict)  # `cut`, and fields of `Extras`
 
 
 _STUDY = Study((*KINDS, *OTHER_GAINS, *UNIT), "gutenberg", 64, 1000, 10, 2e-3, 64, 300, rows=12, seeds=8)

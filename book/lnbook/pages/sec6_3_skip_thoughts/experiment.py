@@ -32,40 +32,24 @@ BASELINES = ("untrained", "random", "bag")  # the run's own encoder before it le
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm and seed; the fields are columns of the rows.
+    """Runs that differ in norm and seed; the fields are columns of the rows."""
 
-    Args:
-        books: how many novels are read; 0 for all. Of BookCorpus all sentences are.
-        words, vectors, longest: of the corpus.
-        size, units: of the model.
-        batch_size: sentences of an update, each with its two neighbors.
-        rate: Adam's step size.
-        updates: in all.
-        rows: of a run after its first.
-        quick: cases of each set that judge, and triples of the validation books; 0: all.
-        choices: strengths of the penalty to choose from.
-        initial: weights, as in `lnbook.pages.sec6_3_skip_thoughts.model.initialize`.
-        decoder: as in `lnbook.pages.sec6_3_skip_thoughts.model.SkipThoughts`.
-        judged: 1, or 0 for runs that are measured on the books alone.
-        seeds: runs of each norm.
-    """
-
-    books: int
+    books: int  # how many novels are read; 0 for all, and of BookCorpus all sentences
     words: int
     vectors: int
-    longest: int
-    size: int
+    longest: int  # of a sentence, in words
+    size: int  # of a word's vector in the model; `vectors` are those that widen its words
     units: int
-    batch_size: int
-    rate: float
+    batch_size: int  # sentences of an update, each with its two neighbors
+    rate: float  # Adam's step size
     updates: int
-    rows: int
-    quick: int
-    choices: int = 1
+    rows: int  # of a run after its first
+    quick: int  # cases of each set that judge, and triples of the validation books; 0: all
+    choices: int = 1  # strengths of the penalty to choose from
     initial: str = "scaled"
     decoder: str = "code"
-    judged: int = 1
-    seeds: int = 3
+    judged: int = 1  # 0 for runs that are measured on the books alone
+    seeds: int = 3  # runs of each norm
 
 
 _SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=45, rows=2, quick=60, seeds=2)

@@ -26,31 +26,20 @@ RATE = 1e-3  # Adam's step size, where no other is named: its default
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm and seed; the fields are columns of the rows.
-
-    Args:
-        glimpses, units, codes, read, write: of the model.
-        batch_size: cases of an update.
-        updates: in all.
-        rows: of a run after its first.
-        quick: measure all but the last row on so many cases of a part; 0: on all.
-        seeds: runs of each norm.
-        norms: of the LSTMs.
-        rate: Adam's step size.
-    """
+    """Runs that differ in norm and seed; the fields are columns of the rows."""
 
     glimpses: int
     units: int
     codes: int
     read: int
     write: int
-    batch_size: int
+    batch_size: int  # cases of an update
     updates: int
-    rows: int
-    quick: int
-    seeds: int = 3
+    rows: int  # of a run after its first
+    quick: int  # measure all but the last row on so many cases of a part; 0: on all
+    seeds: int = 3  # runs of each norm
     norms: tuple[str, ...] = NORMS
-    rate: float = RATE
+    rate: float = RATE  # Adam's step size
 
 
 EPOCH = 50_000 // 128

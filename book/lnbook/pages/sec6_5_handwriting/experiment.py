@@ -24,36 +24,21 @@ __all__ = ["EXPERIMENT", "NORMS", "RATES", "STUDIES", "Study", "Writing", "cases
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm and seed; the fields are columns of the rows.
+    """Runs that differ in norm and seed; the fields are columns of the rows."""
 
-    Args:
-        data: a name of `load_lines`.
-        units: of each layer.
-        components: Gaussians of the pen.
-        lines: to train on.
-        judged: to validate on, and as many to test on; all that there are, if these are more.
-        longest: characters of a line at most, where lines are composed.
-        points: of longer lines the first so many points.
-        back: gradients go back so many points, states are carried on; 0: through all.
-        rate: Adam's step size.
-        updates: in all.
-        rows: of a run after its first.
-        seeds, norms: runs of each norm, and which; no columns.
-    """
-
-    data: str
-    units: int
-    components: int
-    lines: int
-    judged: int
-    longest: int
-    points: int
-    back: int
-    rate: float
+    data: str  # a name of `load_lines`
+    units: int  # of each layer
+    components: int  # Gaussians of the pen
+    lines: int  # to train on
+    judged: int  # to validate on, and as many to test on; all that there are, if these are more
+    longest: int  # characters of a line at most, where lines are composed
+    points: int  # of longer lines the first so many points
+    back: int  # gradients go back so many points, states are carried on; 0: through all
+    rate: float  # Adam's step size
     updates: int
-    rows: int
+    rows: int  # of a run after its first
     batch_size: int = 8
-    seeds: int = 3
+    seeds: int = 3  # runs of each norm
     norms: tuple[str, ...] = NORMS
 
 

@@ -49,27 +49,16 @@ SMALL = 16  # pixels
 
 @dataclass(frozen=True)
 class Study:
-    """Runs that differ in norm, step size and seed.
-
-    Args:
-        norms: which.
-        data: the set; a study of one that is not there and has no stand-in is left out.
-        epochs: passes over the training cases; need not be whole.
-        seeds: how many runs of each norm.
-        rows: of a run after its first.
-        padding: what lies around a picture, and around each layer's input.
-        pictures: as published, "centered"; or each "rolled" around by an offset of its own (`rolled`).
-        rates: Adam's step sizes.
-    """
+    """Runs that differ in norm, step size and seed."""
 
     norms: Sequence[Norm]
-    data: str
-    epochs: float
-    seeds: int
-    rows: int
-    padding: Padding = "zeros"
-    pictures: Pictures = "centered"
-    rates: Sequence[float] = (RATE,)
+    data: str  # a study of a set that is not there and has no stand-in is left out
+    epochs: float  # passes over the training cases; need not be whole
+    seeds: int  # runs of each norm
+    rows: int  # of a run after its first
+    padding: Padding = "zeros"  # what lies around a picture, and around each layer's input
+    pictures: Pictures = "centered"  # as published, or each `rolled` by an offset of its own
+    rates: Sequence[float] = (RATE,)  # Adam's step sizes
 
 
 LAYERS = {  # channels and strides
