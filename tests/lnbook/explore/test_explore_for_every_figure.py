@@ -41,7 +41,7 @@ OTHERS: dict[str, list[tuple[dict[str, Any], int]]] = {
     ],
     "invariance_playground": [({"seed": 1}, 0), ({"units": 6, "cases": 8}, 0)],
     "offset": [({"seed": 1, "units": 7, "inputs": 5}, 0), ({"units": 7, "inputs": 5}, 0)],
-    "recurrent_drift": [({"seed": 1, "units": 5}, 0)],
+    "recurrent_drift": [({"seed": 1, "units": 5}, 0), ({"seed": 5, "units": 3}, 0)],
     "residual_depth": [({"seed": 1, "width": 8}, 0)],
 }
 # The buttons and choices that color a figure anew.
@@ -98,7 +98,7 @@ WRONG = f"""(section, scroll) => {{
     if (page.scrollWidth > page.clientWidth) wrong.add("the page scrolls sideways");
     for (const part of all(".panels"))
       if (part.scrollWidth - part.clientWidth > scroll) wrong.add("the panels scroll sideways");
-    if (/NaN/.test(section.innerText)) wrong.add("NaN");
+    if (/NaN/.test(section.innerHTML)) wrong.add("NaN");
     for (const text of ({TOO_WIDE})(all("td, th, label, .bars span, .case p, .own b, .key span, .cell")))
       if (!/e−\\d{{3}}/.test(text)) wrong.add("too wide: " + text);  // 1e−100 and less: steps that fade
   }});

@@ -32,17 +32,6 @@ def unrolled(index: int, setting: Setting, lane: str) -> dict[str, np.ndarray]:
     return {name: value.numpy() for name, value in zip(SERIES, values, strict=True)}
 
 
-def settings() -> list[tuple[int, Setting]]:
-    """Weights with settings of every control: the buttons', and drawn ones."""
-    rng = np.random.default_rng(0)
-    drawn = [
-        Setting(f, *np.round([rng.uniform(0.5, 2), rng.uniform(0.1, 4), u], 2).tolist(), T)
-        for f in FUNCTIONS
-        for u, T in ((0.0, 10), (0.0, 200), (0.3, 100), (0.65, 30), (1.0, 200))
-    ]
-    return [(index, setting) for index in range(len(WEIGHTS)) for setting in (*PRESETS.values(), *drawn)]
-
-
 def call(function: str, cases: list[Any]) -> Any:
     """A function of the script for each case (index of the weights, arguments)."""
     run = f"{json.dumps(cases)}.map(([k, ...rest]) => {function}(given[k], ...rest))"
@@ -51,13 +40,16 @@ def call(function: str, cases: list[Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def drifted() -> list[tuple[int, Setting, Any]]:
-    """Every weights and setting with what the script plots of them."""
-    cases = settings()
-    return [(*case, result) for case, result in zip(cases, run_drift(cases), strict=True)]
-
-
-def run_drift(cases: list[tuple[int, Setting]]) -> Any:
-    return call("drift", [[index, asdict(setting)] for index, setting in cases])
+    """Weights, settings of every control (buttons' and drawn ones), and what the script plots of them."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        Setting(f, *np.round([rng.uniform(0.5, 2), rng.uniform(0.1, 4), u], 2).tolist(), T)
+        for f in FUNCTIONS
+        for u, T in ((0.0, 10), (0.0, 200), (0.3, 100), (0.65, 30), (1.0, 200))
+    ]
+    cases = list(product(range(len(WEIGHTS)), (*PRESETS.values(), *drawn)))
+    results = call("drift", [[index, asdict(setting)] for index, setting in cases])
+    return [(*case, result) for case, result in zip(cases, results, strict=True)]
 
 
 def growth(run: dict[str, np.ndarray]) -> float:
@@ -68,20 +60,15 @@ def growth(run: dict[str, np.ndarray]) -> float:
 
 def test_the_script_plots_what_lnlib_computes(drifted):
     compared = 0
-    for index, setting, result in drifted:
-        for lane in LANES:
-            want = unrolled(index, setting, lane)
-            tolerance = 1e-12 * growth(want)
-            if tolerance > 1e-4:  # chaotic: the next test looks at every step by itself
-                continue
-            for name in SERIES:
-                np.testing.assert_allclose(
-                    np.array(result[lane][name], dtype=float),
-                    want[name],
-                    rtol=tolerance,
-                    err_msg=f"{index}, {setting}, {lane}, {name}",
-                )
-            compared += 1
+    for (index, setting, result), lane in product(drifted, LANES):
+        want = unrolled(index, setting, lane)
+        tolerance = 1e-12 * growth(want)
+        if tolerance > 1e-4:  # chaotic: the next test looks at every step by itself
+            continue
+        for name in SERIES:
+            got, label = np.array(result[lane][name], dtype=float), f"{index}, {setting}, {lane}, {name}"
+            np.testing.assert_allclose(got, want[name], rtol=tolerance, err_msg=label)
+        compared += 1
     assert compared >= 0.9 * 2 * len(drifted)
 
 
@@ -116,20 +103,10 @@ def test_every_step_is_the_one_of_lnlibs_network_also_where_the_recurrence_is_ch
         for jacobian in jacobians(rnn, x, before)[0].detach().flip(0):
             product = product @ jacobian
             sizes.insert(0, float(product.square().sum(1).mean().sqrt()))
-        np.testing.assert_allclose(
-            np.array(gradients, dtype=float), sizes, rtol=1e-8, err_msg=f"{index}, {setting}, {lane}"
-        )
+        got, label = np.array(gradients, dtype=float), f"{index}, {setting}, {lane}"
+        np.testing.assert_allclose(got, sizes, rtol=1e-8, err_msg=label)
         chaotic += max(sizes) > 1e8
     assert chaotic >= 8
-
-
-def test_without_f_and_layer_norm_every_step_multiplies_by_s():
-    for s, T in ((0.5, 50), (0.9, 200), (1.0, 200), (2.0, 100)):
-        run = unrolled(0, Setting(s=s, T=T), "plain")
-        power = s ** np.arange(T + 1)
-        # W is printed to five decimals, so that a step changes a length by a factor 1 +- 3e-5
-        np.testing.assert_allclose(run["states"] / run["states"][0], power, rtol=3e-5 * T)
-        np.testing.assert_allclose(run["gradients"], power[::-1], rtol=3e-5 * T)
 
 
 @pytest.mark.parametrize("f", FUNCTIONS)
@@ -140,30 +117,8 @@ def test_layer_norm_sees_the_ratio_of_s_and_u_only(f):
             second = unrolled(index, Setting(f, s=factor, u=factor * u), "layer")
             rtol = 1e-12 * growth(first)
             for name in SERIES:
-                np.testing.assert_allclose(
-                    second[name], first[name], rtol=rtol, err_msg=f"{index}, {u}, {name}"
-                )
-
-
-def test_layer_norm_holds_the_states_and_plain_steps_do_not(drifted):
-    spread = {
-        lane: [r[lane]["states"][s.T] / r[lane]["states"][1] for k, s, r in drifted if k < 3]
-        for lane in LANES
-    }
-    assert 0.3 < min(spread["layer"]) < max(spread["layer"]) < 3
-    assert min(spread["plain"]) < 1e-6 < 1e6 < max(spread["plain"])
-
-
-def test_the_buttons_show_what_they_are_called():
-    plain, layer = ({name: unrolled(0, setting, lane) for name, setting in PRESETS.items()} for lane in LANES)
-    assert plain["It fades"]["states"][-1] < 1e-4 < 1e4 < plain["It explodes"]["states"][-1]
-    for name in ("It fades", "It explodes"):
-        assert 0.1 < layer[name]["gradients"][1] < 10
-    assert 0.1 < plain["tanh holds it"]["states"][-1] < 1
-    assert layer["High gain"]["gradients"][1] > 1e6 * layer["tanh holds it"]["gradients"][1]
-    assert max(lane["Weak weights"]["gradients"][1] for lane in (plain, layer)) < 1e-30
-    assert plain["Both weak"]["gradients"][1] < 1e-20 * layer["Both weak"]["gradients"][1]
-    assert layer["Strong inputs"]["gradients"][1] < 0.01 * plain["Strong inputs"]["gradients"][1]
+                label = f"{index}, {u}, {name}"
+                np.testing.assert_allclose(second[name], first[name], rtol=rtol, err_msg=label)
 
 
 def test_the_advice_helps():
@@ -180,13 +135,6 @@ def test_the_advice_helps():
     for index, f in product(range(len(WEIGHTS)), FUNCTIONS):  # a fading gradient: "Try a larger s/u."
         sizes = [back(index, Setting(f, s=s, u=1.0)) for s in (0.5, 1.0, 2.0)]
         assert sizes == sorted(sizes), (index, f)
-
-
-def test_w_is_orthogonal_and_the_initial_state_has_size_1():
-    for weights in WEIGHTS:
-        W, h = np.array(weights["W"]), np.array(weights["h"])
-        np.testing.assert_allclose(W @ W.T, np.eye(len(W)), atol=1e-4)  # five decimals
-        assert np.sqrt(np.mean(h**2)) == pytest.approx(1, abs=1e-3)
 
 
 def test_the_fallback_table_holds_what_lnlib_computes():
@@ -250,7 +198,7 @@ def test_the_buttons_plot_and_print_what_lnlib_computes(chromium, file):
         "Strong inputs": ("Both kinds of states hold.", "fades, ×0.80 a step. Try a larger s/u."),
     }
     assert words.keys() == PRESETS.keys()
-    with chromium.open_page(file) as (page, errors, failed):
+    with chromium.open_page(file) as (page, _, _):
         check_table(page, PRESETS["It fades"])
         for name, (start, end) in [*words.items(), *words.items()]:
             page.get_by_role("button", name=name).click()
@@ -258,39 +206,22 @@ def test_the_buttons_plot_and_print_what_lnlib_computes(chromium, file):
             check_lines(page, PRESETS[name])
             assert settled(page).startswith(start)
             assert settled(page).endswith(end)
-        assert (errors, failed) == ([], [])
 
 
 @pytest.mark.browser
-def test_the_keyboard_reaches_every_control(chromium, file):
+def test_every_control_changes_the_table_and_the_lines(chromium, file):
     setting = Setting()
-    with chromium.open_page(file) as (page, errors, _):
-        for _ in range(len(PRESETS) + 1):
-            page.keyboard.press("Tab")
-        for f in ("relu", "tanh"):
-            page.keyboard.press("ArrowRight")
+    with chromium.open_page(file) as (page, _, _):
+        for name, f in (("ReLU", "relu"), ("tanh", "tanh")):
+            page.get_by_role("radio", name=name).check()
             setting = replace(setting, f=f)
             check_table(page, setting)
-        assert page.get_by_role("radio", name="tanh").is_checked()
-        for keys, change in (
-            (("ArrowRight",) * 3, {"s": 0.93}),
-            (("Home", "ArrowRight"), {"g": 0.2}),
-            (("ArrowRight",) * 4, {"u": 0.2}),
-            (("Home", "ArrowRight"), {"T": 20}),
-        ):
-            page.keyboard.press("Tab")
-            for key in keys:
-                page.keyboard.press(key)
-            setting = replace(setting, **change)
+        for k, (name, value) in enumerate({"s": 0.93, "g": 0.2, "u": 0.2, "T": 20}.items()):
+            page.get_by_role("slider").nth(k).fill(str(value))
+            setting = replace(setting, **{name: value})
             check_table(page, setting)
             check_lines(page, setting)
         assert settled(page).count("s/u = 4.65")
-        assert errors == []
-
-
-@pytest.mark.browser
-def test_the_plots_are_described_in_words(chromium, file):
-    with chromium.open_page(file) as (page, _, _):
         page.get_by_role("button", name="It explodes").click()
         labels = page.locator(".plot").evaluate_all("all => all.map(plot => plot.ariaLabel)")
         assert [label.split(",")[0] for label in labels] == ["What f gets", "States", "Gradient"]
@@ -324,22 +255,3 @@ def test_where_gradients_explode_the_text_owns_up_to_rounding(chromium, file):
         assert "the blue lines move by rounding alone" in settled(page)
         page.get_by_role("radio", name="none").check()
         assert "no blue line moves" in settled(page)
-
-
-@pytest.mark.browser
-def test_states_that_die_out_entirely_still_draw(chromium, tmp_path):
-    file = tmp_path / "dead.html"
-    for seed in range(6):
-        file.write_text(recurrent_drift(seed=seed, units=3).to_html(), encoding="utf-8")
-        with chromium.open_page(file) as (page, errors, _):
-            page.get_by_role("radio", name="ReLU").check()
-            drawn = page.locator(".panels path").evaluate_all(
-                "all => all.map(path => path.getAttribute('d')).join()"
-            )
-            dead = page.locator("tr.plain td").nth(1).inner_text() == "0.00"
-            assert "NaN" not in drawn + settled(page)
-            assert "fade" in settled(page)
-            assert errors == []
-        if dead:
-            return
-    pytest.fail("no seed's rectifiers switch all units off: nothing was tested")

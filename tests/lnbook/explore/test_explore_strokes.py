@@ -24,12 +24,6 @@ def test_each_glimpse_lasts_as_long_and_the_last_one_stays():
     assert found == [0, 0, 1, 2, 3, 3]
 
 
-def test_without_scripts_a_table_says_what_forms():
-    text = strokes()._repr_html_()
-    assert text.count("<tr>") == 4
-    assert "glimpse 6" in text
-
-
 @pytest.mark.browser
 def test_it_plays_once_and_can_be_stopped_and_dragged(chromium, file):
     with chromium.open_page(file) as (page, _, _):
