@@ -18,7 +18,7 @@ from lnbook.ledger.flags import MARK, YOUNGER
 from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.tables import Table, marked, measured_cell, quantity
+from lnbook.ledger.tables import marked, measured_cell, quantity
 from lnbook.ledger.verdicts import Measurement, Verdict, judge
 from top import title
 
@@ -158,8 +158,8 @@ class RulesDirective(SphinxDirective):
 
 
 class VerdictsDirective(SphinxDirective):
-    """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or `undecided`, or
-    what would be left if all estimates were judged `together`."""
+    """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or what would be left
+    if all estimates were judged `together`."""
 
     option_spec: ClassVar = {"show": directives.unchanged}
 
@@ -167,12 +167,8 @@ class VerdictsDirective(SphinxDirective):
         known = recorded(self)
         if self.options.get("show") == "together":
             return [nodes.paragraph("", known.together())]
-        tables: dict[str | None, Table] = {
-            None: known.tally(),
-            "against": known.decided_against(),
-            "undecided": known.undecided(),
-        }
-        return [nodes.raw("", tables[self.options.get("show")]._repr_html_(), format="html")]
+        table = known.decided_against() if "show" in self.options else known.tally()
+        return [nodes.raw("", table._repr_html_(), format="html")]
 
 
 class RecordRole(SphinxRole):

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from built import html, pages
+from figures import pixels
 
 from lnbook.figures.plots import COLORS, INK, INK_DARK, OTHERS
 from lnbook.ledger.report import report
@@ -85,19 +86,18 @@ def test_ink_and_palette_are_readable_on_both_grounds():
             assert contrast(color, ground) >= 3, f"{name} on {ground}"  # WCAG 1.4.11, graphical objects
 
 
-def test_every_figure_has_a_twin_for_the_dark_theme():
-    seen = 0
+def test_every_figure_has_a_twin_for_the_dark_theme_and_keeps_its_place_until_it_loads():
     for page in chapters():
         for figure in soup(page).find_all("figure"):
-            light = [i for i in figure.find_all("img") if "ink-dark" in i.get("class", [])]
-            dark = [i for i in figure.find_all("img") if "ink-light" in i.get("class", [])]
-            assert len(light) == len(dark) == 1, f"{page.name}: {figure.get('id')}"
-            drawn = (page.parent / dark[0]["src"]).read_text(encoding="utf-8")
-            assert INK not in drawn
+            (light,) = figure.select("img.ink-dark")
+            (dark,) = figure.select("img.ink-light")
+            bright, drawn = ((page.parent / image["src"]).read_text("utf-8") for image in (light, dark))
             assert INK_DARK in drawn
-            assert INK_DARK not in (page.parent / light[0]["src"]).read_text(encoding="utf-8")
-            seen += 1
-    assert seen >= 9
+            assert INK not in drawn
+            assert INK_DARK not in bright
+            assert (int(light["width"]), int(light["height"])) == pixels(bright)
+        pictures = soup(page).select("article figure img")
+        assert [p.get("loading") for p in pictures[2:]] == ["lazy"] * len(pictures[2:]), page.name
 
 
 def test_every_local_link_leads_to_a_file_and_an_anchor_that_exist():
