@@ -55,7 +55,7 @@ def code_of(page: str) -> list[Path]:
     if (PAGES / page).is_dir():
         files -= set(PAGES.rglob("*")) - set((PAGES / page).rglob("*"))
     runs = {Path(__file__).with_name(name) for name in ("execute.py", "finish.py")}
-    return sorted(f for f in files | runs if f.suffix in {".py", ".js", ".css", ".csv"})
+    return sorted(f for f in files | runs if f.suffix in {".py", ".js", ".css", ".csv", ".toml"})
 
 
 def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:
