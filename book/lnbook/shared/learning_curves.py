@@ -1,4 +1,4 @@
-"""Section 1's pictures: learning curves of several methods, one panel per batch size."""
+"""Learning curves of several methods, and panels of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from lnbook.figures import plots
 
-__all__ = ["learning_curves", "lines", "training_losses"]
+__all__ = ["by_title", "learning_curves", "lines", "training_losses"]
 
 LABELS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
 Curve: TypeAlias = Mapping[str, Sequence[float] | np.ndarray] | pd.DataFrame  # update, mean, low, high
@@ -26,6 +26,18 @@ def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
         ax.minorticks_off()
     axes[0].set_ylabel("test error (%)")
     axes[0].legend(loc="upper right")
+    return fig
+
+
+def by_title(panels: Mapping[str, Mapping[str, Curve]], ylabel: str) -> Figure:
+    """Curves that fall, against updates: one panel per title, one line and band per norm."""
+    width = 7.4 if len(panels) > 1 else 6.0
+    fig, axes = plots.subplots(1, len(panels), figsize=(width, 3.2), sharey=True, squeeze=False)
+    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
+        lines(ax, curves.items())
+        ax.set(title=title, xlabel="updates")
+    axes[0, 0].set_ylabel(ylabel)
+    axes[0, 0].legend(loc="upper right")
     return fig
 
 

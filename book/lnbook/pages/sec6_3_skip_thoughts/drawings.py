@@ -1,4 +1,4 @@
-"""Section 6.3's pictures: the loss against updates, and what is read from the vectors meanwhile."""
+"""Section 6.3's picture: what is read from the vectors, against updates."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from lnbook.figures import plots
 from lnbook.shared.learning_curves import LABELS, lines
 
-__all__ = ["LABELS", "TITLES", "losses", "scores", "scores_in_words"]
+__all__ = ["LABELS", "TITLES", "scores", "scores_in_words"]
 
 Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
 
@@ -20,17 +20,6 @@ TITLES = {  # of what Figure 3 shows, by the columns of the rows
     "pros_cons_accuracy": "pros and cons",
 }
 WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
-
-
-def losses(panels: Mapping[str, Bands]) -> Figure:
-    """Nats per word against updates: one panel per title, one band per norm."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4 if len(panels) > 1 else 6.0, 3.1), squeeze=False)
-    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        lines(ax, curves.items())
-        ax.set(title=title, xlabel="updates")
-    axes[0][0].set_ylabel("nats per word, books not trained on")
-    axes[0][0].legend(loc="upper right")
-    return fig
 
 
 def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> Figure:

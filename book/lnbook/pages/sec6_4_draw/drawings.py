@@ -1,4 +1,4 @@
-"""Section 6.4's pictures: the windows, the bound against updates, digits as they form, published bounds."""
+"""Section 6.4's pictures: the windows, digits as they form, published bounds."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import Curve, lines
 
-__all__ = ["bounds", "published", "strip", "windows"]
+__all__ = ["published", "strip", "windows"]
 
 WINDOW = plots.COLORS["batch"]
 
@@ -35,17 +34,6 @@ def windows(
         _show(ax, patch, title)
         _outline(ax, np.array([0.0, 0.0, len(patch)]), linestyle=("-", "--", ":")[k], linewidth=3)
     _show(axes[-1], painted, "painted back")
-    return fig
-
-
-def bounds(panels: Mapping[str, Mapping[str, Curve]]) -> Figure:
-    """The test bound against updates: a panel for each title, a curve for each norm."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.3), sharey=True, squeeze=False)
-    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        lines(ax, curves.items())
-        ax.set(title=title, xlabel="updates")
-    axes[0, 0].set_ylabel("test bound (nats)")
-    axes[0, 0].legend(loc="upper right")
     return fig
 
 

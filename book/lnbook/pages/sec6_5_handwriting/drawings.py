@@ -1,4 +1,4 @@
-"""Section 6.5's pictures: written lines, the loss against updates, and where the window looks."""
+"""Section 6.5's pictures: written lines, a loss that can be known, and where the window looks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from lnbook.figures import plots
 from lnbook.shared.learning_curves import LABELS, lines
 
-__all__ = ["LABELS", "known", "losses", "reading", "told", "written"]
+__all__ = ["LABELS", "known", "reading", "told", "written"]
 
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
 Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
@@ -33,21 +33,8 @@ def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
     return fig
 
 
-def losses(panels: Mapping[str, Bands]) -> Figure:
-    """The loss of a line against updates: one panel per title, one band per norm."""
-    fig, axes = plots.subplots(
-        1, len(panels), figsize=(max(4.6, 3.7 * len(panels)), 3.2), sharey=True, squeeze=False
-    )
-    for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
-        lines(ax, curves.items())
-        ax.set(xlabel="updates", title=title)
-    axes[0, 0].set_ylabel("test loss (nats per line)")
-    axes[0, 0].legend(loc="upper right")
-    return fig
-
-
 def told(panels: Mapping[str, Bands]) -> str:
-    """The text that stands for the picture of `losses`."""
+    """The text that stands for the pictures of the losses."""
     ends = (
         f"{title}, {norm}: {curve['mean'].iloc[0]:.0f} to {curve['mean'].iloc[-1]:.0f}"
         for title, curves in panels.items()
