@@ -27,15 +27,18 @@ def in_our_order(rows: Tensor, order: str) -> Tensor:
 
 
 def drawn(name: str) -> P:
-    return THEIRS[name].draw(D, H, torch.Generator().manual_seed(1))
+    return THEIRS[name].draw(D, H, torch.Generator().manual_seed(2))
 
 
 def with_weights_of(name: str, p: P) -> lnlib.LSTM:
     """Our network of the table's settings with their parameters."""
     module = lnlib.LSTM(D, H, dtype=torch.float64, **IMPLEMENTATIONS[name].settings)
-    values = {f"{ours}_l0": f(p) for ours, f in THEIRS[name].ours.items()}
-    values = {key: in_our_order(value, IMPLEMENTATIONS[name].order) for key, value in values.items()}
-    module.load_state_dict(values)
+    values = {f"{ours}_l0": value for ours, value in THEIRS[name].as_ours(p).items()}
+    state = {key: values.get(key, 0 * zero) for key, zero in module.state_dict().items()}
+    state = {key: in_our_order(value, IMPLEMENTATIONS[name].order) for key, value in state.items()}
+    if name in ("tf_contrib", "supercell"):
+        state["bias_ih_l0"][H : 2 * H] += 1.0  # theirs is a constant
+    module.load_state_dict(state)
     return module
 
 
@@ -43,8 +46,8 @@ INSIDE = ("b", "i2h_bias", "h2h_bias", "bias_ih", "bias_hh", "hidden_bias")  # b
 
 
 def scaled(p: P, factor: float) -> P:
-    """Smaller summed inputs: matrices, but not gains that come as one, and the biases beside them."""
-    small = {name for name, value in p.items() if (value.dim() == 2 and name != "gamma") or name in INSIDE}
+    """Smaller summed inputs: matrices, and the biases beside them."""
+    small = {name for name, value in p.items() if value.dim() == 2 or name in INSIDE}
     return {name: factor * value if name in small else value for name, value in p.items()}
 
 

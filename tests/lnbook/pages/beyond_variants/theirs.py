@@ -1,7 +1,7 @@
 """Thirteen public LSTMs, each a step in its own layout, from a description of its code; no lnlib here.
 
-`THEIRS[name]` has its step, the shapes of its parameters, and how they become ours but for the order of the
-gates. A shape is spelled by its axes: D, H, 4 for 4 H, C for D + H, and 2.
+`THEIRS[name]` has its step, and what of its parameters ours are but for the order of the gates. An array that
+holds two of ours is two here.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,11 +15,10 @@ P = Mapping[str, Tensor]
 
 @dataclass(frozen=True)
 class Theirs:
-    """One implementation."""
+    """One implementation: `step(x, h, c, p)` returns the next h and c."""
 
     step: Callable[[Tensor, Tensor, Tensor, P], tuple[Tensor, Tensor]]
-    shapes: Mapping[str, str]
-    ours: Mapping[str, Callable[[P], Tensor]]
+    ours: Mapping[str, str]
 
     def loop(self, x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
         """All h, and the last c."""
@@ -30,9 +29,23 @@ class Theirs:
         return torch.stack(hs), c
 
     def draw(self, inputs: int, hidden: int, generator: torch.Generator) -> P:
-        sizes = {"D": inputs, "H": hidden, "4": 4 * hidden, "C": inputs + hidden, "2": 2}
-        shapes = {name: [sizes[letter] for letter in letters] for name, letters in self.shapes.items()}
-        return {k: torch.randn(*s, dtype=torch.float64, generator=generator) for k, s in shapes.items()}
+        """Each parameter, in the shape of ours that it becomes a part of."""
+        shapes = {"weight_ih": (4 * hidden, inputs), "weight_hh": (4 * hidden, hidden)}
+        shapes |= {"gain_cell": (hidden,), "bias_cell": (hidden,)}
+        p = {}
+        for ours, theirs in self.ours.items():
+            for term in theirs.split("+"):
+                shape = shapes.get(ours, (4 * hidden,))
+                drawn = torch.randn(*shape, dtype=torch.float64, generator=generator)
+                p[term.removesuffix(".T")] = drawn.T if term.endswith(".T") else drawn
+        return p
+
+    def as_ours(self, p: P) -> dict[str, Tensor]:
+        """Their parameters by our names."""
+        return {
+            ours: sum(p[term[:-2]].T if term.endswith(".T") else p[term] for term in theirs.split("+"))
+            for ours, theirs in self.ours.items()
+        }
 
 
 def ln(a: Tensor, gain: Tensor, bias: Tensor | float, eps: float) -> Tensor:
@@ -68,8 +81,8 @@ def lua(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
 
 
 def haste(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    own = ln(x @ p["kernel"], p["gamma"][0], p["bias"], 1e-5)
-    i, g, f, o = (own + ln(h @ p["recurrent_kernel"], p["gamma"][1], 0.0, 1e-5)).chunk(4, -1)
+    own = ln(x @ p["kernel"], p["gamma_x"], p["bias"], 1e-5)
+    i, g, f, o = (own + ln(h @ p["recurrent_kernel"], p["gamma_r"], 0.0, 1e-5)).chunk(4, -1)
     c = sigmoid(f) * c + sigmoid(i) * tanh(g)
     return sigmoid(o) * tanh(ln(c, p["gamma_h"], p["beta_h"], 1e-5)), c
 
@@ -92,12 +105,12 @@ def tf_addons(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
     z = ln(x @ p["kernel"], p["kernel_gamma"], p["kernel_beta"], 1e-3)
     z = z + ln(h @ p["recurrent"], p["recurrent_gamma"], p["recurrent_beta"], 1e-3) + p["bias"]
     i, f, new, o = z.chunk(4, -1)
-    c = ln(sigmoid(f) * c + sigmoid(i) * tanh(new), p["state_gamma"], p["state_beta"], 1e-3)
+    c = ln(sigmoid(f) * c + sigmoid(i) * tanh(new), p["c_gamma"], p["c_beta"], 1e-3)
     return sigmoid(o) * tanh(c), c
 
 
 def tf_contrib(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
-    i, j, f, o = by_gate(torch.cat([x, h], -1) @ p["kernel"], p["gamma"], p["beta"], 1e-12)
+    i, j, f, o = by_gate(x @ p["kernel_x"] + h @ p["kernel_h"], p["gamma"], p["beta"], 1e-12)
     c = ln(sigmoid(f + 1.0) * c + sigmoid(i) * tanh(j), p["state_gamma"], p["state_beta"], 1e-12)
     return sigmoid(o) * tanh(c), c
 
@@ -140,120 +153,29 @@ def labml(x: Tensor, h: Tensor, c: Tensor, p: P) -> tuple[Tensor, Tensor]:
     return sigmoid(o) * tanh(ln(c, p["c_weight"], p["c_bias"], 1e-5)), c
 
 
-def own(**names: str) -> dict[str, Callable[[P], Tensor]]:
-    """Ours are theirs by another name: "W" itself, "W.T" transposed, "b1+b" a sum."""
-
-    def getter(terms: list[str]) -> Callable[[P], Tensor]:
-        return lambda p: sum(p[term[:-2]].T if term.endswith(".T") else p[term] for term in terms)
-
-    return {ours: getter(theirs.split("+")) for ours, theirs in names.items()}
-
-
-def shapes(**names: str) -> dict[str, str]:
-    """Names to shapes, from shapes to names; an underscore lets a shape begin with a digit."""
-    return {name: shape.strip("_") for shape, listed in names.items() for name in listed.split()}
-
-
-def forget(p: P, name: str, first: int) -> Tensor:
-    """A bias with the constant 1 of the forget gate added, which comes after so many gates."""
-    gates = list(p[name].chunk(4))
-    gates[first] = gates[first] + 1.0
-    return torch.cat(gates)
-
-
-THEIRS: Mapping[str, Theirs] = {
-    "paper": Theirs(
-        paper,
-        shapes(_4D="Wx", _4H="Wh", _4="b α1 β1 α2 β2", H="α3 β3"),
-        own(weight_ih="Wx", weight_hh="Wh", gain_hh="α1", bias_hh="β1", gain_ih="α2", bias_ih="β2+b")
-        | own(gain_cell="α3", bias_cell="β3"),
-    ),
-    "theano": Theirs(
-        theano,
-        shapes(D4="W", H4="U", _4="b s1 b1 s2 b2", H="s3 b3"),
-        own(weight_ih="W.T", weight_hh="U.T", gain_ih="s1", bias_ih="b1+b", bias_inner="b")
-        | own(gain_hh="s2", bias_hh="b2", gain_cell="s3", bias_cell="b3"),
-    ),
-    "lua": Theirs(
-        lua,
-        shapes(_4D="i2h", _4H="h2h", _4="i2h_bias h2h_bias", H="gain bias"),
-        own(weight_ih="i2h", weight_hh="h2h", bias_ih="i2h_bias", bias_hh="h2h_bias")
-        | own(gain_cell="gain", bias_cell="bias"),
-    ),
-    "haste": Theirs(
-        haste,
-        shapes(D4="kernel", H4="recurrent_kernel", _24="gamma", _4="bias", H="gamma_h beta_h"),
-        own(weight_ih="kernel.T", weight_hh="recurrent_kernel.T", bias_ih="bias")
-        | own(gain_cell="gamma_h", bias_cell="beta_h")
-        | {f"gain_{side}": lambda p, k=k: p["gamma"][k] for k, side in enumerate(("ih", "hh"))}
-        | {"bias_hh": lambda p: torch.zeros_like(p["bias"])},
-    ),
-    "baselines": Theirs(
-        baselines,
-        shapes(D4="wx", H4="wh", _4="gx bx gh bh b", H="gc bc"),
-        own(weight_ih="wx.T", weight_hh="wh.T", gain_ih="gx", bias_ih="bx+b", gain_hh="gh", bias_hh="bh")
-        | own(gain_cell="gc", bias_cell="bc"),
-    ),
-    "custom_lstms": Theirs(
-        custom_lstms,
-        shapes(_4D="weight_ih", _4H="weight_hh", _4="i_weight i_bias h_weight h_bias", H="c_weight c_bias"),
-        own(weight_ih="weight_ih", weight_hh="weight_hh", gain_ih="i_weight", bias_ih="i_bias")
-        | own(gain_hh="h_weight", bias_hh="h_bias", gain_cell="c_weight", bias_cell="c_bias"),
-    ),
-    "tf_addons": Theirs(
-        tf_addons,
-        shapes(D4="kernel", H4="recurrent", _4="kernel_gamma kernel_beta recurrent_gamma recurrent_beta bias")
-        | shapes(H="state_gamma state_beta"),
-        own(weight_ih="kernel.T", weight_hh="recurrent.T", gain_ih="kernel_gamma", bias_ih="kernel_beta+bias")
-        | own(gain_hh="recurrent_gamma", bias_hh="recurrent_beta")
-        | own(gain_cell="state_gamma", bias_cell="state_beta"),
-    ),
-    "tf_contrib": Theirs(
-        tf_contrib,
-        shapes(C4="kernel", _4="gamma beta", H="state_gamma state_beta"),
-        own(gain_ih="gamma", gain_cell="state_gamma", bias_cell="state_beta")
-        | {
-            "weight_ih": lambda p: p["kernel"][: -len(p["state_gamma"])].T,
-            "weight_hh": lambda p: p["kernel"][-len(p["state_gamma"]) :].T,
-            "bias_ih": lambda p: forget(p, "beta", first=2),
-            "bias_hh": lambda p: torch.zeros_like(p["beta"]),
-        },
-    ),
-    "lstms_pth": Theirs(
-        lstms_pth,
-        shapes(_4D="i2h", _4H="h2h", _4="i2h_bias h2h_bias i2h_alpha i2h_beta h2h_alpha h2h_beta")
-        | shapes(H="cell_alpha cell_beta"),
-        own(weight_ih="i2h", weight_hh="h2h", bias_inner="i2h_bias", bias_inner_hh="h2h_bias")
-        | own(gain_ih="i2h_alpha", bias_ih="i2h_beta", gain_hh="h2h_alpha", bias_hh="h2h_beta")
-        | own(gain_cell="cell_alpha", bias_cell="cell_beta"),
-    ),
-    "icefall": Theirs(
-        icefall,
-        shapes(_4D="weight_ih", _4H="weight_hh", _4="bias_ih bias_hh ln_weight ln_bias", H="c_weight c_bias"),
-        own(weight_ih="weight_ih", weight_hh="weight_hh", bias_inner="bias_ih+bias_hh", gain_ih="ln_weight")
-        | own(bias_ih="ln_bias", gain_cell="c_weight", bias_cell="c_bias")
-        | {"bias_hh": lambda p: torch.zeros_like(p["ln_bias"])},
-    ),
-    "returnn": Theirs(
-        returnn,
-        shapes(D4="W", H4="W_re", _4="x_scale x_bias h_scale h_bias", H="c_scale c_bias"),
-        own(weight_ih="W.T", weight_hh="W_re.T", gain_ih="x_scale", bias_ih="x_bias", gain_hh="h_scale")
-        | own(bias_hh="h_bias", gain_cell="c_scale", bias_cell="c_bias"),
-    ),
-    "supercell": Theirs(
-        supercell,
-        shapes(D4="W_xh", H4="W_hh", _4="alpha bias", H="c_alpha c_bias"),
-        own(weight_ih="W_xh.T", weight_hh="W_hh.T", gain_ih="alpha", gain_cell="c_alpha", bias_cell="c_bias")
-        | {
-            "bias_ih": lambda p: forget(p, "bias", first=2),
-            "bias_hh": lambda p: torch.zeros_like(p["bias"]),
-        },
-    ),
-    "labml": Theirs(
-        labml,
-        shapes(_4D="input", _4H="hidden", _4="hidden_bias ln_weight ln_bias", H="c_weight c_bias"),
-        own(weight_ih="input", weight_hh="hidden", bias_inner="hidden_bias", gain_ih="ln_weight")
-        | own(bias_ih="ln_bias", gain_cell="c_weight", bias_cell="c_bias")
-        | {"bias_hh": lambda p: torch.zeros_like(p["ln_bias"])},
-    ),
+# In a row each of ours is theirs: "W" itself, "W.T" transposed, "b1+b" a sum, "-" nothing.
+TABLE = """
+name weight_ih weight_hh gain_ih bias_ih gain_hh bias_hh gain_cell bias_cell bias_inner bias_inner_hh
+paper Wx Wh α2 β2+b α1 β1 α3 β3
+theano W.T U.T s1 b1+b s2 b2 s3 b3 b
+lua i2h h2h - i2h_bias - h2h_bias gain bias
+haste kernel.T recurrent_kernel.T gamma_x bias gamma_r - gamma_h beta_h
+baselines wx.T wh.T gx bx+b gh bh gc bc
+custom_lstms weight_ih weight_hh i_weight i_bias h_weight h_bias c_weight c_bias
+tf_addons kernel.T recurrent.T kernel_gamma kernel_beta+bias recurrent_gamma recurrent_beta c_gamma c_beta
+tf_contrib kernel_x.T kernel_h.T gamma beta - - state_gamma state_beta
+lstms_pth i2h h2h i2h_alpha i2h_beta h2h_alpha h2h_beta cell_alpha cell_beta i2h_bias h2h_bias
+icefall weight_ih weight_hh ln_weight ln_bias - - c_weight c_bias bias_ih+bias_hh
+returnn W.T W_re.T x_scale x_bias h_scale h_bias c_scale c_bias
+supercell W_xh.T W_hh.T alpha bias - - c_alpha c_bias
+labml input hidden ln_weight ln_bias - - c_weight c_bias hidden_bias
+"""
+OURS, *ROWS = (line.split()[1:] for line in TABLE.strip().splitlines())
+STEPS = (paper, theano, lua, haste, baselines, custom_lstms, tf_addons, tf_contrib, lstms_pth, icefall)
+STEPS += (returnn, supercell, labml)
+THEIRS = {
+    step.__name__: Theirs(
+        step, {ours: theirs for ours, theirs in zip(OURS, row, strict=False) if theirs != "-"}
+    )
+    for step, row in zip(STEPS, ROWS, strict=True)
 }
