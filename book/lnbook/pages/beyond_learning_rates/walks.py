@@ -50,9 +50,9 @@ class Walk:
         """Root mean square of the tangents in the second half of the run, where the length has settled."""
         return self.tangent[:, self.tangent.shape[1] // 2 :].square().mean(1).sqrt()
 
-    def last_losses(self, updates: int, over: int = 10) -> Float[Tensor, "R S"]:
-        """Mean loss of the last updates of each task, which had so many."""
-        return self.loss.unflatten(1, (-1, updates))[..., -over:].mean(-1)
+    def last_losses(self, updates: int) -> Float[Tensor, "R S"]:
+        """Mean loss of the last ten updates of each task, which had so many."""
+        return self.loss.unflatten(1, (-1, updates))[..., -10:].mean(-1)
 
 
 def digits(cases: int) -> tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]:
