@@ -1,7 +1,5 @@
 """What a layer-normalized LSTM does not hear: scales of its weights, loudness of inputs, size of its cell."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,4 +1,4 @@
-"""The supplement's pictures: the cell and its normalizations, the dead start, and blank steps."""
+"""The supplement's pictures: the cell and its normalizations, the dead start, blank steps, and costs."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,15 +7,23 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
 
 from lnbook.figures import plots
+from lnbook.pages.appendix_cells import costs
 from lnlib.rnn.variants import Variant
 
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 
 # Where a variant may normalize, by the number in the drawing.
 PLACES = {1: "state", 2: "input", 3: "cell, to $h_t$", 4: "sum", 5: "cell, to $t+1$"}
+
+STYLES = {  # marker and color of each method
+    "lnlib": ("o", plots.INK),
+    "loop": ("s", plots.OTHERS["olive"]),
+    "loop, TorchScript": ("^", plots.OTHERS["teal"]),
+    "JAX scan": ("D", plots.OTHERS["red"]),
+}
 
 
 def places(variant: Variant) -> set[int]:
@@ -148,4 +156,28 @@ def blank_steps(steps: Sequence[int], gradients: Mapping[str, Sequence[float]], 
     ax.set(xlim=(steps[0] - 0.2, steps[-1] * 1.3), xticks=steps)
     ax.set_yticks([10.0**k for k in range(0, 51, 10)])
     ax.yaxis.set_minor_locator(NullLocator())
+    return fig
+
+
+def ratios(rows: Sequence[Mapping[str, str]]) -> Figure:
+    """Times over torch.nn's without a norm, one row per network, inference above training."""
+    fig, axes = plots.subplots(2, 1, figsize=(5.6, 6.0), sharex=True)
+    for ax, mode in zip(axes, ("inference", "training"), strict=True):
+        networks = costs.sizes(rows, mode)
+        for method, (marker, color) in STYLES.items():
+            places = [
+                (float(row["ratio"]), networks.index((row["task"], row["kind"])))
+                for row in rows
+                if row["mode"] == mode and row["method"] == method
+            ]
+            x, y = zip(*places, strict=True)
+            ax.plot(x, y, marker, color=color, ms=7, label=costs.PEERS[method])
+        ax.axvline(1, color=plots.INK, lw=1)
+        ax.set_yticks(range(len(networks)), [f"{kind}, {task}" for task, kind in networks])
+        ax.set(ylim=(len(networks) - 0.5, -0.5), xscale="log", title=mode)
+        ax.xaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 3, 5, 10]))
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_major_formatter("{x:g}")
+    axes[1].set_xlabel("time over torch.nn's without a norm")
+    axes[0].legend(loc="lower center", bbox_to_anchor=(0.3, 1.12), ncols=2, frameon=False)
     return fig

@@ -3,8 +3,6 @@ r"""The supplement's cells in their first updates: networks that read an image r
 The images come as sequences, a row of pixels a step, and the last state names the class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ A cell in print is a function `run(p, X)`: from the letters by name, such as `W_
 steps to the outputs of all steps. The states before the first step, `h_0` and `c_0`, count as letters.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The appendix: the metric along magnitudes, for many models, and after a change of scale."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product

@@ -3,8 +3,6 @@
 All networks of a placement train at once, a network a seed: weights have a leading axis for it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ block does with it: (x, F, k, L) to the next x, for block k of L. Behind a block
 the place takes them from there; in front of the first block and behind the last it is one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -1,9 +1,7 @@
 """Section 3.1's pictures: the drift of a recurrence, its gradients, long streams; and a network diagnosed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from lnbook.figures import plots
-
-if TYPE_CHECKING:
-    from lnbook.pages.sec3_1_recurrent.measure import Run
-    from lnlib.rnn.diagnostics import Diagnosis
+from lnbook.pages.sec3_1_recurrent.measure import Run
+from lnlib.rnn.diagnostics import Diagnosis
 
 LAYER, NONE, INK = plots.COLORS["layer"], plots.COLORS["none"], plots.INK
 NAMES = {"none": "plain", "layer": "layer norm", "batch": "batch norm"}

@@ -1,7 +1,5 @@
 """Section 4's pictures: what is averaged over, what is a straight line, and the methods side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

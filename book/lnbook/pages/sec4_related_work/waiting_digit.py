@@ -34,14 +34,7 @@ def pixels(images: Images) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
 def waiting(
     images: Float[Tensor, "N rows columns"], steps: int, generator: torch.Generator
 ) -> Float[Tensor, "T N D"]:
-    """The inputs: the rows of each image from a random step on; elsewhere the least value of all.
-
-    >>> waiting(torch.tensor([[[0.5, 0.0], [0.5, 1.0]]]), 4, torch.Generator().manual_seed(0))[:, 0]
-    tensor([[0.0000, 0.0000],
-            [0.0000, 0.0000],
-            [0.5000, 0.0000],
-            [0.5000, 1.0000]])
-    """
+    """The inputs: the rows of each image from a random step on; elsewhere the least value of all."""
     cases, rows, columns = images.shape
     x = images.amin().expand(steps, cases, columns).clone()
     begin = torch.randint(steps - rows + 1, (cases,), generator=generator)

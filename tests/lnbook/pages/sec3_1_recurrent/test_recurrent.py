@@ -99,3 +99,17 @@ def test_a_linear_recurrence_multiplies_and_layer_norm_does_not():
     sizes = recurrent.linear(0.9)
     np.testing.assert_allclose(sizes[1:] / sizes[:-1], 0.9)
     np.testing.assert_allclose(recurrent.linear(0.9, normalized=True), 1)
+
+
+def test_samples_of_one_distribution_are_close_and_of_another_scale_are_not():
+    a, b = torch.randn(2, 500, 20, generator=seeded())
+    assert recurrent.between(a, b) == pytest.approx(0.87 * (2 / 500) ** 0.5, rel=0.25)
+    assert recurrent.between(a, 2 * b) == pytest.approx(0.16, abs=0.04)  # of two normal distributions
+
+
+def test_a_network_that_forgets_at_once_does_not_change(streams):
+    x, _ = streams.draw(50, 500, seeded())
+    without, strong = (recurrent.change(reader("none", f, 0).rnn, x) for f in (0.0, 4.0))
+    assert recurrent.EARLY % streams.side == recurrent.LATE % streams.side  # the same row of an image
+    assert without < 0.06  # sampling alone
+    assert strong > 2 * without
