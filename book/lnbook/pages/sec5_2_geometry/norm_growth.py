@@ -7,6 +7,7 @@ $W \leftarrow (1 - \lambda\rho)W - \rho\,\nabla L$ at learning rate $\rho$ and d
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -133,14 +134,11 @@ def brakes(
     """Layer-normalized runs by learning rate and seed: W's norm free, or held where it begins or ends."""
     found: dict[str, list[list[Walk]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
     for rate in rates:
-        free = [train(cases, "layer", s, rate=rate, updates=updates) for s in seeds]
-        lengths = [walk.length[[0, -1]] for walk in free]
+        run = partial(train, cases, "layer", rate=rate, updates=updates)
+        free = [run(seed) for seed in seeds]
         first, last = (
-            [
-                train(cases, "layer", s, rate=rate, updates=updates, held=float(ends[k]))
-                for s, ends in zip(seeds, lengths, strict=True)
-            ]
-            for k in (0, 1)
+            [run(seed, held=float(walk.length[end])) for seed, walk in zip(seeds, free, strict=True)]
+            for end in (0, -1)
         )
         for way, runs in zip(found.values(), (free, first, last), strict=True):
             way.append(runs)
