@@ -22,11 +22,7 @@ def train(
 ) -> Network:
     """Two hidden layers with batch norm, trained by plain gradient descent on mini-batches of `batch` cases.
 
-    Args:
-        cases: all training cases.
-        seed: of the weights and of the mini-batches.
-        exact: take the statistics, and their gradients, over all cases and not over the mini-batch.
-        updates, units, batch, rate: sizes.
+    If `exact`, statistics and their gradients are taken over all cases and not over the mini-batch.
     """
     x, y = cases
     network = Network((x.shape[1], units, units, 10), seed, lambda k, a: batch_norm(a))

@@ -124,8 +124,8 @@ def disagreement(
     return [float((answer != alone).double().mean()) for answer in together]
 
 
-def sentences(shortest: int = 3, longest: int = 99) -> tuple[Int[Tensor, "T N"], Int[Tensor, " N"], int]:
-    """Sentences of the documentation that comes with Python, as numbers of words.
+def sentences() -> tuple[Int[Tensor, "T N"], Int[Tensor, " N"], int]:
+    """Sentences of 3 to 99 words of the documentation that comes with Python, as numbers of words.
 
     Returns:
         The numbers, one column per sentence, padded with 0 at the end; the lengths; the vocabulary's size.
@@ -135,7 +135,7 @@ def sentences(shortest: int = 3, longest: int = 99) -> tuple[Int[Tensor, "T N"],
         for paragraph in re.split(r"\n\s*\n", topic):
             for sentence in re.split(r"(?<=[.?!]) (?=[A-Z])", " ".join(paragraph.split())):
                 words = re.findall("[a-z]+", sentence.lower())
-                if sentence.endswith(".") and shortest <= len(words) <= longest:
+                if sentence.endswith(".") and 3 <= len(words) <= 99:
                     found.append(words)
     number = {word: k for k, word in enumerate(sorted({word for words in found for word in words}))}
     columns = [torch.tensor([number[word] for word in words]) for words in found]

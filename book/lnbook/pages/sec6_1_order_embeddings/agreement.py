@@ -49,16 +49,11 @@ def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
 
 
 def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
-    """How well violations tell what is truly above what; no pair of captions was ever trained for.
+    """How well violations tell what is truly above what in generated scenes, whose true order is known.
 
-    Args:
-        made: a task, trained or not.
-        part: generated scenes, whose true order is known.
-
-    Returns:
-        `pictures`, `captions`: the areas under the ROC curves of captions above pictures, and of captions
-        above captions. `direction`: among captions of which one is truly above the other and not the other
-        way round, how often its violation is the smaller one.
+    `pictures` and `captions` are the areas under the ROC curves of captions above pictures, and of captions
+    above captions, for which nothing was trained. `direction`: among captions of which one is truly above
+    the other and not the other way round, how often its violation is the smaller one.
     """
     scenes, told = part.meaning
     chosen = range(0, len(told), STRIDE)
@@ -91,14 +86,10 @@ def examples(places: Int64[Tensor, " M"]) -> list[int]:
 
 
 def direction(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> dict[str, float]:
-    """What a difference of directions contributes to the violations of all pairs.
+    """What a difference of directions contributes to the violations of all pairs of points of length 1.
 
-    Args:
-        general, special: points of length 1.
-
-    Returns:
-        `downward`: the share of pairs with E(general, special) below E(special, general).
-        `symmetric`: the squared correlation of the violations with the distances.
+    `downward` is the share of pairs with E(general, special) below E(special, general), `symmetric` the
+    squared correlation of the violations with the distances.
     """
     down, up = violations(general, special).double(), violations(special, general).double().T
     both = torch.stack([down.flatten(), (down + up).flatten()])

@@ -17,20 +17,11 @@ from lnbook.shared.learning_curves import lines
 __all__ = ["found", "hierarchy", "pictures", "recalls"]
 
 
-def pictures(
-    boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str], *, right: int | None = None
-) -> Figure:
-    """Pictures side by side as what is known of them, and a text under each.
-
-    Args:
-        boxes: of each picture.
-        names: of the classes.
-        texts: wrapped to the width of a picture.
-        right: the picture to frame.
-    """
+def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
+    """Pictures side by side as what is known of them, boxes with names of classes, and a text under each."""
     fig, axes = plots.subplots(1, len(boxes), figsize=(7.4, 3.1), squeeze=False)
-    for k, (ax, each, text) in enumerate(zip(axes[0], boxes, texts, strict=True)):
-        _picture(ax, each, names, framed=k == right)
+    for ax, each, text in zip(axes[0], boxes, texts, strict=True):
+        _picture(ax, each, names)
         ax.set_xlabel(textwrap.fill(text, 96 // len(boxes)), fontsize=9, loc="left", parse_math=False)
     return fig
 
@@ -40,11 +31,7 @@ def found(
 ) -> Figure:
     """One row per query: its text, and the pictures that answer it, best first.
 
-    Args:
-        queries: captions.
-        answers: pictures of each row.
-        right: which of a row's pictures is the caption's own; -1 for none.
-        names: of the classes.
+    Which of a row's pictures is the query's own is told by `right`, -1 for none.
     """
     rows, columns = len(queries), len(answers[0])
     fig, axes = plots.subplots(rows, columns, figsize=(7.4, 2.1 * rows), squeeze=False)
@@ -72,9 +59,7 @@ def recalls(curves: Mapping[int, Mapping[str, pd.DataFrame]]) -> Figure:
 def hierarchy(levels: Sequence[Sequence[str]], edges: Sequence[tuple[str, str, bool]]) -> Figure:
     """Texts by level, the most general on top, and lines from each to those that entail it.
 
-    Args:
-        levels: of texts; each text once.
-        edges: the upper text, the lower one, and whether the model has the direction right.
+    An edge is the upper text, the lower one, and whether the model has the direction right.
     """
     fig, ax = plots.subplots(figsize=(7.4, 1.0 * len(levels) + 0.3))
     places = {

@@ -111,11 +111,7 @@ class OrderEmbedding(nn.Module):
 def violations(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> Float[Tensor, "M N"]:
     r"""$E(b_m, a_n) = \lVert\max(0, b_m - a_n)\rVert^2$ for all pairs, in pieces that a cache holds.
 
-    *Source* Vendrov and others (2016).
-
-    Args:
-        general: b, which should not exceed a anywhere: captions.
-        special: a: pictures.
+    *Source* Vendrov and others (2016): b are captions, which should not exceed a, pictures, anywhere.
 
     >>> violations(torch.tensor([[1.0, 0.0], [0.6, 0.8]]), torch.tensor([[0.6, 0.8]])).T
     tensor([[0.1600, 0.0000]])

@@ -49,9 +49,7 @@ def ranks(
 
 
 def retrieval(violations: Float[Tensor, "C I"], owner: Int64[Tensor, " C"]) -> dict[str, float]:
-    """R@1, R@5, R@10 in percent, mean and median rank, of caption and of image retrieval.
-
-    Arguments as of `ranks`.
+    """R@1, R@5, R@10 in percent, mean and median rank, of caption and of image retrieval, by `ranks`.
 
     >>> found = retrieval(torch.tensor([[0.1, 0.2], [0.4, 0.3]]), torch.tensor([0, 1]))
     >>> found["caption_r1"], found["image_mean"]
@@ -72,13 +70,9 @@ def mean_over_splits(
     pictures: int,
     split: int = 1000,
 ) -> dict[str, float]:
-    """Means of `retrieval` over parts of so many pictures, each ranked against its own part only.
+    """Means of `retrieval` over parts of `split` pictures, each ranked against its own part only.
 
-    Args:
-        violations: of a range of captions against a range of pictures; called once a split.
-        owner: of all captions; rises.
-        pictures: how many.
-        split: pictures of a part, which divides their number; if there are fewer, all are one part.
+    Called once a part, `violations` gives a range of captions against a range of pictures. Owners rise.
 
     >>> table, owner = torch.eye(4), torch.tensor([0, 1, 2, 3])
     >>> mean_over_splits(lambda rows, columns: -table[rows, columns], owner, 4, split=2)["image_r1"]

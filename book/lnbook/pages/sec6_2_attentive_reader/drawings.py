@@ -20,6 +20,7 @@ LABELS = {
 }
 LINES = {**plots.LINES, "batch everywhere": (0, (1, 1))}
 WORD = {"ha": "center", "va": "center", "family": "monospace", "fontsize": 8.5, "parse_math": False}
+WIDTH = 46  # of a line of text, in characters
 Bands = Mapping[Any, pd.DataFrame]  # as `lnbook.curves.band` makes them, by norm or gain
 
 
@@ -58,22 +59,12 @@ def _band(ax: Axes, curve: pd.DataFrame, norm: str, label: str, line: object) ->
     ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.12, linewidth=0)
 
 
-def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]], width: int = 46) -> Figure:
-    """Texts whose words are marked the darker the more attention they get.
-
-    Args:
-        panels: a title, tokens and their weights, each.
-        width: of a line, in characters.
-    """
-    laid = [(title, list(_lines(tokens, weights, width))) for title, tokens, weights in panels]
+def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]]) -> Figure:
+    """Texts whose words are marked the darker the more attention they get: title, tokens, weights of each."""
+    laid = [(title, _lines(tokens, weights)) for title, tokens, weights in panels]
     heights = [1 + len(lines) for _, lines in laid]
-    fig, axes = plots.subplots(
-        len(laid),
-        1,
-        figsize=(5.2, 0.25 * sum(heights) + 0.15 * len(laid)),
-        squeeze=False,
-        height_ratios=heights,
-    )
+    size = (5.2, 0.25 * sum(heights) + 0.15 * len(laid))
+    fig, axes = plots.subplots(len(laid), 1, figsize=size, squeeze=False, height_ratios=heights)
     for ax, (title, lines) in zip(axes[:, 0], laid, strict=True):
         most = max(weight for line in lines for *_, weight in line)
         for row, line in enumerate(lines):
@@ -84,18 +75,18 @@ def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]], widt
                 ax.add_patch(box)
                 middle = column + len(token) / 2
                 ax.text(middle, row, token, **WORD)
-        ax.set(xlim=(-1, width + 1), ylim=(len(lines) - 0.4, -0.6))
+        ax.set(xlim=(-1, WIDTH + 1), ylim=(len(lines) - 0.4, -0.6))
         ax.set_title(title, loc="left", fontsize=10, parse_math=False)
         ax.set_axis_off()
     return fig
 
 
-def _lines(tokens: Sequence[str], weights: Sequence[float], width: int) -> list[list[tuple[int, str, float]]]:
+def _lines(tokens: Sequence[str], weights: Sequence[float]) -> list[list[tuple[int, str, float]]]:
     """Tokens in lines, each with its column and weight."""
     lines: list[list[tuple[int, str, float]]] = [[]]
     column = 0
     for token, weight in zip(tokens, weights, strict=True):
-        if column + len(token) > width and lines[-1]:
+        if column + len(token) > WIDTH and lines[-1]:
             lines.append([])
             column = 0
         lines[-1].append((column, token, float(weight)))

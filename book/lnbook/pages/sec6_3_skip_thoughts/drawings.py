@@ -25,9 +25,7 @@ WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
 def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
     """One panel per task: its score against updates for each norm, and flat lines for what needs no training.
 
-    Args:
-        curves: by a column of `TITLES`; accuracies as shares.
-        untrained: by "bag" and "random", then by column.
+    Curves are by a column of `TITLES`, accuracies as shares; what needs no training by "bag" and "random".
     """
     fig, grid = plots.subplots(2, 3, figsize=(7.0, 4.6))
     axes = grid.flatten()

@@ -20,12 +20,9 @@ def windows(
     seen: Mapping[str, tuple[Float[np.ndarray, " 3"], Float[np.ndarray, "P P"]]],
     painted: Float[np.ndarray, "A A"],
 ) -> Figure:
-    """A picture with windows on it, what each reads, and what one of them paints.
+    """A picture with windows on it, what each reads, and the canvas after the last was painted back.
 
-    Args:
-        picture: pixels from 0 to 1.
-        seen: by title, a window (left, top, width) and what is read through it.
-        painted: the canvas after the last of these was painted back where it was read.
+    By title, `seen` has a window (left, top, width) and what is read through it.
     """
     fig, axes = plots.subplots(1, 2 + len(seen), figsize=(7.4, 2.1))
     _show(axes[0], picture, "the picture")

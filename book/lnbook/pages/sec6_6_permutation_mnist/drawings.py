@@ -59,8 +59,7 @@ def by_setting(means: Mapping[float, Mean], form: str = ".2f") -> str:
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
     """Training loss above, test error below, against passes through the data: one column per batch size.
 
-    Args:
-        panels: by batch size, column ("train_loss", "test_error" in percent) and norm.
+    Panels are by batch size, column ("train_loss", "test_error" in percent) and norm.
     """
     fig, axes = plots.subplots(2, len(panels), figsize=(7.4, 5.6), squeeze=False, sharey="row")
     for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
@@ -119,11 +118,7 @@ def overconfident(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
-    """Test errors in percent by a setting of the runs, each norm a line: one panel per setting.
-
-    Args:
-        panels: by the setting's name, the norm, and the setting's value.
-    """
+    """Test errors in percent by a setting, the norm, and the setting's value: one panel per setting."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), squeeze=False, sharey=True)
     for ax, (title, norms) in zip(axes[0], panels.items(), strict=True):
         for shift, (norm, by_value) in enumerate(norms.items()):

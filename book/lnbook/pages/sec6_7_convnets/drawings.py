@@ -121,13 +121,11 @@ def _dots(ax: Axes, means: Mapping[str, Mean]) -> None:
         ax.errorbar(value, k, xerr=[[value - low], [high - value]], color=color, marker="o", ms=6, capsize=3)
 
 
-def parts(
-    shares: Mapping[str, Sequence[Mean]], colors: Sequence[str] = ("teal", "red"), ylabel: str = ""
-) -> Figure:
+def parts(shares: Mapping[str, Sequence[Mean]], ylabel: str) -> Figure:
     """Bars in pairs, a pair a layer: the shares of a variance, in percent, log scale, 95 % intervals."""
     fig, ax = plots.subplots(figsize=(5.8, 3.2))
     width = 0.8 / len(shares)
-    for k, ((name, means), color) in enumerate(zip(shares.items(), colors, strict=True)):
+    for k, ((name, means), color) in enumerate(zip(shares.items(), ("teal", "red"), strict=True)):
         value, low, high = 100 * np.array(means).T
         x = np.arange(1, len(value) + 1) + width * (k - (len(shares) - 1) / 2)
         ax.bar(x, value, 0.9 * width, color=plots.OTHERS[color], label=name)

@@ -73,12 +73,9 @@ def _look(color: str) -> dict[str, Any]:
 def forest(
     races: Mapping[str, Factors], summaries: Mapping[str, Pooled], titles: Mapping[str, str]
 ) -> Figure:
-    """The factors of all experiments, and their means with the range of another experiment.
+    """The factors of all experiments by section, and their means with the range of another experiment.
 
-    Args:
-        races: by section.
-        summaries: by name, of the factors at own step sizes and at one, in this order.
-        titles: of the sections.
+    The means are of the factors at own step sizes and at one, in this order.
     """
     fig, ax = plots.subplots(figsize=(5.8, 1.4 + 0.42 * (len(races) + len(summaries))))
     looks = [{"mfc": plots.COLORS["layer"]}, {"mfc": "white"}]
