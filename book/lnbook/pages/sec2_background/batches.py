@@ -103,9 +103,6 @@ def disagreement(
     """
     own, stored = network.normalize, {}
 
-    def live(k: int, a: Tensor) -> Tensor:
-        return lnlib.batch_norm(a)
-
     def store(k: int, a: Tensor) -> Tensor:
         stored[k] = torch.std_mean(a, 0, correction=0)
         return lnlib.batch_norm(a)
@@ -114,13 +111,14 @@ def disagreement(
         network.normalize = normalize
         return network(part)[0].argmax(1)
 
-    try:
-        with torch.no_grad():
-            answers(store, x)
-            alone = answers(lambda k, a: (a - stored[k][1]) / stored[k][0], test)
-            together = [torch.cat([answers(live, part) for part in test.split(B)]) for B in sizes]
-    finally:
-        network.normalize = own
+    with torch.no_grad():
+        answers(store, x)
+        alone = answers(lambda k, a: (a - stored[k][1]) / stored[k][0], test)
+        together = [
+            torch.cat([answers(lambda k, a: lnlib.batch_norm(a), part) for part in test.split(B)])
+            for B in sizes
+        ]
+    network.normalize = own
     return [float((answer != alone).double().mean()) for answer in together]
 
 

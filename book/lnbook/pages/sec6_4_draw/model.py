@@ -86,19 +86,13 @@ def _grid(points: tuple[int, ...], side: int, like: Tensor) -> tuple[Tensor, Ten
 
 @dataclass(frozen=True)
 class Glimpse:
-    """What one step leaves behind.
+    """What one step leaves behind."""
 
-    Attributes:
-        canvas: $c_t$, logits of the pixels.
-        read, write: the windows as `filterbanks` takes them; where this step looked, where it painted.
-        z: the code; `mean` and `log_std` are those of its posterior, 0 without a picture.
-    """
-
-    canvas: Float[Tensor, "N A A"]
-    read: Float[Tensor, "N 5"]
-    write: Float[Tensor, "N 5"]
-    z: Float[Tensor, "N Z"]
-    mean: Float[Tensor, "N Z"]
+    canvas: Float[Tensor, "N A A"]  # logits of the pixels
+    read: Float[Tensor, "N 5"]  # the window, as `filterbanks` takes it, where this step looked
+    write: Float[Tensor, "N 5"]  # ... and where it painted
+    z: Float[Tensor, "N Z"]  # the code
+    mean: Float[Tensor, "N Z"]  # of its posterior; 0 without a picture
     log_std: Float[Tensor, "N Z"]
 
 

@@ -15,15 +15,10 @@ __all__ = ["Strokes", "box", "strokes", "tightness"]
 
 
 class Strokes(NamedTuple):
-    """A picture's way from blank to done.
+    """A picture's way from blank to done; pixels span 0 to 1, 1 to 2, ..."""
 
-    Attributes:
-        pictures: the probability of each pixel after each glimpse.
-        read, write: left edge, top edge and width of each window; pixels span 0 to 1, 1 to 2, ...
-    """
-
-    pictures: Float[np.ndarray, "T N A A"]
-    read: Float[np.ndarray, "T N 3"]
+    pictures: Float[np.ndarray, "T N A A"]  # the probability of each pixel after each glimpse
+    read: Float[np.ndarray, "T N 3"]  # left edge, top edge and width of each window
     write: Float[np.ndarray, "T N 3"]
 
 

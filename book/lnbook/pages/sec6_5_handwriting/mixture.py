@@ -22,17 +22,13 @@ FINEST = 7.0  # |log sigma| stays within: e^-7 is a thousandth of a usual offset
 
 
 class Mixture(NamedTuple):
-    """The density's parameters: M components, each for x and y.
+    """The density's parameters: M components, each for x and y."""
 
-    Attributes: `log_weight` (..., M), `mean` and `log_std` (..., M, 2), `rho` (..., M), `lift` (...), the
-    log-odds that the stroke ends.
-    """
-
-    log_weight: Tensor
-    mean: Tensor
-    log_std: Tensor
-    rho: Tensor
-    lift: Tensor
+    log_weight: Tensor  # (..., M)
+    mean: Tensor  # (..., M, 2)
+    log_std: Tensor  # (..., M, 2)
+    rho: Tensor  # (..., M)
+    lift: Tensor  # (...), the log-odds that the stroke ends
 
 
 def mixture(y: Float[Tensor, "*N P"], bias: float = 0.0) -> Mixture:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lnbook.pages.sec6_5_handwriting.mixture import mixture, nll
@@ -39,11 +39,8 @@ class State(NamedTuple):
     def detached(self) -> State:
         """The same numbers, where gradients end."""
         first = ReadingState(*(s.detach() for s in self.first))
-        return State(first, _detached(self.second), _detached(self.third))
-
-
-def _detached(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    return pair[0].detach(), pair[1].detach()
+        second, third = ((h.detach(), c.detach()) for h, c in (self.second, self.third))
+        return State(first, second, third)
 
 
 class Handwriting(nn.Module):
@@ -114,14 +111,11 @@ class Handwriting(nn.Module):
     ) -> Float[Tensor, " N"]:
         """The negative log-likelihood of each sequence, in nats, given its text.
 
-        Args:
-            points: (dx, dy, end of stroke); the first of the S = T + 1 is where all begin: (0, 0, 1).
-            lengths: points to predict; what stands behind them counts for nothing.
-            texts: numbers of characters; letters: how many.
-            back: gradients go back so many steps at most, states are carried on; 0: to the beginning.
+        Points are (dx, dy, end of stroke); the first is where all begin, (0, 0, 1), and `lengths` are to be
+        predicted. Gradients go `back` so many steps at most, states are carried on; 0: to the beginning.
         """
         x = points.transpose(0, 1)
-        counted = inside(lengths, len(x) - 1)
+        counted = torch.arange(len(x) - 1, device=x.device).unsqueeze(1) < lengths
         state, total = self.start(x), []
         for seen, aim, counts in zip(
             *(part.split(back or len(x)) for part in (x[:-1], x[1:], counted)), strict=True
@@ -129,13 +123,3 @@ class Handwriting(nn.Module):
             y, _, state = self.steps(seen, texts, letters, state.detached())
             total.append((nll(mixture(y), aim) * counts).sum(0))
         return torch.stack(total).sum(0)
-
-
-def inside(lengths: Int[Tensor, " N"], steps: int) -> Bool[Tensor, "T N"]:
-    """Which steps belong to each sequence.
-
-    >>> inside(torch.tensor([2, 1]), 2).int()
-    tensor([[1, 1],
-            [1, 0]], dtype=torch.int32)
-    """
-    return torch.arange(steps, device=lengths.device).unsqueeze(1) < lengths

@@ -27,27 +27,22 @@ from lnlib.rnn.backends import why_not_compiled
 
 __all__ = ["Look", "ReadingLSTM", "ReadingState", "window"]
 
-FLOATS: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
-
 
 class ReadingState(NamedTuple):
-    """What is carried from step to step.
+    """What is carried from step to step."""
 
-    Attributes: `h` and `c`, (N, H); `w`, the window, (N, A); `kappa`, where its Gaussians stand, (N, K).
-    """
-
-    h: Tensor
-    c: Tensor
-    w: Tensor
-    kappa: Tensor
+    h: Tensor  # (N, H)
+    c: Tensor  # (N, H)
+    w: Tensor  # the window, (N, A)
+    kappa: Tensor  # where its Gaussians stand, (N, K)
 
 
 class Look(NamedTuple):
-    """What the layer gives at each step: `h` (T, N, H), the window `w` (T, N, A), and `phi` (T, N, U)."""
+    """What the layer gives at each step."""
 
-    h: Tensor
-    w: Tensor
-    phi: Tensor
+    h: Tensor  # (T, N, H)
+    w: Tensor  # the window, (T, N, A)
+    phi: Tensor  # the weights of the characters, (T, N, U)
 
 
 def window(
@@ -168,12 +163,7 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        layer: ReadingLSTM,
-        x: Tensor,
-        texts: Tensor,
-        lengths: Tensor,
-        *tensors: Tensor,
+        ctx: Any, layer: ReadingLSTM, x: Tensor, texts: Tensor, lengths: Tensor, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         from lnbook.pages.sec6_5_handwriting import kernels
         from lnlib.rnn.kernels.matmul import pack, padded
@@ -193,7 +183,7 @@ class _Compiled(torch.autograd.Function):
         norm = _norm(p, both, H)
         packed = [pack(m.detach().numpy()) for m in _matrices(p, to_window, D)]
         rows = [np.empty((N, padded(size)), np.float32) for size in (4 * H, 4 * H, 3 * K)]
-        out = tuple(torch.empty(T, N, size, **FLOATS) for size in (H, layer.characters, U))
+        out = tuple(torch.empty(T, N, size, dtype=torch.float32) for size in (H, layer.characters, U))
         carried = tuple(s.detach().clone(memory_format=torch.contiguous_format) for s in state)
         words, ends = texts.contiguous().numpy(), lengths.contiguous().numpy()
         kernels.forward(

@@ -20,19 +20,12 @@ __all__ = ["Script", "load_weights", "save_weights", "write"]
 
 
 class Script(NamedTuple):
-    """One line that a network wrote.
-
-    Attributes:
-        text: what it was to write.
-        points: (dx, dy, end of stroke), the first (0, 0, 1), in units of the training data.
-        phi: the window's weight of each character, after each point but the last.
-        done: whether the window left the text, as it should, before the points were used up.
-    """
+    """One line that a network wrote."""
 
     text: str
-    points: Float32[np.ndarray, "S 3"]
-    phi: Float32[np.ndarray, "T U"]
-    done: bool
+    points: Float32[np.ndarray, "S 3"]  # (dx, dy, end of stroke), the first (0, 0, 1)
+    phi: Float32[np.ndarray, "T U"]  # the window's weight of each character, after each point but the last
+    done: bool  # whether the window left the text, as it should, before the points were used up
 
 
 @torch.no_grad()
@@ -106,13 +99,7 @@ def _behind(model: Handwriting, h: Tensor, kappa: Tensor, letters: Tensor) -> Fl
 
 
 def save_weights(path: Path, model: Handwriting, facts: dict[str, Any]) -> None:
-    """Weights in 16 bits, and how they came about, in one `.npz` without pickles.
-
-    Args:
-        path: of the file.
-        model: its weights.
-        facts: JSON; with the run's `job`, and the `alphabet` and `scale` of its data.
-    """
+    """Weights in 16 bits, and facts in JSON: the run's `job`, its data's `alphabet` and `scale`."""
     arrays = {name: value.numpy().astype(np.float16) for name, value in model.state_dict().items()}
     np.savez_compressed(path, **arrays, facts=np.array(json.dumps(facts)))
 

@@ -44,14 +44,10 @@ def reaches_over(size: int, strides: Sequence[int]) -> list[Bool[Tensor, "_ _"]]
 
 @dataclass(frozen=True)
 class Maps:
-    """One layer, position by position.
+    """One layer, position by position, over cases and channels."""
 
-    Attributes: `on`, the share of cases and channels whose ReLU lets something through; `mean` and `std` of
-    the summed inputs over cases and channels.
-    """
-
-    on: Float[Tensor, "h w"]
-    mean: Float[Tensor, "h w"]
+    on: Float[Tensor, "h w"]  # the share whose ReLU lets something through
+    mean: Float[Tensor, "h w"]  # of the summed inputs
     std: Float[Tensor, "h w"]
 
 
@@ -81,16 +77,11 @@ def shares(z: Float[Tensor, "N C h w"], over: Bool[Tensor, "h w"]) -> dict[str, 
     everything = z.var(correction=0)
     at = z.mean((0, 1))
     part = over.double().mean()
-    border = (
-        part * (1 - part) * (at[over].mean() - at[~over].mean()).square()
-        if 0 < part < 1
-        else at.new_zeros(())
-    )
-    found = {
-        "channels": z.mean((0, 2, 3)).var(correction=0),
-        "positions": at.var(correction=0),
-        "border": border,
-    }
+    border = at.new_zeros(())
+    if 0 < part < 1:
+        border = part * (1 - part) * (at[over].mean() - at[~over].mean()).square()
+    channels, positions = z.mean((0, 2, 3)).var(correction=0), at.var(correction=0)
+    found = {"channels": channels, "positions": positions, "border": border}
     return {name: float(value / everything) for name, value in found.items()}
 
 
