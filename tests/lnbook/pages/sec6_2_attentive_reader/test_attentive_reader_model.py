@@ -1,23 +1,174 @@
-"""The attentive reader against its equations in loops; its masks; what norms change, and what they share."""
+"""The attentive reader and each extra against loops over words; padding; what norms change and share."""
+
+from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from questions_drawn import ENTITIES, WORDS, H, texts
+from torch import Tensor
 
+from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED, Extras, dropped
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader, attend
+from lnlib.rnn import LSTM
+
+WORDS, ENTITIES, H = 12, 4, 6
+Texts = tuple[Tensor, Tensor, Tensor, Tensor]
+ALONE = {name: replace(PRINTED, **{name: value}) for name, value in asdict(RELEASED).items()}
+ADDED = {
+    "dropout": set(),
+    "similarity": {"similar.weight"},
+    "states": {"start_passage", "start_query"},
+    "mean": {"join_mean.weight"},
+    "biases": {"attend_passage.bias", "join_query.bias", "answer.bias"},
+}
 
 
-def made(norm: str, start: str = "unit", gain: float = 1.0) -> AttentiveReader:
-    generator = torch.Generator().manual_seed(0)
+def texts(seed: int = 1) -> Texts:
+    """Five passages (5, 7), their lengths, queries (5, 4), their lengths; the first of each is not padded."""
+    draw = torch.Generator().manual_seed(seed)
+    found = []
+    for steps in (7, 4):
+        lengths = torch.randint(1, steps + 1, (5,), generator=draw)
+        lengths[0] = steps
+        ids = torch.randint(1, WORDS, (5, steps), generator=draw)
+        found += [ids * (torch.arange(steps) < lengths[:, None]), lengths]
+    return found[0], found[1], found[2], found[3]
+
+
+def made(norm: str, extras: Extras = PRINTED, start: str = "unit", **settings: Any) -> AttentiveReader:
+    """What an extra starts at 0 is drawn, too, so that it has a say."""
+    draw = torch.Generator().manual_seed(0)
     model = AttentiveReader(
-        WORDS, ENTITIES, units=H, norm=norm, gain=gain, start=start, longest=9, generator=generator
+        WORDS, ENTITIES, units=H, norm=norm, longest=9, generator=draw, extras=extras, start=start, **settings
+    ).double()
+    with torch.no_grad():
+        for name, value in model.named_parameters():
+            if name in ADDED["states"] | ADDED["biases"]:
+                value.normal_(generator=draw)
+    return model
+
+
+def states(lstm: LSTM, words: Tensor, first: Tensor) -> list[Tensor]:
+    """Step by step from the first state and a memory of zeros."""
+    state, found = (first[None], torch.zeros_like(first)[None]), []
+    for word in words:
+        _, state = lstm(word[None], state)
+        found.append(state[0][0])
+    return found
+
+
+def literally(model: AttentiveReader, case: Texts, n: int, masks: list[Tensor]) -> tuple[Tensor, Tensor]:
+    """Case n word by word, every extra as its formula; what the model lacks is 0."""
+    passages, lengths, queries, query_lengths = case
+    W, none = dict(model.named_parameters()), torch.zeros(1, dtype=torch.float64)
+    T, S = int(lengths[n]), int(query_lengths[n])
+    zeros = torch.zeros(H, dtype=torch.float64)
+    y = states(
+        model.passage, (W["vectors.weight"][passages] * masks[0])[n, :T], W.get("start_passage", zeros)
     )
-    return model.double()
+    *_, u = states(model.query, (W["vectors.weight"][queries] * masks[1])[n, :S], W.get("start_query", zeros))
+    B = W.get("similar.weight", torch.zeros(H, H, dtype=torch.float64))
+    weights = []
+    for state in y:
+        similarity = sum((B @ state)[i] * (B @ u)[i] for i in range(H))
+        inside = W["attend_passage.weight"] @ state + W["attend_query.weight"] @ u + similarity
+        m = torch.tanh(inside + W.get("attend_passage.bias", none))
+        weights.append(torch.exp(W["score"] @ m))
+    s = [weight / sum(weights) for weight in weights]
+    r, mean = zeros, zeros
+    for weight, state in zip(s, y, strict=True):
+        r, mean = r + weight * state, mean + state / T
+    joined = W["join_passage.weight"] @ r + W["join_query.weight"] @ u + W.get("join_query.bias", none)
+    if "join_mean.weight" in W:
+        joined = joined + W["join_mean.weight"] @ mean
+    g = torch.tanh(joined) * masks[2][n]
+    return W["answer.weight"] @ g + W.get("answer.bias", none), torch.stack(s)
 
 
-# ------------------------------------------------------------------------------- attention
+def masks_of(rate: float, case: Texts, noise: torch.Generator) -> list[Tensor]:
+    """0 or 1 / (1 - rate) for each entry of the words' vectors, of passages, then queries; and of g."""
+    shapes = [(*case[0].shape, H), (*case[2].shape, H), (len(case[0]), H)]
+    return [torch.empty(shape).bernoulli_(1 - rate, generator=noise) / (1 - rate) for shape in shapes]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize("extras", [PRINTED, *ALONE.values(), RELEASED], ids=["none", *ALONE, "all"])
+def test_the_reader_and_each_extra_are_those_of_an_explicit_loop_over_words(
+    extras: Extras, norm: str, training: bool
+) -> None:
+    model, case = made(norm, extras).train(mode=training), texts()
+    rate = extras.dropout if training else 0.0
+    masks = masks_of(rate, case, torch.Generator().manual_seed(7))
+    with torch.no_grad():
+        scores, attention = model(*case, torch.Generator().manual_seed(7))
+        for n in range(len(scores)):
+            expected, weights = literally(model, case, n, masks)
+            # float64, a few dozen sums of numbers near 1
+            torch.testing.assert_close(scores[n], expected, atol=1e-12, rtol=1e-10)
+            torch.testing.assert_close(attention[n, : len(weights)], weights, atol=1e-12, rtol=1e-10)
+        plain = made(norm, PRINTED)(*case)[0]
+    changes = extras not in (PRINTED, ALONE["dropout"]) or (training and extras != PRINTED)
+    assert torch.equal(scores, plain) != changes
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("name", ADDED)
+def test_a_switch_adds_its_parameters_and_leaves_the_start_of_all_others(name: str, norm: str) -> None:
+    draws = (torch.Generator().manual_seed(0) for _ in range(2))
+    sizes = {"units": H, "norm": norm, "start": "small"}
+    plain, more = (
+        dict(AttentiveReader(WORDS, ENTITIES, generator=draw, extras=extras, **sizes).named_parameters())
+        for draw, extras in zip(draws, (PRINTED, ALONE[name]), strict=True)
+    )
+    assert all(torch.equal(more[key], value) for key, value in plain.items())
+    everywhere = norm == "batch everywhere"
+    kept = {key for key in ADDED[name] if not (everywhere and key.endswith(("passage.bias", "query.bias")))}
+    if name == "mean" and everywhere:
+        kept |= {"norms.join_mean.weight", "norms.join_mean.bias"}
+    assert set(more) - set(plain) == kept
+    assert not any(more[key].any() for key in kept if "start" in key or "bias" in key)
+    if name == "similarity":  # drawn in float32
+        B = more["similar.weight"]
+        torch.testing.assert_close(B @ B.T, 0.05**2 * torch.eye(H), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("extras", [PRINTED, RELEASED], ids=["none", "all"])
+def test_more_padding_changes_no_answer_in_evaluation(extras: Extras, norm: str) -> None:
+    model, (passages, lengths, queries, query_lengths) = made(norm, extras).train(mode=False), texts()
+    wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
+    with torch.no_grad():
+        scores, _ = model(passages, lengths, queries, query_lengths)
+        again, wide = model(wider[0], lengths, wider[1], query_lengths)
+    torch.testing.assert_close(again, scores, atol=1e-12, rtol=1e-10)
+    assert not wide[:, 7:].any()
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_all_that_is_added_is_trained_but_a_first_state_that_batch_norm_subtracts(norm: str) -> None:
+    model = made(norm, RELEASED)
+    scores, _ = model(*texts(), torch.Generator().manual_seed(7))
+    scores.square().sum().backward()
+    for name, value in model.named_parameters():
+        assert value.grad is not None
+        if norm.startswith("batch") and name.startswith("start_"):
+            # a sum over cases that is 0, of numbers up to 1 / sqrt(eps) = 316, in float64
+            assert value.grad.abs().max() < 1e-10
+        elif name in set().union(*ADDED.values()):
+            assert value.grad.abs().max() > 1e-6
+
+
+def test_dropout_keeps_the_mean_and_is_the_same_in_both_precisions() -> None:
+    x = torch.ones(100_000)
+    single, double = (
+        dropped(y, 0.5, torch.Generator().manual_seed(3)) for y in (x, x.double().requires_grad_())
+    )
+    assert torch.equal(single.double(), double)
+    assert abs(single.mean() - 1) < 4 / len(x) ** 0.5  # four standard deviations
+    assert dropped(x, 0.0, None) is x
 
 
 @settings(deadline=None, max_examples=25)
@@ -45,12 +196,9 @@ def test_the_vector_of_padding_stays_zero(norm: str) -> None:
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
 
 
-# ------------------------------------------------------------------------------- norms
-
-
 @pytest.mark.parametrize("start", STARTS)
 def test_all_norms_start_from_the_same_weights(start: str) -> None:
-    models = {norm: dict(made(norm, start).named_parameters()) for norm in NORMS}
+    models = {norm: dict(made(norm, start=start).named_parameters()) for norm in NORMS}
     for name, value in models["none"].items():
         for norm in NORMS:
             assert torch.equal(models[norm][name], value), (norm, name)
@@ -63,7 +211,7 @@ def test_all_norms_start_from_the_same_weights(start: str) -> None:
 
 @pytest.mark.parametrize(("start", "size"), STARTS.items())
 def test_square_blocks_start_orthogonal_times_a_number(start: str, size: float) -> None:
-    for lstm in (made("layer", start).passage, made("layer", start).query):
+    for lstm in (made("layer", start=start).passage, made("layer", start=start).query):
         weights = dict(lstm.named_parameters())
         for block in (*weights["weight_ih_l0"].split(H), *weights["weight_hh_l0"].split(H)):
             # drawn in float32
