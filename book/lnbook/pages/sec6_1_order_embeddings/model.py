@@ -36,18 +36,12 @@ _CHUNK_ELSEWHERE = 1 << 26
 
 
 class OrderEmbedding(nn.Module):
-    """The model.
+    """The model, for a vocabulary of `words` and pictures of so many `features`.
 
-    Args:
-        words: how many the vocabulary has.
-        features: of a picture.
-        units: of the GRU, and coordinates of a point.
-        word_size: numbers of a word's vector.
-        norm: of the GRU: "none" for Eqs. (23)-(25), "layer" for (26)-(28).
-        score: "order", or "cosine" for the symmetric baseline.
-        generator: draws the weights, the same for both norms, as the code of Vendrov and others does: words'
-            and inputs' weights uniform within 0.1, the recurrent ones orthogonal for each gate, the pictures'
-            uniform within sqrt(6 / (features + units)). Gains are 1, biases 0.
+    The norm is that of the GRU: "none" for Eqs. (23)-(25), "layer" for (26)-(28). The score is "order", or
+    "cosine" for the symmetric baseline. The generator draws the weights, the same for both norms, as the code
+    of Vendrov and others does: words' and inputs' uniform within 0.1, the recurrent ones orthogonal for each
+    gate, the pictures' uniform within sqrt(6 / (features + units)). Gains are 1, biases 0.
 
     >>> model = OrderEmbedding(9, 6, units=4, word_size=3, norm="layer", generator=torch.Generator())
     >>> captions = model.captions(torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([3, 1]))

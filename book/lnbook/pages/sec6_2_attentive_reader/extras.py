@@ -34,14 +34,9 @@ __all__ = ["PRINTED", "RELEASED", "Extras", "dropped"]
 
 @dataclass(frozen=True)
 class Extras:
-    """Which of these a reader has; by default none.
+    """Which of these a reader has; by default none."""
 
-    Args:
-        dropout: p, the probability that an entry is dropped, at least 0 and below 1.
-        similarity, states, mean, biases: as above.
-    """
-
-    dropout: float = 0.0
+    dropout: float = 0.0  # p, the probability that an entry is dropped
     similarity: bool = False
     states: bool = False
     mean: bool = False

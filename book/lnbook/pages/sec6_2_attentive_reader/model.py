@@ -124,10 +124,7 @@ class AttentiveReader(nn.Module):
     ) -> tuple[Float[Tensor, "N E"], Float[Tensor, "N T"]]:
         """The scores of the answers, before a softmax, and the attention over the words of the passage.
 
-        Args:
-            passages, queries: numbers of words, 0 after the end.
-            passage_lengths, query_lengths: words before the end, at least 1.
-            noise: of dropout in training.
+        Words are numbers, 0 after the end; lengths are at least 1. In training dropout needs noise.
         """
         rate = self.extras.dropout if self.training else 0.0
         x, asked = (dropped(self.vectors(numbers), rate, noise) for numbers in (passages, queries))

@@ -47,10 +47,7 @@ def chance(readings: Readings) -> float:
 def accuracy(readings: Readings, job: Job, deals: int) -> float:
     """How often a reader without passages is right in validation, after the training of a job.
 
-    Args:
-        readings: the questions, with their passages.
-        job: of the experiment, whose norm, size, updates and seed are taken.
-        deals: how often the markers of all questions are dealt anew to ask again.
+    The markers of all questions are dealt anew `deals` times to ask again.
     """
     task = Reading(without_passages(readings), Machine(), job)
     with torch_threads(1):

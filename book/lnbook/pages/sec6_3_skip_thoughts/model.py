@@ -74,12 +74,9 @@ class SkipThoughts(nn.Module):
     def encode(
         self, ids: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"], table: Tensor | None = None
     ) -> Float[Tensor, "N H"]:
-        """Thoughts: the encoder's state behind each sentence's last word.
+        """Thoughts: the encoder's state behind each sentence's last word, zeros behind the end.
 
-        Args:
-            ids: words, zeros behind the end.
-            lengths: of the sentences.
-            table: vectors to look words up in; default: the model's own, which hold its vocabulary alone.
+        Words are looked up in a table, by default the model's own, which holds its vocabulary alone.
         """
         packed = _pack(ids, lengths)
         vectors = F.embedding(packed.data, self.words.weight if table is None else table)
@@ -96,10 +93,6 @@ class SkipThoughts(nn.Module):
     ) -> Float[Tensor, "N 2"]:
         r"""Nats of the sentence before and of the one after, given the one between:
         $-\sum_t \log P(w_t \mid w_{<t}, \mathbf{h})$.
-
-        Args:
-            before, here, after: the words of three sentences in a row, zeros behind their ends.
-            lengths: of the three.
         """
         thoughts = self.encode(here, lengths[:, 1])
         sides = ((before, lengths[:, 0]), (after, lengths[:, 2]))

@@ -20,9 +20,8 @@ CHUNK = 500  # sentences at a time
 def expanded(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Float[Tensor, "W D"]:
     """The encoder's table of words, and below it what the words' vectors say of those that it lacks.
 
-    Args:
-        model: its first three words are the special ones, which no map is fitted to.
-        vectors: of the model's words in their order, then of the others.
+    Vectors are of the model's words in their order, then of the others. The first three are the special ones,
+    which no map is fitted to.
     """
     known = model.words.weight.detach()
     table = known.double().cpu().numpy()

@@ -57,11 +57,7 @@ def unit_rows(weight: Float[Tensor, "G D"]) -> Float[Tensor, "G D"]:
 class PropagationCell:
     """One layer for one pass: its weights are scaled once, before the first step.
 
-    Attributes:
-        weight_ih, weight_hh: (4H, D) and (4H, H), of any row length; gates in torch's order, (i, f, g, o).
-        bias: (4H,).
-        gain_ih, gain_hh, gain_cell: (4H,), (4H,), (H,).
-        var_c, var_h: of `variances`.
+    Rows are of any length, gates in torch's order, (i, f, g, o); `var_c` and `var_h` those of `variances`.
     """
 
     weight_ih: Float[Tensor, "G D"]

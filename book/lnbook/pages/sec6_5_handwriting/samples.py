@@ -45,8 +45,7 @@ def write(
     *Source* Graves (2013), section 5.4; the end as in his section 5.3.
 
     Args:
-        model: trained on data with this alphabet.
-        alphabet: its characters.
+        model, alphabet: trained on data with these characters.
         texts: what to write.
         generator: draws the points.
         bias: Graves' b: 0 for fair samples, more for neat ones.

@@ -85,11 +85,3 @@ def test_cut_gradients_leave_the_loss_as_it_is(norm: str, back: int, dtype: torc
     gradients = [torch.autograd.grad(loss.sum(), model.second.weight_hh_l0)[0] for loss in (whole, cut)]
     same = torch.allclose(*gradients, rtol=1e-3)
     assert same == (back == 8)
-
-
-def test_the_papers_network_has_its_number_of_weights() -> None:
-    model = Handwriting(400, characters=57, norm="none", generator=torch.Generator())
-    count = sum(p.numel() for name, p in model.named_parameters())
-    assert round(count / 1e6, 1) == 3.7
-    assert model.first.window.weight.shape == (30, 400)
-    assert model.output.weight.shape[0] == 121
