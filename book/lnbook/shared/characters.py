@@ -105,18 +105,12 @@ def bits_of_counts(text: Text, order: int) -> float:
 
     $-\mathrm{mean}\,\log_2 \frac{n(c,\text{before})+1/K}{n(\text{before})+1}$ for K characters.
 
-    Args:
-        order: 0 for how frequent a character is, 1 for how frequent after the one before it.
-
-    Raises:
-        ValueError: for another order.
+    Of order 0 counts how frequent a character is, of order 1 how frequent after the one before it.
 
     >>> text = read("smoke")
     >>> bits_of_counts(text, 0) > bits_of_counts(text, 1) > 2
     True
     """
-    if order not in (0, 1):
-        raise ValueError(f"order is {order}; use 0 for single characters or 1 for pairs")
     K = len(text.known)
     before, after = ((codes[:-1] * order, codes[1:]) for codes in (text.train, text.test))
     counts = np.full((K, K), 1 / K)

@@ -56,10 +56,7 @@ def training_losses(curves: Mapping[str, Curve], chance: float) -> Figure:
 def lines(ax: Axes, curves: Iterable[tuple[str, Curve]], least: float = -np.inf) -> None:
     """Draw curves into a panel, a name for each norm in the legend, a band where a curve has an interval.
 
-    Args:
-        ax: where.
-        curves: a norm and its `update`, `mean`, and `low` and `high` where there is an interval.
-        least: where intervals are cut below: above 0 for a log scale.
+    Intervals are cut below `least`: above 0 for a log scale.
     """
     drawn: set[str] = set()
     for norm, curve in curves:

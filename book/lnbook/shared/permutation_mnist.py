@@ -11,7 +11,7 @@ normalization's own, or the linear map's where there is none (RMS norm has none,
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -44,14 +44,8 @@ NORMS: tuple[Norm, ...] = ("none", "batch", "layer")  # of the comparison
 class Study:
     """Runs that differ in norm and seed.
 
-    Args:
-        norms: which.
-        batch_size: cases of an update.
-        epochs: passes over the training cases; need not be whole.
-        seeds: how many runs of each norm.
-        rows: of a run after its first.
-        rates: Adam's step sizes.
-        quick: as in `Classification`.
+    Of each norm there are so many `seeds`, each with each of Adam's step sizes `rates`. `epochs` need not be
+    whole; a run has so many `rows` after its first; `quick` is as in `Classification`.
     """
 
     norms: Sequence[Norm]
@@ -133,16 +127,11 @@ class Classification(Task):
     """One run on one set of pictures, their pixels in an order that the network cannot know.
 
     Args:
-        images: the cases.
-        hidden: units of the hidden layers.
-        machine: where to compute.
-        norm, batch_size, epochs, rows, rate, seed: as in `Study`.
         updates: instead of `epochs`.
         quick: measure all but the last row on about so many test cases, evenly spread, and select no
             model; 0: on all validation and test cases.
         whole: if `quick`, measure the last row on all test cases.
-        optimizer: "adam", or "sgd" without momentum.
-        units: of each hidden layer, in place of those of `hidden`; 0: those.
+        units: of each hidden layer, in place of those of `hidden`.
     """
 
     def __init__(
@@ -205,14 +194,10 @@ def network(
 ) -> nn.Sequential:
     """A fully connected ReLU network that gives logits, normalized as Section 6.6 says.
 
-    Args:
-        units: of the inputs, of each hidden layer, and the classes.
-        norm: "batch" and "layer, logits too" normalize the logits as well; "weight" gives every layer's
-            weights a length of their own; the others stay off the logits.
-        generator: draws the weights (He: normal, variance 2 / inputs), the same for every `norm`.
-        unbiased: of batch norm's variance.
-
-    Raises `ValueError` for another `norm`.
+    `units` are of the inputs, of each hidden layer, and the classes. "batch" and "layer, logits too"
+    normalize the logits as well; "weight" gives every layer's weights a length of their own. The weights
+    are He's (normal, variance 2 / inputs), the same for every `norm`; `unbiased` is of batch norm's
+    variance.
 
     >>> network([4, 3, 2], "layer", torch.Generator())
     Sequential(
@@ -222,8 +207,6 @@ def network(
       (3): Linear(in_features=3, out_features=2, bias=True)
     )
     """
-    if norm not in get_args(Norm):
-        raise ValueError(f"The normalizations are {', '.join(get_args(Norm))}, not {norm!r}.")
     layers: list[nn.Module] = []
     for level, (inputs, outputs) in enumerate(pairwise(units)):
         is_last = level == len(units) - 2

@@ -65,9 +65,8 @@ def dependence(
     change by some matrix. The second layer's gradient $\delta h^\top$ changes with them, and is computed
     again for the same matrix with a random sign at each entry: as large, without any correlation.
 
-    Returns:
-        The relative change of the gradient, as learned and scrambled; and the share of the squared change
-        of the outputs that lies in its first singular direction.
+    Of the gradient it gives the relative change, as learned and scrambled; and the share of the squared
+    change of the outputs that lies in its first singular direction.
     """
     x, y = cases
     network = Network((x.shape[1], units, units, units, 10), seed, normalize)
@@ -244,9 +243,8 @@ def lateness(
     m = 1 is the last batch alone. The truth is exact at each update, because the first layer is linear:
     $\mu_i = w_i^\top E[x]$.
 
-    Returns:
-        For each momentum the root mean square error over the units at each update, in units of each unit's
-        standard deviation in the batch.
+    For each momentum it gives the root mean square error over the units at each update, in units of each
+    unit's standard deviation in the batch.
     """
     x, y = cases
     network = Network((x.shape[1], units, units, units, 10), seed, normalize)

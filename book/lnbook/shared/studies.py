@@ -18,10 +18,8 @@ NORMS = ("none", "layer")
 def jobs_of(studies: Iterable[Any], seed: int) -> list[Job]:
     """The runs of studies, seeds outermost.
 
-    Args:
-        studies: dataclasses with `seeds`, how many runs of each norm, and perhaps `norms`, which (default:
-            `NORMS`); their other fields are the jobs' settings, and so columns of the rows.
-        seed: the first.
+    `studies` are dataclasses with `seeds`, how many runs of each norm, and perhaps `norms`, which; their
+    other fields are the jobs' settings, and so columns of the rows.
 
     >>> from dataclasses import dataclass
     >>> Study = dataclass(type("Study", (), {"__annotations__": {"units": int, "seeds": int}}))
@@ -40,11 +38,6 @@ def begin(model: nn.Module, units: int, generator: torch.Generator) -> None:
     """Give a recurrent network its first weights: uniform within 1 / sqrt(units), gains 1, biases 0.
 
     A norm's parameters draw nothing, so that networks with and without it begin alike.
-
-    Args:
-        model: whose parameters' names say what they are, as in torch: weight..., gain..., bias....
-        units: of the recurrent layers.
-        generator: draws the weights.
 
     >>> from lnlib import LSTM
     >>> models = LSTM(2, 3), LSTM(2, 3, norm="none")

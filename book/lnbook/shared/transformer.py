@@ -35,10 +35,6 @@ class Attention(nn.Module):
 
     *Source* Vaswani et al. (2017).
 
-    Args:
-        units: H.
-        heads: divides the units.
-
     >>> x = torch.randn(1, 5, 8)
     >>> y = Attention(8, 2)(x)
     >>> y.shape
@@ -47,8 +43,6 @@ class Attention(nn.Module):
 
     def __init__(self, units: int, heads: int) -> None:
         super().__init__()
-        if units % heads:
-            raise ValueError(f"{units} units do not part into {heads} heads; give a divisor of {units}")
         self.heads = heads
         self.qkv = nn.Linear(units, 3 * units, bias=False)
         self.out = nn.Linear(units, units, bias=False)
@@ -64,11 +58,6 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """Attention and a feed-forward network, each with its residual connection and its norm.
 
-    Args:
-        units, heads: as :class:`Attention`.
-        placement: of `PLACEMENTS`.
-        norm: makes a norm of so many units.
-
     >>> Block(8, 2, "pre")(torch.zeros(1, 3, 8)).shape
     torch.Size([1, 3, 8])
     """
@@ -77,8 +66,6 @@ class Block(nn.Module):
         self, units: int, heads: int, placement: str, norm: Callable[[int], nn.Module] = LayerNorm
     ) -> None:
         super().__init__()
-        if placement not in PLACEMENTS:
-            raise ValueError(f"placement is {placement!r}; use one of {PLACEMENTS}")
         self.placement = placement
         self.attention = Attention(units, heads)
         self.feed = nn.Sequential(nn.Linear(units, 4 * units), nn.ReLU(), nn.Linear(4 * units, units))
@@ -101,13 +88,6 @@ class Transformer(nn.Module):
     Weights are Xavier's, uniform of variance 2 / (inputs + outputs); characters and positions are embedded
     with variance 1/2 each, so that the stream starts with variance 1. The norms draw nothing: models of one
     seed that differ in norms begin with the same weights.
-
-    Args:
-        characters: how many there are.
-        length: the most positions.
-        units, heads, depth: H, heads of a block, number of blocks.
-        placement, norm: as :class:`Block`.
-        generator: draws the weights.
 
     >>> model = Transformer(20, 16, 8, 2, 3, generator=torch.Generator().manual_seed(0))
     >>> model(torch.zeros(4, 16, dtype=torch.long)).shape

@@ -135,16 +135,9 @@ def layer_norm_by(
 ) -> Float[Tensor, "*N H"]:
     r"""Layer norm without gain and bias: $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ with one of the ways.
 
+    With `clip` a variance below 0 is taken for 0, as programs do that use one pass; else the root is NaN.
+
     *Source* Eq. (3), with the epsilon that programs add.
-
-    Args:
-        x: cases by units.
-        way: how mean and variance are computed.
-        eps: added to the variance.
-        clip: take a variance below 0 for 0, as programs do that use one pass. Without it the root is NaN.
-
-    Returns:
-        The normalized cases, in the precision of x.
 
     >>> x = torch.tensor([4095.0, 4097.0])
     >>> layer_norm_by(x, two_passes, eps=0.0), layer_norm_by(x, one_pass, eps=0.0)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lnbook.shared.transformer import NORMS, PLACEMENTS, Attention, Block, Transformer
+from lnbook.shared.transformer import NORMS, PLACEMENTS, Block, Transformer
 
 H, HEADS, T = 12, 3, 7
 
@@ -74,23 +74,3 @@ def test_the_stream_begins_with_variance_one():
     wide = Transformer(50, 32, 256, 4, 1, generator=torch.Generator().manual_seed(0))
     x = (wide.embed.weight[:, None] + wide.place.weight).detach()
     assert float(x.var()) == pytest.approx(1, abs=0.05)  # 80 rows of 256: a standard error of 0.01
-
-
-def test_the_stream_begins_with_the_embedding_and_ends_before_the_last_norm():
-    network, text = model("pre"), torch.zeros(1, 3, dtype=torch.long)
-    streams = network.streams(text)
-    assert len(streams) == 3
-    torch.testing.assert_close(network.out(network.last_norm(streams[-1])), network(text))
-
-
-def test_building_a_model_leaves_the_global_random_state_alone():
-    before = torch.random.get_rng_state()
-    model()
-    assert torch.equal(before, torch.random.get_rng_state())
-
-
-def test_wrong_settings_are_named():
-    with pytest.raises(ValueError, match="5 heads"):
-        Attention(12, 5)
-    with pytest.raises(ValueError, match="middle"):
-        Block(12, 3, "middle")

@@ -1,7 +1,5 @@
 """Five ways to a variance: each against rational arithmetic, by its own bound, and where each one fails."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -77,12 +75,6 @@ def test_a_way_takes_cases_of_any_shape_and_leaves_them_alone(way) -> None:
     torch.testing.assert_close(variance[..., 0], x.var(-1, correction=0))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 64, 100])
-def test_the_mean_of_any_number_of_values(n: int) -> None:
-    x = torch.arange(n, dtype=torch.float64)
-    assert variances.mean(x) == (n - 1) / 2
-
-
 def test_the_mean_of_halves_is_computed_in_halves() -> None:
     x = torch.tensor([2048.0, 1.0, 2048.0, 1.0], dtype=torch.float16)  # 2049 is no float16
     assert variances.mean(x) == 1024
@@ -102,30 +94,9 @@ def test_one_pass_is_useless_where_two_are_not() -> None:
     assert errors["centered twice"] < 1e-5
 
 
-def test_a_first_value_far_out_spoils_the_shift() -> None:
-    x = torch.randn(64, generator=torch.Generator().manual_seed(0))
-    x[0] = 1e6
-    true = moments(x)
-    assert true.tilt < 1, "the mean is no trouble here"
-    other = torch.cat([x[1:], x[:1]])
-    assert variance_error(moments(other), float(WAYS["shifted"](other).variance)) < 1e-5
-    # and with the far value first and the rest together, it cancels what all the others share
-    assert variance_error(true, float(WAYS["shifted"](x).variance)) > 10 * variance_error(
-        true, float(WAYS["two passes"](x).variance)
-    )
-
-
 def test_a_negative_variance_is_clipped_only_on_request() -> None:
     x = torch.randn(200, 64, generator=torch.Generator().manual_seed(0)) + 1e4
     negative = (WAYS["one pass"](x).variance < -1e-5)[:, 0]
     assert negative.any(), "at this mean some differences of squares are below 0"
     assert layer_norm_by(x, variances.one_pass)[negative].isnan().all()
     assert layer_norm_by(x, variances.one_pass, clip=True).isfinite().all()
-
-
-def test_float64_loses_everything_at_a_tilt_of_1e8_in_one_pass() -> None:
-    x = torch.randn(200, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 1e8
-    variance = WAYS["one pass"](x).variance
-    assert (variance == 0).any()
-    assert (variance < 0).any()
-    assert math.isclose(float(WAYS["two passes"](x).variance.median()), 1.0, rel_tol=0.1)

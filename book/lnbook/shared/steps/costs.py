@@ -48,20 +48,12 @@ def step_costs(
 ) -> list[Row]:
     """Measure one update of each of these runs: on the CPU, in float32, with one thread, in turn.
 
-    Args:
-        experiment: of the registry.
-        scale: "smoke", "book", "study" or "paper".
-        jobs: default: `one_of_each_norm`.
-        rounds: in each of which every run makes its `updates`.
-        updates: in a round; as many as there are rounds are profiled.
-        memory: also run each job once in a process of its own, which takes some seconds.
-
-    Returns:
-        For each job a row: its settings; `ms`, processor time of an update in milliseconds, the median of the
-        rounds; `ratios` to the first job's, a quotient within each round; `ratio`, their median, `ratio_low`
-        and `ratio_high`, their least and largest; the share of each part of an update, `PARTS` of
-        `lnbook.shared.steps.profile`; `padding`, the share of padding in an epoch's batches, 0 where
-        nothing is padded; and, if asked for, `step_mb` of `lnbook.shared.steps.memory`.
+    For each job, by default `one_of_each_norm`, there is a row: its settings; `ms`, processor time of an
+    update in milliseconds, the median of the rounds; `ratios` to the first job's, a quotient within each
+    round; `ratio`, their median, `ratio_low` and `ratio_high`, their least and largest; the share of each
+    part of an update, `PARTS` of `lnbook.shared.steps.profile`; `padding`, the share of padding in an
+    epoch's batches, 0 where nothing is padded; and, if asked for, `step_mb` of
+    `lnbook.shared.steps.memory`.
     """
     chosen = one_of_each_norm(experiment, scale) if jobs is None else list(jobs)
     tasks = {label(job): experiment.task(job, scale, Machine()) for job in chosen}

@@ -23,9 +23,6 @@ def megabytes(experiment: Experiment, scale: str, job: Job) -> float:
     That is what the forward pass keeps, the gradients and all scratch; not the data, the weights, or the
     optimizer's averages, which are there between updates too. The process makes one update, gives what is
     free back to the system, reads its resident memory, makes another, and reads the peak.
-
-    Args:
-        experiment, scale, job: one run, on the CPU with one thread.
     """
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_measured, experiment.task, job, scale).result()

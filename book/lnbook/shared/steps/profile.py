@@ -34,15 +34,11 @@ PRODUCTS = {
 def shares(task: Task, *, updates: int = 5) -> dict[str, float]:
     """The share of each of `PARTS` in the time of an update, on the CPU with one thread.
 
-    Of a whole of 1: "recurrence", all that happens inside the calls of the `recurrent` modules and on the way
-    back through them, their own products too; "products", matrix products elsewhere; "operations", all other
-    ones: embeddings, softmax, the loss; "optimizer", its step and the clipping; "rest", the batch, and Python
-    between operations.
-
-    Args:
-        task: its model moves on.
-        updates: that are profiled, after one that is not; of each part the median counts, lest a moment in
-            which the machine did something else decides.
+    Of a whole of 1: "recurrence", all that happens inside the calls of the `recurrent` modules and on the
+    way back through them, their own products too; "products", matrix products elsewhere; "operations", all
+    other ones: embeddings, softmax, the loss; "optimizer", its step and the clipping; "rest", the batch,
+    and Python between operations. Of each part the median over the updates counts, lest a moment in which
+    the machine did something else decides.
     """
     noise = torch.Generator().manual_seed(0)
     with torch_threads(1):

@@ -38,12 +38,8 @@ def seconds(
 ) -> dict[str, Float[np.ndarray, " rounds"]]:
     """Seconds an update of each task, in each round, with the time to fetch its batch.
 
-    Args:
-        tasks: by name; their models move on.
-        rounds: each lets every task make so many `updates`; one round before them is not counted.
-        updates: of a task in a round.
-        threads: of torch; as many as before afterwards.
-        clock: `time.process_time`, with one thread, leaves out what others take.
+    Each round lets every task make so many `updates`; one round before them is not counted. The clock
+    `time.process_time`, with one thread, leaves out what others take.
     """
     noise = torch.Generator().manual_seed(0)
     found: dict[str, list[float]] = {name: [] for name in tasks}

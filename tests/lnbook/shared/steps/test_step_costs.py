@@ -5,17 +5,10 @@ import sys
 import pytest
 from stepping import EXPERIMENT, now
 
-from lnbook.shared.steps.costs import one_of_each_norm, step_costs, table
+from lnbook.shared.steps.costs import step_costs, table
 from lnbook.shared.steps.profile import PARTS
 
 NAMES = {"none": "no norm", "layer": "layer norm"}
-
-
-def test_the_first_run_of_each_norm_is_chosen_among_those_with_the_settings() -> None:
-    assert one_of_each_norm(EXPERIMENT, "smoke") == EXPERIMENT.jobs("smoke", 0)[:2]
-    assert one_of_each_norm(EXPERIMENT, "smoke", kept=64, seed=1) == [
-        {"norm": "layer", "kept": 64, "seed": 1}
-    ]
 
 
 def test_rows_hold_settings_times_ratios_shares_padding_and_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,7 @@ from stepping import Loop, Made, lstm_and_product
 from torch import nn
 
 import lnlib
-from lnbook.shared.steps.profile import PARTS, recurrent, shares
-
-
-def test_shares_are_of_one_whole() -> None:
-    found = shares(lstm_and_product(8, 8), updates=3)
-    assert list(found) == list(PARTS)
-    assert sum(found.values()) == pytest.approx(1)
-    assert min(found.values()) >= 0
+from lnbook.shared.steps.profile import recurrent, shares
 
 
 def test_a_large_recurrence_outweighs_a_small_product_and_the_other_way_round() -> None:
@@ -47,11 +40,6 @@ def test_the_way_back_through_a_recurrence_counts_as_its_own() -> None:
     assert shares(outside, updates=2)["operations"] > 0.8  # the control: the same work behind the module
 
 
-def test_without_recurrences_nothing_recurs() -> None:
-    task = Made({"line": nn.Linear(3, 3)}, lambda m, x: m["line"](x), torch.ones(4, 3))
-    assert shares(task)["recurrence"] == 0
-
-
 @pytest.mark.parametrize("norm", ["none", "layer"])
 def test_compiled_recurrences_are_seen(norm: str) -> None:
     gru = lnlib.GRU(64, 64, norm=norm)
@@ -67,16 +55,3 @@ def test_a_loop_over_the_weights_of_a_module_that_is_never_called_belongs_to_its
         {"loop": loop, "gru": called}, lambda m, x: m["loop"](x) + m["gru"](x)[1], torch.ones(9, 2, 16)
     )
     assert recurrent(task, torch.Generator()) == [called, loop]
-
-
-def test_a_model_that_is_itself_recurrent_is_found() -> None:
-    task = lstm_and_product(2, 2)
-    task.model = nn.GRU(2, 2)
-    task.optimizer = torch.optim.SGD(task.model.parameters(), 0.1)
-    task.loss = lambda model, cases, noise: model(torch.ones(2, 2))[0].sum()  # type: ignore[method-assign]
-    assert recurrent(task, torch.Generator()) == [task.model]
-
-
-def test_nothing_is_said_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
-    shares(lstm_and_product(2, 2), updates=1)
-    assert capfd.readouterr().err == ""
