@@ -69,31 +69,23 @@ def functions(sources: Iterable[Path]) -> Found:
 def names_of_lnlib(code: str) -> set[str]:
     """The dotted names under lnlib that code imports, or reaches from what it imports.
 
-    >>> sorted(names_of_lnlib("from lnlib import fisher, layer_norm\\nfisher.kl(a, b, x).item()"))
+    >>> sorted(names_of_lnlib("from lnlib import fisher, layer_norm\\nfisher.kl(a, b, x)"))
     ['lnlib.fisher', 'lnlib.fisher.kl', 'lnlib.layer_norm']
     """
     tree = ast.parse(code)
     local: dict[str, str] = {}
+    reached: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             local |= {a.asname: a.name for a in node.names if a.asname} | {"lnlib": "lnlib"}
         elif isinstance(node, ast.ImportFrom):
             local |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
     local = {name: dotted for name, dotted in local.items() if dotted.split(".")[0] == "lnlib"}
-    reached = {
-        dotted
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and (dotted := _dotted(node, local)) is not None
-    }
+    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Attribute)):
+        head, _, rest = ast.unparse(node).partition(".")
+        if head in local:
+            reached.add(f"{local[head]}.{rest}")
     return set(local.values()) | reached
-
-
-def _dotted(node: ast.expr, local: dict[str, str]) -> str | None:
-    if isinstance(node, ast.Name):
-        return local.get(node.id)
-    if isinstance(node, ast.Attribute) and (base := _dotted(node.value, local)):
-        return f"{base}.{node.attr}"
-    return None
 
 
 def listing(found: Found, order: list[str], entry: str) -> str:
