@@ -11,7 +11,6 @@ from bs4 import BeautifulSoup
 from built import html
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
-
 PAGES = sorted(BOOK.glob("api*.md"))
 MARKUP = (":math:", ":eq:", ":func:", ":class:", ":mod:", ":data:", "``", "$", "Args:", "jaxtyping")
 

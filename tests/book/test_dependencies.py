@@ -12,7 +12,6 @@ from IPython.core.inputtransformer2 import TransformerManager
 from test_schedule import write
 
 ROOT = Path(__file__).resolve().parents[2]
-
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 

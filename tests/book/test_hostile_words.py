@@ -28,7 +28,6 @@ from lnbook.pages.sec6_2_attentive_reader import drawings as reader
 from lnbook.pages.sec6_5_handwriting import drawings as handwriting
 
 ROOT = Path(__file__).resolve().parents[2]
-
 HOSTILE = "<script>alert(1)</script> & \"two\" 'one' <img src=x onerror=alert(2)> &lt;b&gt;"
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import notation
 
 ROOT = Path(__file__).resolve().parents[2]
-
 SYMBOLS = list(notation.symbol_rows())
 EQUATIONS = list(notation.equation_rows())
 

@@ -12,7 +12,6 @@ from execute import NotebookFailed, executed
 from test_schedule import write
 
 ROOT = Path(__file__).resolve().parents[2]
-
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 
 

@@ -12,7 +12,6 @@ import yaml
 from origin import FromRole
 
 ROOT = Path(__file__).resolve().parents[2]
-
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 
 
