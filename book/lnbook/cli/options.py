@@ -60,7 +60,6 @@ def parser() -> argparse.ArgumentParser:
     add("--resume", action="store_true", help="go on with runs that have begun")
     add("--restart", action="store_true", help="start over with runs that have begun")
     add("--gather", action="store_true", help="run nothing; gather the rows of the finished runs")
-    add("--partial", action="store_true", help="also gather the rows of unfinished runs")
     add("--record", action="store_true", help="keep rows and provenance in book/results/, to be committed")
     add(
         "--accept",

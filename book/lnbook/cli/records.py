@@ -11,7 +11,7 @@ from lnbook.cli.options import UsageError
 from lnbook.curves import mean_of
 from lnbook.ledger.rows import as_csv, read_facts, read_rows, write_pair
 from lnbook.training.checkpoint import RunFolder
-from lnbook.training.runs import Outcome, label, unfinished
+from lnbook.training.runs import Outcome, label
 from lnbook.training.task import Job, Row
 
 __all__ = ["collect", "gather", "objections", "record", "stand_ins", "summary"]
@@ -19,16 +19,10 @@ __all__ = ["collect", "gather", "objections", "record", "stand_ins", "summary"]
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
 
 
-def collect(folder: Path, jobs: Sequence[Job], *, partial: bool = False) -> list[Outcome]:
-    """The outcomes that these jobs left in the folder of their runs; with `partial`, also unfinished ones."""
-    outcomes = []
-    for job in jobs:
-        kept = RunFolder.outcome_in(folder / label(job))
-        if kept:
-            outcomes.append(Outcome(job, kept["rows"], kept["facts"], kept["failed"]))
-        elif partial and (found := unfinished(folder / label(job), job)):
-            outcomes.append(found)
-    return outcomes
+def collect(folder: Path, jobs: Sequence[Job]) -> list[Outcome]:
+    """The outcomes that these jobs left in the folder of their runs."""
+    found = [(job, RunFolder.outcome_in(folder / label(job))) for job in jobs]
+    return [Outcome(job, kept["rows"], kept["facts"], kept["failed"]) for job, kept in found if kept]
 
 
 def gather(
@@ -60,15 +54,10 @@ def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
 def record(
     name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path, accepted: Collection[str]
 ) -> Path:
-    """Write the rows and their provenance to `<folder>/<scale>`; returns the path of the rows.
+    """Gather in `<folder>/<scale>`, where results are recorded, the outcomes of a scale of so many `runs`.
 
-    Args:
-        name, outcomes, scale: as for `gather`.
-        runs: how many runs the scale has.
-        folder: where all results are recorded.
-        accepted: which of the `objections` do not count; those that apply are named in the provenance.
-
-    Raises UsageError for an objection that is not accepted, and leaves the record as it is.
+    Raises UsageError for an objection that is not `accepted`, and leaves the record as it is; those that are
+    accepted are named in the provenance.
     """
     found = objections(name, outcomes, runs, scale, folder)
     if refused := {what: why for what, why in found.items() if what not in accepted}:
@@ -88,9 +77,8 @@ def record(
 def objections(name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path) -> dict[str, str]:
     """Why these outcomes should not become the record of a scale, by the word that `--accept` takes."""
     found = {}
-    whole = sum("unfinished" not in outcome.facts for outcome in outcomes)
-    if whole < runs:
-        found["partial"] = f"{whole} of {runs} runs have finished"
+    if len(outcomes) < runs:
+        found["partial"] = f"{len(outcomes)} of {runs} runs have finished"
     if missed := stand_ins(outcomes):
         found["stand-in"] = " ".join(missed).rstrip(".")
     commits = {commit for o in outcomes for commit in o.facts.get("commits", [o.facts["commit"]])}

@@ -21,7 +21,7 @@ from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import join
 from lnbook.training.runs import Outcome, Plan, differing, jobs_of, label, run, run_one
 from lnbook.training.sweeps import torch_threads
-from lnbook.training.task import Experiment, Job, Machine
+from lnbook.training.task import Experiment, Job
 
 __all__ = ["main"]
 
@@ -68,7 +68,7 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
     folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
     if asked.gather:
         return _report(experiment, every, [], folder, results, asked)
-    machine = options.machine(asked)
+    machine, changed_code = options.machine(asked), "changed-code" in asked.accept
     with join(machine.device) as group:
         if group.world > 1 and machine.device.type == "cuda":
             machine = replace(machine, device=torch.device("cuda", group.local_rank))
@@ -76,11 +76,21 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
             _prepare(experiment, jobs, folder, asked)
         group.wait()
         if group.world == 1:
-            made = _sweep(experiment, jobs, machine, folder, asked)
+            made = run(
+                experiment,
+                asked.scale,
+                asked.seed,
+                jobs=jobs,
+                machine=machine,
+                folder=folder,
+                processes=asked.processes or (1 if machine.device.type == "cuda" else None),
+                verbose=True,
+                changed_code=changed_code,
+            )
         else:
             machine = replace(machine, rank=group.rank, world=group.world)
-            plan = Plan(experiment, asked.scale, machine, folder, changed_code="changed-code" in asked.accept)
-            plan = replace(plan, names=differing(every) if group.first else None)
+            names = differing(every) if group.first else None
+            plan = Plan(experiment, asked.scale, machine, folder, names=names, changed_code=changed_code)
             with torch_threads(1):
                 made = [run_one(plan, job=job, group=group) for job in jobs]
     return _report(experiment, every, made, folder, results, asked) if group.first else 0
@@ -108,22 +118,6 @@ def _prepare(experiment: Experiment, jobs: Sequence[Job], folder: Path, asked: a
         RunFolder.clear(path)
 
 
-def _sweep(
-    experiment: Experiment, jobs: Sequence[Job], machine: Machine, folder: Path, asked: argparse.Namespace
-) -> list[Outcome]:
-    return run(
-        experiment,
-        asked.scale,
-        asked.seed,
-        jobs=jobs,
-        machine=machine,
-        folder=folder,
-        processes=asked.processes or (1 if machine.device.type == "cuda" else None),
-        verbose=True,
-        changed_code="changed-code" in asked.accept,
-    )
-
-
 def _report(
     experiment: Experiment,
     jobs: Sequence[Job],
@@ -133,18 +127,16 @@ def _report(
     asked: argparse.Namespace,
 ) -> int:
     """Gather what is finished of all runs, also earlier ones; keep it if so asked; say what failed."""
-    outcomes = collect(folder, jobs, partial=asked.partial)
+    outcomes = collect(folder, jobs)
     if outcomes:
         path = gather(experiment.name, outcomes, asked.scale, results)
         if rows := [row for outcome in outcomes if not outcome.failed for row in outcome.rows]:
             print(f"Means over seeds ± half their 95 % intervals\n\n{summary(rows, list(jobs[0]))}\n")
         for line in stand_ins(outcomes):
             print(line, file=sys.stderr)
-    whole = [o for o in outcomes if not o.failed and "unfinished" not in o.facts]
-    print(
-        f"{len(whole)} of {len(jobs)} runs are done"
-        + (f"; the rows of {len(outcomes)} are in {path}" if outcomes else "")
-    )
+        print(f"The rows are in {path}")
+    done = sum(not outcome.failed for outcome in outcomes)
+    print(f"{done} of {len(jobs)} runs are done")
     failed = [outcome for outcome in made if outcome.failed]
     for outcome in failed:
         print(f"{label(outcome.job)}: {outcome.failed}", file=sys.stderr)

@@ -44,7 +44,7 @@ def noise_of(seed: int, update: int, rank: int = 0) -> torch.Generator:
 
 @lru_cache
 def _noise_base(seed: int) -> int:
-    """Has nothing to do with what `generators` draws from the same seed."""
+    """Unlike anything that `generators` draws from the same seed."""
     return int.from_bytes(hashlib.sha256(f"noise {seed}".encode()).digest()[:8], "big")
 
 
@@ -59,8 +59,7 @@ class Minibatches(Iterator[Cases]):
         generator: of the order; all processes must have the same.
         rank, world: this process takes every `world`-th case of a batch, from the `rank`-th on.
 
-    Raises:
-        ValueError: a batch is empty or larger than the data, does not part evenly, or lengths differ.
+    Raises ValueError for a batch that is empty or larger than the data, or does not part evenly.
 
     >>> batches = Minibatches((torch.arange(5),), 2, torch.Generator().manual_seed(0))
     >>> [next(batches)[0].tolist() for _ in range(3)]
@@ -70,11 +69,8 @@ class Minibatches(Iterator[Cases]):
     def __init__(
         self, cases: Cases, batch_size: int, generator: torch.Generator, *, rank: int = 0, world: int = 1
     ) -> None:
-        lengths = [len(x) for x in cases]
-        if not 1 <= batch_size <= lengths[0]:
-            raise ValueError(f"A batch holds 1 to {lengths[0]} of {lengths[0]} cases, not {batch_size}.")
-        if len(set(lengths)) > 1:
-            raise ValueError(f"Inputs and targets number {lengths}; they must pair up.")
+        if not 1 <= batch_size <= len(cases[0]):
+            raise ValueError(f"A batch holds 1 to {len(cases[0])} cases, not {batch_size}.")
         if batch_size % world:
             raise ValueError(
                 f"A batch of {batch_size} cases does not part evenly among {world} processes; "

@@ -30,9 +30,6 @@ class LengthBatches(Minibatches):
         rank, world: this process takes every `world`-th case of a batch, from the `rank`-th on. It cuts to
             the longest of the whole batch, so that all processes compute alike.
 
-    Raises:
-        ValueError: as `Minibatches` does; lengths that do not fit the cases or what is to be cut.
-
     >>> words = torch.tensor([[3, 0, 0], [4, 5, 6], [7, 8, 9], [2, 0, 0]])
     >>> lengths = torch.tensor([1, 3, 3, 1])
     >>> batches = LengthBatches((words,), lengths, 2, torch.Generator().manual_seed(0), cut=[0])
@@ -53,21 +50,6 @@ class LengthBatches(Minibatches):
         world: int = 1,
     ) -> None:
         table = lengths[:, None].expand(-1, len(cut)) if lengths.ndim == 1 else lengths
-        if table.shape != (len(cases[0]), len(cut)):
-            raise ValueError(
-                f"There are {len(cases[0])} cases and {len(cut)} tensors to cut: lengths of shape "
-                f"{tuple(lengths.shape)} do not fit; give one length a case, or one for each tensor."
-            )
-        for column, index in enumerate(cut):
-            held = cases[index].shape[1] if cases[index].ndim > 1 else 0
-            shortest, longest = int(table[:, column].min()), int(table[:, column].max())
-            if not 1 <= shortest <= longest <= held:
-                raise ValueError(
-                    f"Tensor {index} holds sequences of 1 to {held} steps; its lengths run from "
-                    f"{shortest} to {longest}."
-                )
-        if pool < 1:
-            raise ValueError(f"A pool holds at least one batch, not {pool}.")
         self.lengths, self.cut, self.pool = table, tuple(cut), pool
         super().__init__(cases, batch_size, generator, rank=rank, world=world)
 

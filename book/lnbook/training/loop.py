@@ -103,22 +103,20 @@ def train(
     return _Loop(task, job, seed, machine or Machine(), group, folder, log).run(every_seconds, progress)
 
 
+@dataclass
 class _Loop:
     """The state of a run between updates: everything that a checkpoint holds."""
 
-    def __init__(
-        self,
-        task: Task,
-        job: Job | None,
-        seed: int,
-        machine: Machine,
-        group: Group,
-        folder: RunFolder | None,
-        log: Callable[[Row], None] | None,
-    ) -> None:
-        self.task, self.job, self.seed, self.machine, self.group = task, job, seed, machine, group
-        self.folder, self.log = folder, log
-        self.model = group.wrap(task.model)
+    task: Task
+    job: Job | None
+    seed: int
+    machine: Machine
+    group: Group
+    folder: RunFolder | None
+    log: Callable[[Row], None] | None
+
+    def __post_init__(self) -> None:
+        self.model = self.group.wrap(self.task.model)
         self.done = Run()
         self.losses: list[Tensor] = []
         self.last_finite: float | None = None
@@ -172,19 +170,14 @@ class _Loop:
         values = self.group.sum(torch.stack(self.losses)).div(self.group.world).tolist()
         for update, value in enumerate(values, self.update - len(values) + 1):
             if not math.isfinite(value):
-                raise NonFiniteLoss(self._not_finite(update, value), self.done.rows)
+                run = f" of {', '.join(f'{k} = {v}' for k, v in self.job.items())}" if self.job else ""
+                raise NonFiniteLoss(
+                    f"The loss became {value} at update {update}{run}; the last finite loss was "
+                    f"{self.last_finite}. Lower the learning rate, or look at the batch of that update.",
+                    self.done.rows,
+                )
             self.last_finite = value
         return values
-
-    def _not_finite(self, update: int, value: float) -> str:
-        run = f" of {', '.join(f'{k} = {v}' for k, v in self.job.items())}" if self.job else ""
-        before = "no loss before was finite"
-        if self.last_finite is not None:
-            before = f"the last finite loss was {self.last_finite:.6g}"
-        return (
-            f"The loss became {value} at update {update}{run}; {before}. Lower the learning rate, or look at "
-            f"the batch of that update."
-        )
 
     def _row(self) -> None:
         values = self._check()

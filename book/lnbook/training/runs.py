@@ -22,7 +22,7 @@ from lnbook.training.loop import NonFiniteLoss, Run, train
 from lnbook.training.sweeps import sweep
 from lnbook.training.task import Experiment, Job, Machine, Row
 
-__all__ = ["Outcome", "Plan", "attempt", "differing", "jobs_of", "label", "run", "run_one", "unfinished"]
+__all__ = ["Outcome", "Plan", "attempt", "differing", "jobs_of", "label", "run", "run_one"]
 
 SEEDS = 2**32
 
@@ -173,21 +173,6 @@ def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
         return outcome
 
 
-def unfinished(path: Path, job: Job) -> Outcome | None:
-    """What a run had recorded by its newest checkpoint; None if there is none.
-
-    `facts["unfinished"]` says how far it is. The selected model is the best so far, as measured at the time.
-    """
-    state = RunFolder.peek(path)
-    if state is None:
-        return None
-    best = Run(state["rows"], state["best"]).best_row()
-    facts = {**state["sessions"][-1], **_of_sessions(state["sessions"])}
-    facts |= {"unfinished": f"update {state['update']} of {state['updates']}"}
-    facts |= {"seconds": round(state["seconds"], 2)}
-    return Outcome(job, _rows(job, state["rows"], best), facts)
-
-
 def _identity(plan: Plan, job: Job) -> dict[str, Any]:
     """What must be the same when a run goes on: settings, numbers, the content of its data, the commit."""
     data = {f"data:{name}": content_of(name) for name in plan.experiment.data(job, plan.scale)}
@@ -221,7 +206,7 @@ def _facts(plan: Plan, job: Job, group: Group, seconds: float) -> dict[str, Any]
     facts = provenance(scale=plan.scale, job=dict(job), seconds=round(seconds, 2), **_numbers(plan.machine))
     facts |= {"processes": group.world, "machine": str(plan.machine.device)}
     facts["rules"] = _rules(f"{plan.scale}/{plan.experiment.name}")
-    if own := plan.experiment.data(job, plan.scale):  # other runs in this process may have read other data
+    if own := plan.experiment.data(job, plan.scale):  # another run in this process may have read others
         facts["data"] = [data for data in facts["data"] if data["requested"] in own]
     if plan.machine.device.type == "cuda":
         facts["peak_gpu_memory_mb"] = round(torch.cuda.max_memory_allocated(plan.machine.device) / 1e6)

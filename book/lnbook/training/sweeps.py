@@ -72,9 +72,8 @@ def sweep(
         BrokenProcessPool: a process was killed, perhaps for want of memory.
     """
     processes = min(processes or cores(), len(jobs))
-    with tqdm(
-        total=len(jobs), unit="run", leave=False, disable=None if progress is None else not progress
-    ) as bar:
+    hidden = None if progress is None else not progress  # None: tqdm shows it on a terminal
+    with tqdm(total=len(jobs), unit="run", leave=False, disable=hidden) as bar:
         if processes > 1:
             return _in_parallel(function, jobs, common, processes, bar)
         results = []
@@ -118,6 +117,7 @@ def _begin(function: Callable[..., Any], common: tuple[Any, ...]) -> None:
     global _mine
     _mine = function, common
     torch.set_num_threads(1)
+    tqdm.set_lock(threading.RLock())  # its own, among processes, would be left behind when this one is ended
     for number in (signal.SIGINT, *HANGUP):  # they reach all; the parent tells its workers to end
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

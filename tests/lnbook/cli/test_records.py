@@ -58,11 +58,6 @@ def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is
     assert json.loads(path.with_suffix(".json").read_text())["accepted"] == [what]
 
 
-def test_an_unfinished_run_does_not_count_as_whole(tmp_path: Path) -> None:
-    outcomes = [outcome(0), outcome(1, unfinished="update 1 of 2")]
-    assert list(objections("toy", outcomes, 2, "study", tmp_path)) == ["partial"]
-
-
 def test_runs_keep_their_own_seconds_and_those_made_again_the_rules_of_their_record(tmp_path: Path) -> None:
     for rules in ({"a": "older"}, {"a": "newer"}):
         path = record("toy", [outcome(k, rules=rules) for k in range(2)], 2, "study", tmp_path, [])

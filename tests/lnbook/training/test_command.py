@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import EXPERIMENT, JOB, UPDATES, Command, jobs, without_clock
+from small import EXPERIMENT, JOB, Command, jobs, without_clock
 
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
@@ -77,7 +77,7 @@ def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
     assert [entry["job"] for entry in found["runs"]] == jobs("smoke", 0)
     assert {"commit", "torch", "threads", "device"} <= set(found)
     out, err = capfd.readouterr()
-    assert f"6 of 6 runs are done; the rows of 6 are in {tmp_path / 'small.csv'}" in out
+    assert f"The rows are in {tmp_path / 'small.csv'}\n6 of 6 runs are done" in out
     lines = err.splitlines()
     assert len(lines) == 6 * 7
     assert lines[1].startswith("norm=layer dropout=0.0 seed=0: update 7/40, 0 s, train_loss 0.")
@@ -141,29 +141,6 @@ def test_a_nan_loss_fails_its_run_only_and_keeps_its_rows(
     assert small("--out", tmp_path, "--resume") == 1  # it stays a failure until --restart
 
 
-def test_rows_of_runs_under_way_are_gathered_on_request(
-    small: Command,
-    whole: list[dict[str, Any]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert small("--out", tmp_path, "--only", "norm=layer") == 0
-    monkeypatch.setenv("FAULT", "stop 29")
-    assert small("--out", tmp_path, "--only", "norm=batch", "--only", "seed=1") == 130
-    assert "stopped after update 29 of 40. Go on with --resume" in capsys.readouterr().err
-    assert small("--out", tmp_path, "--gather") == 0
-    assert "2 of 6 runs are done; the rows of 2" in capsys.readouterr().out
-    assert small("--out", tmp_path, "--gather", "--partial") == 0
-    assert "2 of 6 runs are done; the rows of 3" in capsys.readouterr().out
-    under_way = [row for row in table(tmp_path) if row["norm"] == "batch"]
-    case = ("batch", "0.0", "1")
-    expected = [row for row in as_text(whole) if (row["norm"], row["dropout"], row["seed"]) == case]
-    assert under_way[:5] == expected[:5]
-    assert [row["selected"] for row in under_way] == ["0"] * 5 + ["1"]
-    assert facts(tmp_path)["runs"][2]["unfinished"] == f"update 29 of {UPDATES}"
-
-
 def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(
     small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,6 +171,7 @@ def test_a_run_goes_on_only_with_the_data_that_it_began_with(
     with monkeypatch.context() as patched:
         patched.setenv("FAULT", "stop 30")
         assert small("--out", out, *ONE) == 130
+    assert "stopped after update 30 of 40. Go on with --resume" in capsys.readouterr().err
     points.rename(tmp_path / "away")
     assert small("--out", out, "--resume", *ONE) == 1
     listing = f"{hashlib.sha256(CONTENT).hexdigest()}  points.txt\n"
@@ -303,7 +281,7 @@ def test_the_rows_of_a_part_are_gathered_and_not_recorded_unless_that_is_accepte
 ) -> None:
     monkeypatch.setattr(command, "book_dir", lambda: tmp_path / "book")
     assert small("--out", tmp_path, "--only", "norm=layer") == 0
-    assert small("--out", tmp_path, "--gather", "--partial", "--record") == 2
+    assert small("--out", tmp_path, "--gather", "--record") == 2
     assert "Nothing is recorded: 2 of 6 runs have finished" in capsys.readouterr().err
     assert not (tmp_path / "book").exists()
     assert small("--out", tmp_path, "--gather", "--record", "--accept", "partial") == 0

@@ -76,7 +76,7 @@ def test_batches_go_on_from_where_they_stood(kind: type[Minibatches], before: in
 
 
 def test_a_batch_that_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 to 5 of 5 cases, not 6"):
+    with pytest.raises(ValueError, match="1 to 5 cases, not 6"):
         Minibatches((torch.zeros(5),), 6, seeded())
     with pytest.raises(ValueError, match="4 cases does not part evenly among 3 processes"):
         Minibatches((torch.zeros(5),), 4, seeded(), world=3)

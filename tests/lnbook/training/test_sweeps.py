@@ -87,8 +87,10 @@ def mind_hangups() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize(
+    ("number", "processes"),
+    [(signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGHUP, 2), (signal.SIGKILL, 2)],
+)
 def test_the_processes_of_a_sweep_end_with_it_and_keep_where_they_were_if_they_can(
     tmp_path: Path, number: signal.Signals, processes: int
 ) -> None:
