@@ -20,9 +20,9 @@ from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.loop import NonFiniteLoss, Run, train
 from lnbook.training.sweeps import sweep
-from lnbook.training.task import Experiment, Job, Machine, Row
+from lnbook.training.task import Experiment, Job, Machine, Row, Task
 
-__all__ = ["Outcome", "Plan", "attempt", "differing", "jobs_of", "label", "run", "run_one"]
+__all__ = ["Outcome", "Plan", "attempt", "differing", "jobs_of", "label", "run", "run_one", "selected"]
 
 SEEDS = 2**32
 
@@ -124,6 +124,13 @@ def run(
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
         noted(data)  # a process of its own may have read it; the provenance of this one names it, too
     return outcomes
+
+
+def selected(experiment: Experiment, job: Job, scale: str, folder: Path) -> Task:
+    """The task of a run that `run` has finished in `folder`, with the model that it kept."""
+    task = experiment.task(job, scale, Machine())
+    task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
+    return task
 
 
 def attempt(plan: Plan, *, job: Job) -> Outcome:
