@@ -1,22 +1,11 @@
 """A reader of questions alone."""
 
 import pytest
-import torch
 
 from lnbook.data.questions import Question
 from lnbook.data.readings import encode, load_readings
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT
-from lnbook.pages.sec6_2_attentive_reader.without_passage import accuracy, chance, without_passages
-
-
-def test_nothing_is_left_of_a_passage() -> None:
-    given = load_readings("stories", limit=20)
-    alone = without_passages(given)
-    for before, after in ((given.train, alone.train), (given.valid, alone.valid)):
-        assert after[0].eq(1).all()
-        assert after[1].eq(1).all()
-        for one, other in zip(before[2:], after[2:], strict=True):
-            torch.testing.assert_close(one, other)
+from lnbook.pages.sec6_2_attentive_reader.without_passage import accuracy, chance
 
 
 def test_the_best_guess_is_among_the_markers_that_are_not_named() -> None:

@@ -92,20 +92,6 @@ def test_a_run_that_is_not_judged_measures_the_books_alone() -> None:
     assert not any(name.startswith(TASKS) for name in last)
 
 
-def test_an_expanded_table_keeps_the_networks_words_and_maps_the_others() -> None:
-    t = task()
-    table = expanded(t.model, t.text.vectors)
-    count = len(t.text.vocabulary)
-    assert torch.equal(table[:count], t.model.words.weight)
-    assert len(table) == len(t.text.wide)
-    with torch.no_grad():  # a network whose words are a linear function of their vectors
-        truth = torch.randn(24, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        t.model.words.weight.copy_(torch.from_numpy(t.text.vectors[:count]) @ truth)
-    new = expanded(t.model, t.text.vectors)[count:].double()
-    expected = torch.from_numpy(t.text.vectors[count:]) @ truth
-    torch.testing.assert_close(new, expected, rtol=0, atol=1e-4)  # the table is float32
-
-
 def some() -> tuple[Tensor, Tensor]:
     return encoded(["the module is imported", "a class of its own, the value", "the"], task().text.wide)
 
