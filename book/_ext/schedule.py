@@ -56,7 +56,7 @@ def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> 
             how = f"FAILED: {failure}" if failure else f"ran {time.perf_counter() - started:.0f} s"
             done, share = f"{len(todo) - len(left)} of {len(todo)} pages done", sum(left.values()) / total
             minutes = (time.perf_counter() - began) / 60 * share / (1 - share)  # by the pace so far
-            say(f"{path.stem} {how}; {done}, about {minutes:.0f} min left")
+            say(f"{path.stem} {how}; {done}" + (f", about {minutes:.0f} min left" if left else ""))
 
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(lambda path: run(path, max(1, cores // workers)), narrow))

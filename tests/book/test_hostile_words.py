@@ -3,7 +3,6 @@
 import io
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import ledger
 import lnlib_book
@@ -27,7 +26,6 @@ from lnbook.pages.sec6_1_order_embeddings import drawings as order
 from lnbook.pages.sec6_2_attentive_reader import drawings as reader
 from lnbook.pages.sec6_5_handwriting import drawings as handwriting
 
-ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = "<script>alert(1)</script> & \"two\" 'one' <img src=x onerror=alert(2)> &lt;b&gt;"
 
 
@@ -39,14 +37,11 @@ def words(html: str) -> str:
     return found.get_text("|")
 
 
-def page_run() -> SimpleNamespace:
-    """What a page says of its run, with nothing but hostile words."""
-    run = dict.fromkeys(("lnlib", "torch", "python", "device", "scale"), HOSTILE)
-    return nbformat.from_dict(run | {"executed": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "cores": 2})
-
-
 def badge_line(folder: Path) -> str:
-    notebook = nbformat.v4.new_notebook(metadata={"lnlib": {"paper": HOSTILE, "run": page_run()}})
+    """The line under a title, with nothing but hostile words."""
+    run = dict.fromkeys(("lnlib", "torch", "python", "device", "scale"), HOSTILE)
+    run |= {"executed": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "cores": 2}
+    notebook = nbformat.from_dict({"metadata": {"lnlib": {"paper": HOSTILE, "run": run}}, "cells": []})
     (folder / HOSTILE.partition("/")[0]).mkdir()
     return top.badge_line("page", notebook, Executed(folder / "page.ipynb", folder, True))
 
