@@ -19,7 +19,7 @@ from lnbook.data import DATA_SETS, DataError, content_of, published
 from lnbook.ledger.rows import book_dir, results_dir
 from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import join
-from lnbook.training.runs import Outcome, Plan, differing, jobs_of, label, run, run_one
+from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
 from lnbook.training.sweeps import torch_threads
 from lnbook.training.task import Experiment, Job
 
@@ -79,18 +79,17 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
             made = run(
                 experiment,
                 asked.scale,
-                asked.seed,
                 jobs=jobs,
                 machine=machine,
                 folder=folder,
                 processes=asked.processes or (1 if machine.device.type == "cuda" else None),
+                progress=False,
                 verbose=True,
                 changed_code=changed_code,
             )
         else:
             machine = replace(machine, rank=group.rank, world=group.world)
-            names = differing(every) if group.first else None
-            plan = Plan(experiment, asked.scale, machine, folder, names=names, changed_code=changed_code)
+            plan = Plan(experiment, asked.scale, machine, folder, True, changed_code)
             with torch_threads(1):
                 made = [run_one(plan, job=job, group=group) for job in jobs]
     return _report(experiment, every, made, folder, results, asked) if group.first else 0

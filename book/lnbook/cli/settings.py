@@ -18,14 +18,7 @@ LABELS = {
 
 
 def settings_of(experiment: Experiment, book: Path | None = None) -> dict[str, str]:
-    """An experiment's settings by where they come from, and what is recorded of it.
-
-    Args:
-        experiment: which.
-        book: holds `results/`; default: the checkout's.
-    """
-    if experiment.settings is None:
-        raise ValueError(f"{experiment.name} does not say where its settings come from; give it Settings.")
+    """An experiment's settings by where they come from, and what is recorded of it in `book/results`."""
     words = {label: getattr(experiment.settings, key) for key, label in LABELS.items()}
     return words | {"Recorded": recorded(experiment, book)}
 
@@ -36,16 +29,12 @@ def differences(words: str) -> list[tuple[str, str, str]]:
     >>> differences("Clipping | At 10. | At 1.")
     [('Clipping', 'At 10.', 'At 1.')]
     """
-    found = []
-    for line in words.splitlines():
-        if " | " in line:
-            what, theirs, ours = line.split(" | ")
-            found.append((what, theirs, ours))
-    return found
+    lines = [line.split(" | ") for line in words.splitlines() if " | " in line]
+    return [(what, theirs, ours) for what, theirs, ours in lines]
 
 
 def printed(experiment: Experiment, book: Path | None = None) -> str:
-    """The settings as lines, each difference on its own; the arguments are those of `settings_of`."""
+    """The settings as lines, each difference on its own."""
     lines = []
     for label, words in settings_of(experiment, book).items():
         rows = differences(words)
@@ -55,11 +44,7 @@ def printed(experiment: Experiment, book: Path | None = None) -> str:
 
 
 def recorded(experiment: Experiment, book: Path | None = None) -> str:
-    """How many runs of which scale `results/` holds, over how many seeds, and the hours that they took.
-
-    Also how many were recorded from a changed checkout. Raises ValueError for rows that are not those
-    recorded.
-    """
+    """How many runs of which scale `results/` holds, of how many seeds, in how many hours; what is amiss."""
     place = book or book_dir()
     told = []
     for scale in ("paper", "study"):

@@ -241,7 +241,6 @@ def _linear(inputs: int, outputs: int, norm: Norm, bias: bool, generator: torch.
 EXPERIMENT = Experiment(
     "permutation_mnist",
     "6.6",
-    "permutation invariant MNIST: learning curves at batch sizes 128 and 4",
     _jobs,
     _task,
     Settings(

@@ -24,6 +24,5 @@ def _jobs(scale: str, seed: int) -> list[Job]:
 EXPERIMENT = replace(
     permutation_mnist.EXPERIMENT,
     name="permutation_mnist_right",
-    summary="permutation invariant MNIST: Figure 6, right, batches of 4 for sixty passes",
     jobs=_jobs,
 )

@@ -63,7 +63,7 @@ class RunFolder:
         state = self.peek(self.path)
         if state is not None:
             self._check(state.pop("job"), self.may_differ)
-            self.sessions = state.pop("sessions") + self.sessions
+            self.sessions[:0] = state.pop("sessions")
         return state
 
     def outcome(self) -> dict[str, Any] | None:

@@ -32,12 +32,9 @@ def fit(
         batches: pairs (inputs, targets), moved to `device` here.
         loss: of (outputs, targets), a scalar.
         optimizer: over the model's parameters.
-        updates, every: as in `Task`.
+        updates, every, progress: as in `Task` and `train`.
         device: where to compute; never guessed.
         evaluate: measures the model, which it finds in evaluation mode and without gradients.
-        progress: as in `train`.
-
-    Returns and raises what `train` does.
 
     >>> from lnbook.training import Minibatches
     >>> x = torch.arange(8.0)[:, None] / 8

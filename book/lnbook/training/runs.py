@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from lnbook.training.loop import NonFiniteLoss, Run, train
 from lnbook.training.sweeps import sweep
 from lnbook.training.task import Experiment, Job, Machine, Row, Task
 
-__all__ = ["Outcome", "Plan", "attempt", "differing", "jobs_of", "label", "run", "run_one", "selected"]
+__all__ = ["Outcome", "Plan", "attempt", "jobs_of", "label", "run", "run_one", "selected"]
 
 SEEDS = 2**32
 
@@ -39,15 +39,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """What the runs of a sweep have in common; the fields are those of `run`, `verbose` by `names`."""
+    """What the runs of a sweep have in common: the arguments of `run`."""
 
     experiment: Experiment
     scale: str
     machine: Machine
-    folder: Path | None = None
-    every_seconds: float = 60.0
-    names: Sequence[str] | None = None
-    changed_code: bool = False
+    folder: Path | None
+    verbose: bool
+    changed_code: bool
 
 
 def label(job: Job) -> str:
@@ -57,15 +56,6 @@ def label(job: Job) -> str:
     'norm-layer_seed-0'
     """
     return re.sub(r"[^\w.=+-]+", "-", "_".join(f"{key}-{value}" for key, value in job.items()))
-
-
-def differing(jobs: Sequence[Job]) -> list[str]:
-    """The settings by which jobs differ.
-
-    >>> differing([{"norm": "layer", "rate": 0.1, "seed": 0}, {"norm": "batch", "rate": 0.1, "seed": 0}])
-    ['norm']
-    """
-    return [key for key in jobs[0] if len({str(job.get(key)) for job in jobs}) > 1]
 
 
 def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
@@ -83,13 +73,11 @@ def jobs_of(experiment: Experiment, scale: str, seed: int = 0) -> list[Job]:
 def run(
     experiment: Experiment,
     scale: str,
-    seed: int = 0,
     *,
     jobs: Sequence[Job] | None = None,
     machine: Machine | None = None,
     folder: Path | None = None,
     processes: int | None = None,
-    every_seconds: float = 60.0,
     progress: bool | None = None,
     verbose: bool = False,
     changed_code: bool = False,
@@ -99,28 +87,23 @@ def run(
     Args:
         experiment: see `lnbook.cli.experiments`.
         scale: "smoke", "book", "study" or "paper".
-        seed: the first seed; the others count up from it.
         jobs: which to run; default: all of the scale.
         machine: default: float32 on the CPU.
         folder: for checkpoints, with a folder per run; a run that has begun there goes on.
         processes, progress: as in `lnbook.training.sweep`; but at scale "smoke", where a run is shorter than
             the start of a process, `processes` is 1 by default.
-        every_seconds: from one checkpoint to the next.
-        verbose: print a line for each row on stderr, in place of a bar.
+        verbose: print a line for each row on stderr.
         changed_code: go on with runs that another commit began; their facts then name all `commits`.
 
     Returns:
         The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is
         not finite or its folder cannot be used; the others go on.
     """
-    chosen = jobs_of(experiment, scale, seed) if jobs is None else list(jobs)
-    names = differing([*experiment.jobs(scale, seed), *chosen]) if verbose else None
-    plan = Plan(experiment, scale, machine or Machine(), folder, every_seconds, names, changed_code)
-    work = [{"job": job} for job in chosen]
+    plan = Plan(experiment, scale, machine or Machine(), folder, verbose, changed_code)
+    work = [{"job": job} for job in (jobs_of(experiment, scale) if jobs is None else jobs)]
     if processes is None and scale == "smoke":
         processes = 1
-    bar = False if verbose else progress
-    outcomes: list[Outcome] = sweep(attempt, work, common=(plan,), processes=processes, progress=bar)
+    outcomes: list[Outcome] = sweep(attempt, work, common=(plan,), processes=processes, progress=progress)
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
         noted(data)  # a process of its own may have read it; the provenance of this one names it, too
     return outcomes
@@ -164,16 +147,13 @@ def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
                 machine=plan.machine,
                 group=group,
                 folder=folder,
-                every_seconds=plan.every_seconds,
                 progress=False,
-                log=None
-                if plan.names is None
-                else lambda row: _tell(plan.names or (), job, task.updates, row),
+                log=partial(_tell, label(job), task.updates) if plan.verbose else None,
             )
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
         facts = _facts(plan, job, group, done.wall_seconds)
-        facts |= _of_sessions(folder.sessions if folder else sessions)
+        facts |= _of_sessions(sessions)
         outcome = Outcome(job, _rows(job, done.rows, done.selected), facts, failed)
         if folder:
             folder.write_outcome({"rows": outcome.rows, "facts": outcome.facts, "failed": failed})
@@ -198,11 +178,10 @@ def _rows(job: Job, rows: Sequence[Row], selected: Row | None) -> list[Row]:
     return [{**job, "selected": mark, **row} for mark, row in marked]
 
 
-def _tell(names: Sequence[str], job: Job, updates: int, row: Row) -> None:
+def _tell(name: str, updates: int, row: Row) -> None:
     """A line on stderr: which run, how far, for how long, the loss."""
-    run = " ".join(f"{name}={job[name]}" for name in names if name in job)
     loss = "" if row["train_loss"] is None else f", train_loss {row['train_loss']:.4g}"
-    print(f"{run}: update {row['update']}/{updates}, {row['seconds']:.0f} s{loss}", file=sys.stderr)
+    print(f"{name}: update {row['update']}/{updates}, {row['seconds']:.0f} s{loss}", file=sys.stderr)
 
 
 def _numbers(machine: Machine) -> dict[str, str]:

@@ -26,7 +26,7 @@ class Machine:
     Args:
         device: never guessed by the engine.
         dtype: of parameters and inputs; float64 to check, float32 to train.
-        autocast: compute in bfloat16 or float16 what may be; parameters stay in `dtype`.
+        autocast: compute in bfloat16 what may be; parameters stay in `dtype`.
         rank, world: which process this is of those that train together; for `Minibatches`.
     """
 
@@ -134,7 +134,6 @@ class Experiment:
     Args:
         name: of its module in `lnbook.pages`, and of its results.
         section: of the paper, "6.6".
-        summary: a line for `--help`.
         jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
         task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
         settings: where they come from.
@@ -144,7 +143,6 @@ class Experiment:
 
     name: str
     section: str
-    summary: str
     jobs: Callable[[str, int], list[Job]]
     task: Callable[[Job, str, Machine], Task]
     settings: Settings | None = None

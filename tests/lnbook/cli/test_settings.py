@@ -1,7 +1,6 @@
 """Every experiment says where its settings come from, and what is recorded of it."""
 
 import re
-from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
@@ -55,8 +54,3 @@ def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path: Path) -> 
     facts["runs"][0]["commit"] = "a1b2+"
     write_rows("draw", [{"seed": 0}], facts, scale="study", folder=tmp_path / "results")
     assert recorded(draw, tmp_path).endswith("1.5 h, 1 of 3 runs recorded from a changed checkout")
-
-
-def test_an_experiment_without_settings_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="draw does not say where its settings come from"):
-        settings_of(replace(find("draw"), settings=None))

@@ -80,7 +80,7 @@ def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
     assert f"The rows are in {tmp_path / 'small.csv'}\n6 of 6 runs are done" in out
     lines = err.splitlines()
     assert len(lines) == 6 * 7
-    assert lines[1].startswith("norm=layer dropout=0.0 seed=0: update 7/40, 0 s, train_loss 0.")
+    assert lines[1].startswith("norm-layer_dropout-0.0_seed-0: update 7/40, 0 s, train_loss 0.")
 
 
 def test_the_table_has_means_and_intervals_over_seeds(whole: list[dict[str, Any]]) -> None:

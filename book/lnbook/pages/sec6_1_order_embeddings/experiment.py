@@ -152,7 +152,6 @@ class Embedding(Task):
 EXPERIMENT = Experiment(
     "order_embedding",
     "6.1",
-    "order embeddings of captions and pictures: recall of retrieval, with layer norm on the GRU and without",
     _jobs,
     _task,
     Settings(

@@ -183,7 +183,6 @@ class Reading(Task):
 EXPERIMENT = Experiment(
     "attentive_reader",
     "6.2",
-    "the attentive reader: validation error without a norm, with both batch norms and with layer norm",
     _jobs,
     _task,
     Settings(

@@ -150,7 +150,6 @@ class Skipping(Task):
 EXPERIMENT = Experiment(
     "skip_thoughts",
     "6.3",
-    "skip-thought vectors: prediction of neighboring sentences, and what can be read from the vectors",
     _jobs,
     _task,
     Settings(

@@ -118,7 +118,6 @@ class Drawing(Task):
 EXPERIMENT = Experiment(
     "draw",
     "6.4",
-    "DRAW on binarized MNIST: the variational bound, with layer norm on the cells and without",
     _jobs,
     _task,
     Settings(

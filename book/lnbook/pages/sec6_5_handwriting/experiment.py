@@ -149,7 +149,6 @@ def shown(scale: str, seed: int) -> list[Job]:
 EXPERIMENT = Experiment(
     "handwriting",
     "6.5",
-    "handwriting from text: nats per line, with layer norm in three LSTMs and without",
     _jobs,
     _task,
     Settings(

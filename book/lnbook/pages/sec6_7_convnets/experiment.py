@@ -240,7 +240,6 @@ def rolled(
 EXPERIMENT = Experiment(
     "convnet",
     "6.7",
-    "a ConvNet with each normalization, and where its boundary units stand",
     _jobs,
     _task,
     Settings(

@@ -28,6 +28,5 @@ def _jobs(scale: str, seed: int) -> list[Job]:
 EXPERIMENT = replace(
     experiment.EXPERIMENT,
     name="convnet_own",
-    summary="a ConvNet without a norm, with batch norm and with layer norm, each at its own step size",
     jobs=_jobs,
 )
