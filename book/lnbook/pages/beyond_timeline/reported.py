@@ -1,16 +1,7 @@
-"""What others report of norms: measurements with their sources, and a list of language models."""
+"""A list of language models and their norms, as others report them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
-
-
-class Report(NamedTuple):
-    """A number that somebody measured."""
-
-    key: str  # in references.bib
-    date: str
-    found: str
-    abstract: bool = True  # whether the abstract is all that we read
 
 
 class Model(NamedTuple):
@@ -20,48 +11,6 @@ class Model(NamedTuple):
     year: int
     norm: str
 
-
-REPORTS = (
-    Report(
-        "zhang2019root",
-        "October 2019",
-        "RMSNorm, about as good as layer norm, takes 7 % to 64 % less time.",
-    ),
-    Report(
-        "xu2019understanding",
-        "November 2019",
-        "Layer norm without gain and bias is better on 4 data sets, AdaNorm on 7 of 8.",
-    ),
-    Report(
-        "shen2020powernorm",
-        "July 2020",
-        "PowerNorm beats layer norm by 0.4 and 0.6 BLEU on IWSLT14 and WMT14.",
-    ),
-    Report(
-        "narang2021do",
-        "February 2021",
-        "Final pre-training loss: RMSNorm 1.821, layer norm 1.838, ReZero with layer norm 1.858, ReZero "
-        "1.939, Fixup 2.067.",
-        abstract=False,
-    ),
-    Report(
-        "tan2025crystallization",
-        "December 2025",
-        "Of 53 language models since 2017: RMSNorm before the block is part of the usual design from 2023.",
-    ),
-    Report(
-        "verma2026when",
-        "April 2026",
-        "Dynamic tanh in a GPT-2 of 64 million parameters: loss 27.3 % lower than with layer norm after 1 "
-        "million tokens, 18.8 % higher after 118 million.",
-    ),
-    Report(
-        "zhao2026most",
-        "May 2026",
-        "Of 20 changes to the Transformer since 2021, 2 help beyond chance at 1.2 billion parameters; one of "
-        "them fails to train stably at 3 billion.",
-    ),
-)
 
 # Dense models in the table of Hashimoto (2026), slide 29, as it has them
 MODELS = tuple(
@@ -100,10 +49,3 @@ def by_era(models: Iterable[Model] = MODELS) -> list[dict[str, int | str]]:
         counts = {norm or "not given": norms.count(norm) for norm in ("layer", "RMS", "")}
         rows.append({"years": f"{first} to {last}", **counts})
     return rows
-
-
-def reports() -> str:
-    """The reports as a table in MyST: source and date, what was found."""
-    lines = ["| Source | Found |", "| --- | --- |"]
-    lines += [f"| {{cite:t}}`{r.key}`{'†' * r.abstract}, {r.date} | {r.found} |" for r in REPORTS]
-    return "\n".join(lines)
