@@ -1,4 +1,4 @@
-"""Natural gradients on digits: each direction against autograd or a dense solve, and the bookkeeping."""
+"""Natural gradients on digits: each direction against autograd or a dense solve, and the tuning."""
 
 import numpy as np
 import pytest

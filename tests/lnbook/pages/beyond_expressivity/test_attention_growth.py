@@ -1,4 +1,4 @@
-"""The attention layer that looks up values: as in plain torch, bounded with QK-norm, and it learns."""
+"""The attention layer that looks up values: many models at once are as in plain torch."""
 
 import numpy as np
 import pytest

@@ -69,3 +69,13 @@ def test_in_equilibrium_the_angle_goes_with_the_root_of_rate_times_decay():
     one, other, less = train(settings, x, noisy(y, 500, 0.25, 0), updates=1, layers=(16,)).turn()[:, 0]
     assert 0.85 < float(one / other) < 1.18  # equal products; gradients are no independent draws
     assert 1.6 < float(one / less) < 2.5  # a product of a quarter, half the angle
+
+
+def test_weights_that_are_held_keep_their_length_and_free_ones_grow():
+    x, y = digits(64)
+    free, held = train(
+        [Setting(3, 0.03), Setting(3, 0.03, held=True)], x, y.expand(2, -1), updates=20, layers=(16,)
+    ).length[..., 0]
+    first = length(seen(Networks([3], x.shape[1], layers=(16,)).weights[0])).double()
+    assert float((held / first.flatten() - 1).abs().max()) < 1e-5  # float32
+    assert float(free[-1] / held[-1]) > 1.05

@@ -1,4 +1,4 @@
-"""Networks that take noise off digits: what they are told, that they learn, each as if it were alone."""
+"""Networks that take noise off digits: the noise, what they compute, each as if it were alone."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""nGPT's Transformer: everything has length 1, its parts are those of the equations, and it learns."""
+"""nGPT's Transformer: everything has length 1, and its blocks are those of the equations."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Norms side by side: what each sees, stores, and does to a sequence."""
+"""Norms side by side: what each stores and does to a sequence."""
 
 import pytest
 import torch

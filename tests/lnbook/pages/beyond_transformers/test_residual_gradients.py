@@ -27,16 +27,6 @@ def test_the_last_blocks_gradient_is_flat_in_depth_after_and_falls_like_a_root_b
     assert residual.exponent([1 + L for L in depths], before).mean() == pytest.approx(-0.5, abs=0.06)
 
 
-def test_the_norm_of_2016_does_as_pre_ln_does():
-    inside, before = (residual.gradient_by_depth(p, DEPTHS, 64) for p in ("summed", "pre"))
-    assert inside.mean(0) == pytest.approx(before.mean(0), rel=0.15)  # they share the weights
-
-
-def test_without_a_norm_the_gradient_explodes():
-    norms = residual.gradient_by_depth("none", DEPTHS, 64).mean(0)
-    assert (norms[1:] / norms[:-1])[-1] > 8  # 2 ** 4 in the limit
-
-
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_random_steps_move_the_output_as_many_units_predict(placement):
     for depth in (1, 8, 16):  # in deep networks all cases become alike, and one network scatters by a fifth

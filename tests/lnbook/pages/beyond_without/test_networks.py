@@ -1,4 +1,4 @@
-"""Networks whose blocks are given: computed as by hand, begun alike; what a first step moves."""
+"""Networks whose blocks are given: computed as by hand; what a first step moves."""
 
 from dataclasses import replace
 
