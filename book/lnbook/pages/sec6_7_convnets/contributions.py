@@ -39,17 +39,10 @@ def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn
         quick=100,
         whole=False,
     )
-    local = convnet.Classification(
-        images,
-        *convnet.layers_of(scale, images),
-        Machine(),
-        norm="none",
-        seed=seed,
-        rows=1,
-        updates=updates,
-        quick=100,
-        last=100,
-    )
+    job = {"norm": "none", "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
+    job |= {"seed": seed, "rows": 1}
+    layers = convnet.layers_of(scale, images)
+    local = convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
     found: dict[str, nn.Module] = {}
     for name, task in {"fully connected": wide, "convolutional": local}.items():
         train(task, progress=False)

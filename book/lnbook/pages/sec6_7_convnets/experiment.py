@@ -134,15 +134,15 @@ def _data(job: Job, scale: str) -> list[str]:
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    settings = dict(job)
-    images = load(settings.pop("data"), on_stand_in="silent")
+    images, updates = load(job["data"], on_stand_in="silent"), 0
     if images.provenance["name"] != images.provenance["requested"]:  # few cases: as many updates all the same
-        settings["updates"] = round(settings["epochs"] * (CASES // BATCH))
-    return Classification(images, *layers_of(scale, images), machine, last=LAST[scale], **settings)
+        updates = round(job["epochs"] * (CASES // BATCH))
+    layers = layers_of(scale, images)
+    return Classification(images, *layers, machine, job, updates=updates, last=LAST[scale])
 
 
 class Classification(Task):
-    """One run on one set of pictures: of so many `epochs` or `updates`.
+    """One run on one set of pictures, of the job's epochs or of so many `updates`.
 
     At each row `quick` cases of a part are measured, evenly spread, at the last row `last`; 0: all.
     """
@@ -155,28 +155,24 @@ class Classification(Task):
         channels: Sequence[int],
         strides: Sequence[int],
         machine: Machine,
+        job: Job,
         *,
-        norm: Norm,
-        seed: int,
-        rows: int,
-        rate: float = RATE,
-        epochs: float = 0.0,
         updates: int = 0,
-        padding: Padding = "zeros",
-        pictures: Pictures = "centered",
         quick: int = 1000,
         last: int = 0,
     ) -> None:
-        weights, order, offsets = generators(seed, 3)
+        weights, order, offsets = generators(job["seed"], 3)
+        pictures = job["pictures"]
         self.peak, self.dtype, self.device = images.peak, machine.dtype, machine.device
         x, y = _cases(images, "train", pictures, offsets)
         held_out = {part: _cases(images, part, pictures, offsets) for part in ("test", "valid")}
-        model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, norm, weights, padding)
+        kind = job["norm"], weights, job["padding"]
+        model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, *kind)
         self.model: nn.Module = model.to(machine.device, machine.dtype)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=rate, fused=True)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         self.batches = Minibatches((x, y), BATCH, order, rank=machine.rank, world=machine.world)
-        self.updates = updates or max(1, round(epochs * (len(x) // BATCH)))
-        self.every = -(-self.updates // rows)
+        self.updates = updates or max(1, round(job["epochs"] * (len(x) // BATCH)))
+        self.every = -(-self.updates // job["rows"])
         self.parts = {part: _some(cases, quick) for part, cases in held_out.items()}
         self.last_parts = {part: _some(cases, last) for part, cases in held_out.items()}
         self.watched = _some(held_out["test"], WATCHED)[0]

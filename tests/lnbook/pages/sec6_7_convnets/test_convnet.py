@@ -29,9 +29,9 @@ def cases(number: int, seed: int = 1) -> Tensor:
     return torch.rand(number, 1, SIDE, SIDE, generator=draw, dtype=torch.float64)
 
 
-def classification(norm: Norm = "layer", **settings: object) -> Classification:
-    options: dict[str, object] = {"seed": 0, "rows": 2, "updates": 4} | settings
-    return Classification(load("digits"), CHANNELS, STRIDES, Machine(), norm=norm, **options)  # type: ignore[arg-type]
+def classification(images: Images | None = None, *, quick: int = 1000, **changes: str) -> Classification:
+    job = convnet.EXPERIMENT.jobs("smoke", 0)[0] | {"norm": "layer"} | changes
+    return Classification(images or load("digits"), CHANNELS, STRIDES, Machine(), job, updates=4, quick=quick)
 
 
 # ---------------------------------------------------------------------------------- the networks
@@ -122,7 +122,7 @@ def test_color_pictures_train_too() -> None:
     draw = np.random.default_rng(0)
     x, y = draw.integers(0, 256, (80, 3, 8, 8)).astype(np.uint8), draw.integers(0, 3, 80)
     images = Images(x, y, x[:1], y[:1], x, y, 255, {})
-    task = Classification(images, CHANNELS, STRIDES, Machine(), norm="layer", seed=0, rows=1, updates=2)
+    task = classification(images)
     assert task.model.convolutions[0].weight.shape[1] == 3  # type: ignore[union-attr, index]
     assert math.isfinite(train(task, progress=False).rows[-1]["test_nll"])
 
@@ -146,14 +146,14 @@ def test_validation_pictures_take_no_offset_from_the_test_pictures() -> None:
 
 
 def test_the_statistics_of_a_new_batch_norm_are_the_cases_own_and_move_no_average() -> None:
-    task = classification("batch")
+    task = classification(norm="batch")
     before = {name: value.clone() for name, value in task.model.state_dict().items()}
     assert abs(task.overall(task.model)["channels_1"]) < 1e-6
     assert all(torch.equal(before[name], value) for name, value in task.model.state_dict().items())
 
 
 def test_few_test_cases_are_spread_evenly() -> None:
-    task = classification(quick=100, last=0)
+    task = classification(quick=100)
     assert [len(task.parts["test"][0]), len(task.last_parts["test"][0])] == [100, 360]  # type: ignore[index]
     assert torch.equal(task.parts["test"][0][1], task.last_parts["test"][0][3])  # type: ignore[index]
 
