@@ -9,11 +9,12 @@ Times are milliseconds, medians over rounds in each of which both take a turn. N
 """
 
 import warnings
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
 import torch
-from rounds import Row, in_turn, parser, record
+from rounds import Row, in_turn, parser, record, shown
 from torch import Tensor, nn
 from torch.func import jvp
 from torch.utils.data import DataLoader, TensorDataset
@@ -50,13 +51,8 @@ def laplace_torch(model: nn.Module, X: Tensor, y: Tensor, prior_precision: float
 
     laplace-torch makes some constants in torch's default dtype; set it to the model's for full precision.
     """
-    posterior = Laplace(
-        model,
-        "classification",
-        subset_of_weights="all",
-        hessian_structure="full",
-        prior_precision=prior_precision,
-    )
+    options = {"subset_of_weights": "all", "hessian_structure": "full", "prior_precision": prior_precision}
+    posterior = Laplace(model, "classification", **options)
     posterior.fit(DataLoader(TensorDataset(X, y), batch_size=len(X)))
     return float(posterior.log_marginal_likelihood())
 
@@ -65,9 +61,15 @@ def main() -> None:
     args = parser(__doc__, 3).parse_args()
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
+    rows = shown(measure(args.rounds), "{:<8}{:<13}{:>15}{:>10}{:>18}{:>10}")
+    if args.record:
+        record("evidence", rows, provenance(rounds=args.rounds))
+
+
+def measure(rounds: int) -> Iterator[Row]:
+    """Both evidences and times at each factor, of the weights as they are and canonical."""
     x, y = digits.pooled_digits(CASES)
     model = digits.train(digits.network(HIDDEN, torch.Generator().manual_seed(0)), x, y, STEPS)
-    rows: list[Row] = []
     for factor in FACTORS:
         plain = digits.stretched(model, factor)
         for taken, weights in {"as they are": plain, "canonical": canonical(plain, x)}.items():
@@ -76,12 +78,9 @@ def main() -> None:
                 "lnlib": partial(log_evidence, weights, x, y),
             }
             row: Row = {"factor": factor, "weights": taken} | {name: call() for name, call in calls.items()}
-            for name, each in in_turn(calls, args.rounds, warm_up=0).items():
+            for name, each in in_turn(calls, rounds, warm_up=0).items():
                 row[f"{name}_ms"] = round(median(each), 1)
-            print("  ".join(f"{name} {value}" for name, value in row.items()), flush=True)
-            rows.append(row)
-    if args.record:
-        record("evidence", rows, provenance(rounds=args.rounds))
+            yield row
 
 
 if __name__ == "__main__":

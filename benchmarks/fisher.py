@@ -20,7 +20,7 @@ from statistics import median
 
 import torch
 from fisher_peers import PRODUCTS, dense, order
-from rounds import Row, in_turn, parser, ratio, record
+from rounds import Row, in_turn, parser, ratio, record, shown
 from torch import Tensor
 
 from lnbook.ledger.provenance import provenance
@@ -31,16 +31,11 @@ from lnlib.fisher.moments import product
 SHAPES = [(10, 784), (64, 64)]  # units, features
 SIDE = 2048  # of the matrices whose product gives the rate
 SUCCESSION = 20  # products at a time, as an iterative solver asks for them
-Call = Callable[[], Tensor]
 
 
 def main() -> None:
     args = parser(__doc__, 3, "the matrices").parse_args()
-    rows: list[Row] = []
-    for row in measure(args.rounds):
-        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print("{:<14}{:<7}{:<20}{:<22}{:>10}{:>10}".format(*cells), flush=True)
-        rows.append(row)
+    rows = shown(measure(args.rounds), "{:<14}{:<7}{:<20}{:<22}{:>10}{:>10}")
     if args.record:
         record("fisher", rows, provenance(rounds=args.rounds))
 
@@ -81,7 +76,7 @@ def vectors(norm: str | None, units: int, features: int, cases: int, rounds: int
     v = torch.randn(F.shape[0], generator=torch.Generator().manual_seed(1))
     theirs = torch.empty_like(v)
     theirs[order(glm)] = v
-    calls: dict[str, Call] = {"lnlib": lambda: F @ v}
+    calls: dict[str, Callable[[], Tensor]] = {"lnlib": lambda: F @ v}
     calls |= {method: partial(prepare(glm, X), theirs) for method, prepare in PRODUCTS.items()}
     taken = in_turn(calls, rounds, repeat=SUCCESSION)
     yield from times("product (ms)", norm, (units, features, cases), taken)

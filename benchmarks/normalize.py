@@ -9,13 +9,13 @@ rounds of the quotient within a round: load on the machine hits both sides. On a
 over all outputs, against float64 on the same inputs, which is itself right to 1e-9 at a mean of 1e6.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import median
 
 import torch
 import torch.nn.functional as F
-from rounds import Row, in_turn, parser, ratio, record
+from rounds import Row, in_turn, parser, ratio, record, shown
 from torch import Tensor
 
 import lnlib
@@ -39,10 +39,7 @@ CASES = [  # cases, units, dtype, mean: a mean of 1e4 is taken off first, at its
 
 def main() -> None:
     args = parser(__doc__, 100).parse_args()
-    rows = [*speed(args.rounds), *accuracy()]
-    for line in [list(rows[0]), *(row.values() for row in rows)]:
-        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line]
-        print("{:<26}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}".format(*cells))
+    rows = shown([*speed(args.rounds), *accuracy()], "{:<26}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}")
     if args.record:
         record("normalize", rows, provenance(rounds=args.rounds))
 
@@ -54,16 +51,11 @@ def speed(rounds: int) -> Iterator[Row]:
         g, b = draw(1, units, 1.0, dtype)[0], draw(1, units, 0.0, dtype, seed=1)[0]
         case = (f"{cases}x{units}", dtype, mean)
         forward = {method: partial(f, a, g, b) for method, f in METHODS.items()}
-        yield from times("forward (ms)", case, forward, rounds)
         both = {method: partial(differentiate, f, (a, g, b), upstream) for method, f in METHODS.items()}
-        yield from times("forward + backward (ms)", case, both, rounds)
-
-
-def times(measure: str, case: Case, calls: Mapping[str, Callable[[], object]], rounds: int) -> Iterator[Row]:
-    """Median milliseconds of each call, and of its quotient with torch's, after two rounds to warm up."""
-    taken = in_turn(calls, rounds)
-    for method, each in taken.items():
-        yield row(measure, case, method, median(each), ratio(each, taken["torch"]))
+        for measure, calls in {"forward (ms)": forward, "forward + backward (ms)": both}.items():
+            taken = in_turn(calls, rounds)
+            for method, each in taken.items():
+                yield row(measure, case, method, median(each), ratio(each, taken["torch"]))
 
 
 def accuracy() -> Iterator[Row]:
@@ -79,13 +71,10 @@ def accuracy() -> Iterator[Row]:
             "one-pass": (a - a.mean(1, keepdim=True)) / (one_pass + eps).sqrt(),
             "lnlib": lnlib.layer_norm(a, eps=eps),
         }
-        yield from errors("largest error", ("512x512", torch.float32, mean), outputs, truth)
-
-
-def errors(measure: str, case: Case, outputs: Mapping[str, Tensor], truth: Tensor) -> Iterator[Row]:
-    found = {method: (out - truth).abs().max().item() for method, out in outputs.items()}
-    for method, error in found.items():
-        yield row(measure, case, method, error, error / found["torch"])
+        found = {method: (out - truth).abs().max().item() for method, out in outputs.items()}
+        for method, error in found.items():
+            case = ("512x512", torch.float32, mean)
+            yield row("largest error", case, method, error, error / found["torch"])
 
 
 def differentiate(norm: Norm, args: Sequence[Tensor], upstream: Tensor) -> tuple[Tensor, ...]:

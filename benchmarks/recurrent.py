@@ -15,20 +15,21 @@ a busy machine's load.
 """
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from statistics import median
 
 import numpy as np
 import torch
-from recurrent_peers import PEERS, Call, layers, loop, names
-from rounds import Row, in_turn, parser, ratio, record
+from recurrent_peers import PEERS, layers, loop, names
+from rounds import Row, in_turn, parser, ratio, record, shown
 from torch import Tensor, nn
 
 import lnlib
 from lnbook.ledger.provenance import provenance
+from lnbook.shared.steps.memory import added
 from lnlib.matmul import product
 from lnlib.rnn.kernels.matmul import WIDTH, multiply, pack, padded
 
@@ -51,20 +52,13 @@ PRODUCTS = "products alone"
 def main() -> None:
     options = parser(__doc__, 7)
     options.add_argument("--threads", type=int, default=1, help="threads (default 1)")
-    options.add_argument("--memory", metavar="METHOD", help="print one method's peak in MB and stop")
     args = options.parse_args()
     torch.set_num_threads(args.threads)
     if hasattr(os, "sched_setaffinity"):  # JAX takes every core that it may, whatever its flags say
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-args.threads :])
-    if args.memory:
-        return print(peak(args.memory))
-    rows: list[Row] = []
-    for row in measure(args.rounds):
-        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print("{:<17}{:<6}{:<17}{:<11}{:<22}{:>9}{:>9}{:>8}{:>10}{:>8}".format(*cells), flush=True)
-        rows.append(row)
+    rows = shown(measure(args.rounds), "{:<17}{:<6}{:<17}{:<11}{:<22}{:>9}{:>11}{:>8}{:>10}{:>8}")
     if args.record:
-        record("recurrent", rows, provenance(rounds=args.rounds, threads=args.threads))
+        record("recurrent", rows, provenance(rounds=args.rounds))
 
 
 def measure(rounds: int) -> Iterator[Row]:
@@ -93,9 +87,9 @@ def speed(shape: Shape, rounds: int) -> Iterator[Row]:
             timed[PRODUCTS] = products(module, x)
         taken = in_turn(timed, rounds, repeat=1 if steps * cases * module.hidden_size > 10**6 else 5)
         for name, each in taken.items():
-            ms = median(each)
-            cost, off = ratio(each, taken[REFERENCE]), errors.get(name, "")
-            yield row(shape, mode, name, ms=ms, us=1e3 * ms / (steps * depth), ratio=cost, error=off)
+            ms, cost = median(each), ratio(each, taken[REFERENCE])
+            values = {"ms": ms, "us a step": 1e3 * ms / (steps * depth), "ratio": cost}
+            yield row(shape, mode, name, **values, error=errors.get(name, ""))
 
 
 def network(shape: Shape) -> nn.Module:
@@ -138,55 +132,26 @@ def error(found: Sequence[Tensor], truth: Sequence[Tensor], mode: str) -> float:
 
 def memory(name: str) -> float:
     """The peak in MB of one training step in a process of its own."""
-    arguments = [sys.executable, __file__, "--memory", name, "--threads", str(torch.get_num_threads())]
-    return float(subprocess.run(arguments, capture_output=True, text=True, check=True).stdout)
+    with ProcessPoolExecutor(
+        1, get_context("spawn"), torch.set_num_threads, (torch.get_num_threads(),)
+    ) as pool:
+        return pool.submit(peak_of, name).result()
 
 
-def peak(name: str) -> float:
-    """What a training step over a long sequence adds to the peak of this process: Linux only."""
+def peak_of(name: str) -> float:
+    """What a training step over a long sequence adds to the peak of this process."""
     _, _, inputs, units, _, steps, cases = LONG
-    module = network(LONG)
-    call: Call = PEERS[name](module)
-    short = torch.randn(2, cases, inputs), torch.randn(2, cases, units)
-    call(*short)  # what is compiled and allocated once
+    call = PEERS[name](network(LONG))
+    call(torch.randn(2, cases, inputs), torch.randn(2, cases, units))  # what is compiled and allocated once
     x, upstream = torch.randn(steps, cases, inputs), torch.randn(steps, cases, units)
-    before = resident("VmRSS")
-    with open("/proc/self/clear_refs", "w") as reset:
-        reset.write("5")  # start the peak anew
-    call(x, upstream)
-    return resident("VmHWM") - before
+    return added(lambda: call(x, upstream))
 
 
-def resident(field: str) -> float:
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) / 1024 for line in status if line.startswith(field))
-
-
-def row(
-    shape: Shape,
-    mode: str,
-    method: str,
-    *,
-    ms: float | str = "",
-    us: float | str = "",
-    ratio: float = 1.0,
-    error: float | str = "",
-    MB: float | str = "",
-) -> Row:
+def row(shape: Shape, mode: str, method: str, **values: float | str) -> Row:
     what, kind, _, units, depth, steps, cases = shape
     size = f"{units}x{depth} T{steps} N{cases}"
-    return {
-        "task": what,
-        "kind": kind,
-        "size": size,
-        "mode": mode,
-        "method": method,
-        "ms": ms,
-        "us a step": us,
-        "ratio": ratio,
-        "error": error,
-        "MB": MB,
-    }
+    said: Row = {"task": what, "kind": kind, "size": size, "mode": mode, "method": method}
+    return said | {name: values.get(name, "") for name in ("ms", "us a step", "ratio", "error", "MB")}
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""What the benchmarks share: their options, timing in turn, and keeping the rows with how they came about."""
+"""What the benchmarks share: options, timing in turn, rows that are shown and kept with their origin."""
 
 import argparse
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from lnbook.ledger.rows import book_dir, write_rows
@@ -42,6 +42,19 @@ def in_turn(
 def ratio(each: Sequence[float], reference: Sequence[float]) -> float:
     """Median over rounds of the quotient within a round: load on the machine hits both sides."""
     return median(x / y for x, y in zip(each, reference, strict=True))
+
+
+def shown(rows: Iterable[Row], line: str) -> list[Row]:
+    """The rows, each printed as it comes, below their names."""
+    found: list[Row] = []
+    for row in rows:
+        if not found:
+            print(line.format(*row))
+        print(
+            line.format(*(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values())), flush=True
+        )
+        found.append(row)
+    return found
 
 
 def record(name: str, rows: Sequence[Row], facts: Mapping[str, object]) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import torch
-from rounds import Row, record
+from rounds import Row, record, shown
 
 from lnbook.cli.experiments import find
 from lnbook.ledger.provenance import provenance
@@ -32,7 +32,7 @@ INSTEAD = {  # of the paper's studies: captions with boxes, questions about nove
     "6.3": {"batch_size": 16},  # of 128: an update of those takes minutes
     "6.5": {"data": "omniglot_strokes", "lines": 2000, "judged": 100, "longest": 16},
 }
-LINE = "{:<5}{:<7}{:<7}{:>5}{:>9}{:>7}{:>7}{:>7}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}"
+LINE = "{:<9}{:<7}{:<7}{:>10}{:>9}{:>7}" + "{:>11}" * 9
 COLUMNS = ("section", "scale", "norm", "batch_size", "ms", "ratio", "ratio_low", "ratio_high", *PARTS)
 
 
@@ -45,13 +45,8 @@ def main() -> None:
     parser.add_argument("--scales", nargs="+", choices=ROUNDS, default=("book", "paper"))
     args = parser.parse_args()
     torch.set_num_threads(1)
-    sections = [args.only] if args.only else SECTIONS
-    for section in sections:
-        rows: list[Row] = []
-        for row in measure(section, args.scales):
-            cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-            print(LINE.format(*cells), flush=True)
-            rows.append(row)
+    for section in [args.only] if args.only else SECTIONS:
+        rows = shown(measure(section, args.scales), LINE)
         if args.record:
             keep(section, rows)
 
@@ -64,12 +59,9 @@ def keep(section: str, rows: list[Row]) -> None:
     if (place / "benchmarks" / "sequences.csv").is_file():
         facts = read_facts("sequences", scale="benchmarks", folder=place)
         old = read_rows("sequences", scale="benchmarks", folder=place)
-    facts[section] = provenance(threads=1)
-    record("sequences", sorted([*rows, *(r for r in old if r["section"] != section)], key=_place), facts)
-
-
-def _place(row: Row) -> tuple[str, str]:
-    return str(row["section"]), str(row["scale"])
+    facts[section] = provenance()
+    both = [*rows, *(row for row in old if row["section"] != section)]
+    record("sequences", sorted(both, key=lambda row: (str(row["section"]), str(row["scale"]))), facts)
 
 
 def measure(section: str, scales: Iterable[str]) -> Iterator[Row]:

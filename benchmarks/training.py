@@ -16,7 +16,7 @@ from functools import partial
 from statistics import median
 
 import torch
-from rounds import Row, in_turn, parser, ratio, record
+from rounds import Row, in_turn, parser, ratio, record, shown
 from training_peers import PEERS, Norm
 
 from lnbook import data
@@ -32,13 +32,9 @@ def main() -> None:
     torch.set_num_threads(1)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
-    rows = []
-    for row in measure(args.rounds):
-        cells = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print("{:>6}{:>8}  {:<27}{:>8}{:>9}{:>8}{:>8}".format(*cells), flush=True)
-        rows.append(row)
+    rows = shown(measure(args.rounds), "{:>6}{:>8}  {:<27}{:>8}{:>15}{:>8}{:>8}")
     if args.record:
-        record("training", rows, provenance(rounds=args.rounds, threads=1))
+        record("training", rows, provenance(rounds=args.rounds))
 
 
 def measure(rounds: int) -> Iterator[Row]:

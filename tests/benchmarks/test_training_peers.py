@@ -6,7 +6,7 @@ import pytest
 import torch
 import training_peers
 from torch import Tensor, nn
-from training_peers import PEERS, Batches, sequential
+from training_peers import PEERS, sequential
 
 from lnbook import data
 from lnbook.data import Images
@@ -42,19 +42,6 @@ def test_the_plain_networks_gradients_are_the_experiments(images: Images, norm: 
     assert len(gradients(theirs)) == len(list(task.model.parameters()))
     for a, b in zip(gradients(theirs), gradients(task.model), strict=True):
         assert (a - b).abs().max() < CLOSE * b.abs().max()
-
-
-@pytest.mark.parametrize("batches", [training_peers.loaded, training_peers.indexed])
-def test_a_source_gives_every_case_once_an_epoch_and_goes_on(images: Images, batches) -> None:
-    source: Batches = batches(images, 7)
-    per_epoch = len(images.train_x) // 7
-    x, y = images.flat("train")
-    labels = {row.tobytes(): label for row, label in zip(x, y, strict=True)}
-    epoch = [next(source) for _ in range(per_epoch)]
-    assert all(labels[row.numpy().tobytes()] == int(k) for x, y in epoch for row, k in zip(x, y, strict=True))
-    seen = {row.numpy().tobytes() for x, _ in epoch for row in x}
-    assert len(seen) == 7 * per_epoch, "digits has no two equal training pictures"
-    assert next(source)[0].shape == (7, 64)
 
 
 @pytest.mark.parametrize("name", PEERS)

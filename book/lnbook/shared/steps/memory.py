@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import multiprocessing
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 from lnbook.shared.steps.turns import update
 from lnbook.training import Experiment, Job, Machine
 
-__all__ = ["megabytes"]
+__all__ = ["added", "megabytes"]
 
 STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -35,6 +36,11 @@ def _measured(task_of: object, job: Job, scale: str) -> float:
     update(task, next(task.batches), noise)
     cases = next(task.batches)
     task.optimizer.zero_grad()
+    return added(lambda: update(task, cases, noise))
+
+
+def added(call: Callable[[], object]) -> float:
+    """What a call adds to the resident memory of this process at its peak, in units of 2^20 bytes."""
     gc.collect()
     with suppress(OSError, AttributeError):  # only glibc keeps what is freed, and only it has this
         ctypes.CDLL(None).malloc_trim(0)
@@ -42,7 +48,7 @@ def _measured(task_of: object, job: Job, scale: str) -> float:
         return float("nan")
     before = _resident("VmRSS")
     RESET.write_text("5", encoding="ascii")  # the peak begins anew
-    update(task, cases, noise)
+    call()
     return _resident("VmHWM") - before
 
 
