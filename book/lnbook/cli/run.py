@@ -8,8 +8,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
-import torch
-
 from lnbook.cli import options
 from lnbook.cli.experiments import find
 from lnbook.cli.options import UsageError
@@ -70,8 +68,6 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
         return _report(experiment, every, [], folder, results, asked)
     machine, changed_code = options.machine(asked), "changed-code" in asked.accept
     with join(machine.device) as group:
-        if group.world > 1 and machine.device.type == "cuda":
-            machine = replace(machine, device=torch.device("cuda", group.local_rank))
         if group.first:
             _prepare(experiment, jobs, folder, asked)
         group.wait()
@@ -83,7 +79,6 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
                 machine=machine,
                 folder=folder,
                 processes=asked.processes or (1 if machine.device.type == "cuda" else None),
-                progress=False,
                 verbose=True,
                 changed_code=changed_code,
             )

@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,6 @@ class RunFolder:
         path: created if it is not there.
         job: what must be the same when the run goes on.
         changed_code: whether the commit may be another one all the same.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name, RunFolder(Path(name) / "run", {"seed": 0}) as folder:
-    ...     folder.save({"update": 30})
-    ...     folder.load()
-    {'update': 30}
     """
 
     def __init__(self, path: Path, job: Job, *, changed_code: bool = False) -> None:
@@ -88,11 +82,13 @@ class RunFolder:
         write_whole(self.path / name, content.getvalue())
 
     def _check(self, found: Job, may_differ: set[str]) -> None:
-        keys = sorted({*found, *self.job} - may_differ)
-        keys = [key for key in keys if found.get(key) != self.job.get(key)]
-        if keys:
-            there, here = (_listed(run, keys) for run in (found, self.job))
-            way = " or go on with --accept changed-code, which is recorded," if keys == ["commit"] else ""
+        """Refuse another run than this."""
+        differ = [
+            key for key in sorted({*found, *self.job} - may_differ) if found.get(key) != self.job.get(key)
+        ]
+        if differ:
+            there, here = (", ".join(f"{k} = {run.get(k)!r}" for k in differ) for run in (found, self.job))
+            way = " or go on with --accept changed-code, which is recorded," if differ == ["commit"] else ""
             raise CheckpointError(
                 f"{self.path} holds another run: {there} there, {here} here; put that back,{way} begin anew "
                 f"with --restart, or give another --out."
@@ -141,7 +137,3 @@ def _held(path: Path) -> FileLock:
     except Timeout:
         raise CheckpointError(f"{path} is in use by another process; wait for it, or stop it.") from None
     return lock
-
-
-def _listed(run: Job, keys: Sequence[str]) -> str:
-    return ", ".join(f"{key} = {run.get(key)!r}" for key in keys)

@@ -15,11 +15,10 @@ __all__ = ["ALONE", "Group", "join"]
 
 @dataclass(frozen=True)
 class Group:
-    """This process among those that train together: `rank` of `world`, `local_rank` on its machine."""
+    """This process among those that train together: `rank` of `world`."""
 
     rank: int = 0
     world: int = 1
-    local_rank: int = 0
 
     @property
     def first(self) -> bool:
@@ -62,12 +61,11 @@ ALONE = Group()
 @contextmanager
 def join(device: torch.device) -> Iterator[Group]:
     """The group that `torchrun` describes in the environment; without it, this process alone."""
-    world, local_rank = (int(os.environ.get(name, k)) for name, k in (("WORLD_SIZE", 1), ("LOCAL_RANK", 0)))
-    if world == 1:
+    if os.environ.get("WORLD_SIZE", "1") == "1":
         yield ALONE
         return
     if device.type == "cuda":
-        torch.cuda.set_device(local_rank)
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))  # what "cuda" without a number means from now on
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    yield Group(dist.get_rank(), world, local_rank)
+    yield Group(dist.get_rank(), dist.get_world_size())
     dist.destroy_process_group()  # not after an error: it would wait for processes that do not come

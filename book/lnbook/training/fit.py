@@ -23,7 +23,7 @@ def fit(
     device: torch.device | str,
     every: int,
     evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
-    progress: bool | None = None,
+    progress: bool = False,
 ) -> list[Row]:
     """`train` without an experiment around it: the rows, no checkpoints.
 

@@ -36,9 +36,9 @@ class NonFiniteLoss(ArithmeticError):
 class Run:
     """What a run has recorded so far.
 
-    Attributes: `rows`; `best`, the selected model's value of `Task.select`, its `update` and `weights`;
-    `selected`, in the end, a row of that model measured on `Task.last_parts`; and `wall_seconds`, all the
-    time it took, evaluation and earlier sessions (up to their last checkpoints) included.
+    Attributes: `rows`; `best`, the row and the weights of the model with the least value of `Task.select`;
+    `selected`, in the end, that row with the measures of `Task.last_parts`; and `wall_seconds`, all the time
+    it took, evaluation and earlier sessions (up to their last checkpoints) included.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -49,17 +49,10 @@ class Run:
     def add(self, row: Row, select: str | None, model: nn.Module) -> None:
         """Append a row; keep the weights if it is the best in the column `select`. NaN is worst."""
         self.rows.append(row)
-        if select is None:
-            return
-        if self.best is None or row[select] < self.best["value"] or math.isnan(self.best["value"]):
+        best = self.best["row"][select] if self.best else math.nan
+        if select is not None and (row[select] < best or math.isnan(best)):
             weights = {k: v.detach().cpu().clone() for k, v in model.state_dict().items()}
-            self.best = {"value": row[select], "update": row["update"], "weights": weights}
-
-    def best_row(self) -> Row | None:
-        """The row of the selected model as it was measured then; None if nothing selects."""
-        if self.best is None:
-            return None
-        return next(row for row in self.rows if row["update"] == self.best["update"])
+            self.best = {"row": row, "weights": weights}
 
 
 def train(
@@ -71,7 +64,7 @@ def train(
     group: Group = ALONE,
     folder: RunFolder | None = None,
     every_seconds: float = 60.0,
-    progress: bool | None = None,
+    progress: bool = False,
     log: Callable[[Row], None] | None = None,
 ) -> Run:
     """Train a task to its end, from its last checkpoint if its folder has one.
@@ -85,7 +78,7 @@ def train(
         folder: where checkpoints go; None for none, and in all processes but the first.
         every_seconds: time from one checkpoint to the next; 0 for one at every update. A group, whose clocks
             differ, writes one at each row.
-        progress: show a bar on stderr; default: only if stderr is a terminal.
+        progress: show a bar on stderr.
         log: called with each new row, in the first process.
 
     Returns:
@@ -123,7 +116,7 @@ class _Loop:
         self.update, self.cases_seen, self.seconds = 0, 0, 0.0
         self.began = self.start = time.perf_counter()  # of this session, and of what `seconds` lacks
 
-    def run(self, every_seconds: float, progress: bool | None) -> Run:
+    def run(self, every_seconds: float, progress: bool) -> Run:
         state = self.group.share(self.folder.load() if self.folder else None)
         if state is None:
             self._record(None)
@@ -131,8 +124,7 @@ class _Loop:
             self._resume(state)
         self.model.train()
         updates, alone = self.task.updates, self.group.world == 1
-        hidden = None if progress is None else not progress  # None: tqdm shows it on a terminal
-        bar = tqdm(total=updates, initial=self.update, unit="update", leave=False, disable=hidden)
+        bar = tqdm(total=updates, initial=self.update, unit="update", leave=False, disable=not progress)
         with bar, postponed(self.folder is not None and alone) as stops:
             self.start = saved = time.perf_counter()
             while self.update < updates:
@@ -241,11 +233,10 @@ class _Loop:
         self.task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
 
     def _finish(self) -> Run:
-        best, row = self.done.best, self.done.best_row()
-        if best is not None and row is not None:
+        if best := self.done.best:
             last = copy.deepcopy(self.task.model.state_dict())
             self.task.model.load_state_dict(best["weights"])
-            self.done.selected = row | self._measures(last=True)
+            self.done.selected = best["row"] | self._measures(last=True)
             self.task.model.load_state_dict(last)
             if self.folder:
                 self.folder.write_selected(best["weights"])

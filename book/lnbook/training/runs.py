@@ -78,7 +78,7 @@ def run(
     machine: Machine | None = None,
     folder: Path | None = None,
     processes: int | None = None,
-    progress: bool | None = None,
+    progress: bool = False,
     verbose: bool = False,
     changed_code: bool = False,
 ) -> list[Outcome]:
@@ -147,7 +147,6 @@ def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
                 machine=plan.machine,
                 group=group,
                 folder=folder,
-                progress=False,
                 log=partial(_tell, label(job), task.updates) if plan.verbose else None,
             )
         except NonFiniteLoss as error:

@@ -48,7 +48,7 @@ def sweep(
     *,
     common: tuple[Any, ...] = (),
     processes: int | None = None,
-    progress: bool | None = None,
+    progress: bool = False,
 ) -> list[Any]:
     """`[function(*common, **job) for job in jobs]`, computed by several local processes.
 
@@ -61,7 +61,7 @@ def sweep(
         jobs: keyword arguments, one mapping a job.
         common: arguments of all jobs, sent to each process once: NumPy arrays rather than tensors.
         processes: default `cores()`, and no more than jobs.
-        progress: show a bar on stderr; default: only if stderr is a terminal.
+        progress: show a bar on stderr.
 
     Returns:
         The results in the order of the jobs.
@@ -72,8 +72,7 @@ def sweep(
         BrokenProcessPool: a process was killed, perhaps for want of memory.
     """
     processes = min(processes or cores(), len(jobs))
-    hidden = None if progress is None else not progress  # None: tqdm shows it on a terminal
-    with tqdm(total=len(jobs), unit="run", leave=False, disable=hidden) as bar:
+    with tqdm(total=len(jobs), unit="run", leave=False, disable=not progress) as bar:
         if processes > 1:
             return _in_parallel(function, jobs, common, processes, bar)
         results = []

@@ -197,18 +197,11 @@ def test_a_run_of_several_commits_names_them_and_the_rules_of_the_first(
     assert (facts(tmp_path)["commits"], facts(tmp_path)["rules"]) == (["a1b2", "c3d4"], {"a": "older"})
 
 
-@pytest.mark.parametrize("scale", ["study", "paper"])
-def test_a_study_refuses_a_stand_in_before_it_begins_unless_it_is_asked_for(
-    small: Command, points: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], scale: str
-) -> None:
+def test_a_study_accepts_a_stand_in_only_by_name(small: Command, points: Path, tmp_path: Path) -> None:
     points.unlink()
-    words = ["--out", tmp_path / "out", "--scale", scale, "--processes", "1", *ONE]
+    words = ["--out", tmp_path, "--scale", "study", "--processes", "1", *ONE]
     assert small(*words) == 1
-    said = capsys.readouterr().err
-    assert f"Scale {scale} of small is about points." in said
-    assert "python -m lnbook data --download points" in said
-    assert "--accept stand-in, or --scale book" in said
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "small").exists()
     assert small(*words, "--accept", "stand-in") == 0
 
 
@@ -236,7 +229,9 @@ def test_no_experiment_trains_on_digits_what_is_to_be_said_of_its_data(
     for variable, value in nothing.items():
         monkeypatch.setenv(variable, value)
     assert lnbook(["run", section, "--scale", scale, "--out", str(tmp_path / "out")]) == 1
-    assert f" is about {name}. " in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"Scale {scale} of {find(section).name} is about {name}. " in said
+    assert "--accept stand-in, or --scale book" in said
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_any_number_is_better_than_nan() -> None:
     for update, value in enumerate([math.nan, 3.0, math.nan, 2.0, 2.5]):
         run.add({"update": update, "x": value}, "x", model)
     assert run.best is not None
-    assert (run.best["update"], run.best["value"]) == (3, 2.0)
+    assert run.best["row"] == {"update": 3, "x": 2.0}
 
 
 def test_measures_that_are_no_means_see_all_cases_of_a_part() -> None:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +33,6 @@ def refuse(number: int) -> int:
     return number
 
 
-def vanish(number: int) -> None:
-    os._exit(9)
-
-
 def test_a_sweep_gives_the_same_in_parallel_and_in_turn_and_in_the_order_of_the_jobs() -> None:
     before = torch.get_num_threads()
     jobs = [{"seed": seed, "updates": updates} for seed, updates in ((2, 30), (0, 5), (1, 20), (0, 5))]
@@ -50,15 +45,9 @@ def test_a_sweep_gives_the_same_in_parallel_and_in_turn_and_in_the_order_of_the_
     assert torch.get_num_threads() == before
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_an_error_in_a_job_reaches_the_caller(processes: int) -> None:
+def test_an_error_in_a_job_reaches_the_caller() -> None:
     with pytest.raises(FloatingPointError, match="number 2"):
-        sweep(refuse, [{"number": number} for number in range(4)], processes=processes)
-
-
-def test_a_process_that_vanishes_is_an_error() -> None:
-    with pytest.raises(BrokenProcessPool):
-        sweep(vanish, [{"number": 0}, {"number": 1}], processes=2)
+        sweep(refuse, [{"number": number} for number in range(4)], processes=2)
 
 
 def test_a_page_of_a_build_uses_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ class Processes:
         self._pipes = [ours for ours, _ in pairs]
         self._processes = [
             context.Process(
-                target=_serve, args=(Group(rank, world, rank), folder / "meet", seconds, theirs), daemon=True
+                target=_serve, args=(Group(rank, world), folder / "meet", seconds, theirs), daemon=True
             )
             for rank, (_, theirs) in enumerate(pairs)
         ]
