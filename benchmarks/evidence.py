@@ -61,7 +61,7 @@ def main() -> None:
     args = parser(__doc__, 3).parse_args()
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    rows = shown(measure(args.rounds), "{:<8}{:<13}{:>15}{:>10}{:>18}{:>10}")
+    rows = shown(measure(args.rounds), "{:<8}{:<13}{:>15}{:>15}{:>18}{:>10}", digits=10)
     if args.record:
         record("evidence", rows, provenance(rounds=args.rounds))
 

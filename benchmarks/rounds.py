@@ -44,15 +44,14 @@ def ratio(each: Sequence[float], reference: Sequence[float]) -> float:
     return median(x / y for x, y in zip(each, reference, strict=True))
 
 
-def shown(rows: Iterable[Row], line: str) -> list[Row]:
+def shown(rows: Iterable[Row], line: str, digits: int = 3) -> list[Row]:
     """The rows, each printed as it comes, below their names."""
     found: list[Row] = []
     for row in rows:
         if not found:
             print(line.format(*row))
-        print(
-            line.format(*(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row.values())), flush=True
-        )
+        cells = [f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        print(line.format(*cells), flush=True)
         found.append(row)
     return found
 

@@ -62,18 +62,8 @@ style: dict[str, Any] = {
     "axes.prop_cycle": cycler(color=[INK, *OTHERS.values()]),
     "image.cmap": SIGNED.name,
     "svg.fonttype": "path",
-    **dict.fromkeys(
-        (
-            "text.color",
-            "axes.edgecolor",
-            "axes.labelcolor",
-            "axes.titlecolor",
-            "xtick.color",
-            "ytick.color",
-            "legend.labelcolor",
-        ),
-        INK,
-    ),
+    **dict.fromkeys(("text.color", "xtick.color", "ytick.color", "legend.labelcolor"), INK),
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "axes.titlecolor"), INK),
 }
 
 
@@ -118,7 +108,7 @@ def figure(
     _check_legible(fig, name)
     folder = results_dir("figures")
     folder.mkdir(parents=True, exist_ok=True)
-    write_csv(folder / f"{name}.csv", _as_rows(name, data))
+    write_csv(folder / f"{name}.csv", _as_rows(data))
     from IPython.display import display
 
     bundle = {"image/svg+xml": svg, "text/plain": f"[figure: {alt}]"}
@@ -168,13 +158,7 @@ def _check_legible(fig: Figure, name: str) -> None:
         )
 
 
-def _as_rows(
-    name: str, data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
+def _as_rows(data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if not isinstance(data, Mapping):
         return list(data)
-    columns = {key: list(values) for key, values in data.items()}
-    lengths = {key: len(values) for key, values in columns.items()}
-    if len(set(lengths.values())) != 1:
-        raise ValueError(f"data of figure {name!r} has columns of lengths {lengths}; they must be equal")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]

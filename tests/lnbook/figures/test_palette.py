@@ -7,16 +7,11 @@ from pathlib import Path
 import pytest
 
 from lnbook.figures import plots
-from lnbook.figures.palette import COLORS, OTHERS, css_variables
+from lnbook.figures.palette import COLORS, OTHERS
 
 ROOT = Path(__file__).resolve().parents[3]
 BOOK = ROOT / "book"
 STYLED = sorted(f for suffix in ("css", "js", "py") for f in BOOK.rglob(f"*.{suffix}"))
-
-
-def test_the_declarations_name_every_norm_and_every_other_color():
-    declared = dict(re.findall(r"--lnlib-([a-z]+):(#[0-9a-f]{6});", css_variables()))
-    assert declared == COLORS | OTHERS
 
 
 def hue(color: str) -> float:

@@ -68,30 +68,23 @@ def test_the_csv_holds_what_was_drawn(results: Path, columns) -> None:
     assert rows_of(results / "figures" / "a-1.csv") == [["x", "y"], ["1", "0.1"], ["2", "0.2"]]
 
 
-@pytest.mark.parametrize("name", ["", "A", "two words", "under_score", "-a", "a-", "a--b", "../a", "a.svg"])
-def test_a_name_that_is_not_words_joined_by_hyphens_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="lower-case words joined by hyphens"):
-        plots.figure(line(), name, CAPTION, ALT, {"x": [1]})
-
-
 @pytest.mark.parametrize(
-    ("caption", "alt", "data", "complaint"),
+    ("name", "caption", "alt", "data", "complaint"),
     [
-        ("  \n", ALT, {"x": [1]}, "no caption"),
-        (CAPTION, "Two lines fall 2.3.", {"x": [1]}, "describe the shape"),
-        (CAPTION, "2.3" + " " * 40, {"x": [1]}, "describe the shape"),
-        (CAPTION, "Two lines fall from the left side to the right side.", {"x": [1]}, "give its numbers"),
-        (CAPTION, ALT, {"x": [1, 2], "y": [1]}, r"lengths {'x': 2, 'y': 1}; they must be equal"),
-        (CAPTION, ALT, {"x": []}, "no rows for 'a-1'"),
-        (CAPTION, ALT, [], "no rows for 'a-1'"),
-        (CAPTION, ALT, [{"x": 1}, {"y": 1}], "have keys"),
+        ("two words", CAPTION, ALT, {"x": [1]}, "lower-case words joined by hyphens"),
+        ("../a", CAPTION, ALT, {"x": [1]}, "lower-case words joined by hyphens"),
+        ("a-1", "  \n", ALT, {"x": [1]}, "no caption"),
+        ("a-1", CAPTION, "Two lines fall 2.3.", {"x": [1]}, "describe the shape"),
+        ("a-1", CAPTION, "Two lines fall from the left side to the right.", {"x": [1]}, "give its numbers"),
+        ("a-1", CAPTION, ALT, {"x": [1, 2], "y": [1]}, "shorter"),
+        ("a-1", CAPTION, ALT, [], "no rows for 'a-1'"),
     ],
 )
 def test_a_figure_that_lacks_something_is_neither_shown_nor_stored(
-    shown, results: Path, caption: str, alt: str, data, complaint: str
+    shown, results: Path, name: str, caption: str, alt: str, data, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
-        plots.figure(line(), "a-1", caption, alt, data)
+        plots.figure(line(), name, caption, alt, data)
     assert shown == []
     assert not list(results.rglob("*.csv"))
 
