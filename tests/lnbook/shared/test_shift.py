@@ -29,14 +29,6 @@ def test_an_update_is_one_step_of_gradient_descent_on_the_named_layers_only(case
         assert all(torch.equal(p, q) for p, q in zip(mine, its, strict=True))
 
 
-def test_dependence_counts_shares_and_repeats_with_its_seed(cases) -> None:
-    learned, scrambled, share = shift.dependence(cases, 3, units=16)
-    assert learned > 0
-    assert scrambled > 0
-    assert 1 / 16 <= share <= 1
-    assert shift.dependence(cases, 3, units=16) == (learned, scrambled, share)
-
-
 def test_batch_norm_holds_the_mean_where_its_bias_is(cases) -> None:
     plain, normalized = (shift.train(cases, 0, f, rate=0.1, updates=30, units=16) for f in (None, batch))
     assert normalized.shift < 0.2 * plain.shift
