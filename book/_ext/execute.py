@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.font_manager  # noqa: F401 - where the home cannot be written it makes a folder, for kernels, too
 import nbformat
@@ -84,16 +84,15 @@ def _run(path: Path, scale: str, folder: Path) -> None:
     shutil.rmtree(running, ignore_errors=True)  # of a killed run: the lock is ours
     (running / "results").mkdir(parents=True)
     copy, started = running / path.name, time.perf_counter()
+    parameters = {"scale": scale, "seed": SEEDS[scale]}
     place, failure = folder, None
     try:
-        _papermill(path, scale, copy, running / "results")
+        _papermill(path, parameters, copy, running / "results")
         if kept_folder(path, scale) != folder:
-            raise NotebookFailed(
-                f"{path.name} at {scale} scale: what it depends on changed while it ran; run it again"
-            )
+            raise NotebookFailed(f"{path.name}: what it depends on changed while it ran; run it again")
     except NotebookFailed as error:
         place, failure = failed_copy(path, scale).parent, error
-    finish(copy if copy.is_file() else path, copy, scale, time.perf_counter() - started)
+    finish(copy if copy.is_file() else path, copy, parameters, time.perf_counter() - started)
     if failure:
         copy.with_suffix(".txt").write_text(str(failure), encoding="utf-8")
     shutil.rmtree(place, ignore_errors=True)
@@ -121,34 +120,32 @@ def _kernel(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
     return Kernel
 
 
-def _papermill(path: Path, scale: str, copy: Path, results: Path) -> None:
+def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, results: Path) -> None:
     """Execute into `copy`, which ends at the cell that failed where this raises `NotebookFailed`."""
+    at = f"{path.name} at {parameters['scale']} scale"
     try:
         with tempfile.TemporaryDirectory() as ipython:  # for IPython: nothing that the user has set
             papermill.execute_notebook(
                 str(path),
                 str(copy),
-                parameters={"scale": scale, "seed": SEEDS[scale]},
+                parameters=parameters,
                 kernel_name="python3",
                 kernel_manager_class=_kernel({"LNLIB_RESULTS": str(results), "IPYTHONDIR": ipython}),
                 cwd=str(BOOK),
                 progress_bar=False,
                 request_save_on_cell_execute=False,  # a quarter of the time of a page with many cells
-                execution_timeout=CELL_SECONDS[scale],
+                execution_timeout=CELL_SECONDS[parameters["scale"]],
             )
     except PapermillExecutionError as error:
         where = _named_cell(copy, lambda cell: any(o.output_type == "error" for o in cell.outputs))
-        said = f"{error.ename}: {error.evalue}"
-        raise NotebookFailed(f"{path.name} at {scale} scale, {where}: {said}") from error
+        raise NotebookFailed(f"{at}, {where}: {error.ename}: {error.evalue}") from error
     except Exception as error:  # the kernel died, a cell hung, the notebook cannot be read
-        raise NotebookFailed(f"{path.name} at {scale} scale: {type(error).__name__}: {error}") from error
+        raise NotebookFailed(f"{at}: {type(error).__name__}: {error}") from error
     if where := _named_cell(copy, lambda cell: bool(_stderr(cell))):
         said = "".join(_stderr(cell) for cell in nbformat.read(copy, 4).cells)
-        raise NotebookFailed(
-            f"{path.name} at {scale} scale, {where}: wrote to stderr, which no page may show:\n{said}"
-        )
+        raise NotebookFailed(f"{at}, {where}: wrote to stderr, which no page may show:\n{said}")
     if where := _named_cell(copy, lambda cell: len(figures(cell)) > 1):
-        raise NotebookFailed(f"{path.name}, {where}: shows several figures; give each a cell of its own")
+        raise NotebookFailed(f"{at}, {where}: shows several figures; give each a cell of its own")
 
 
 def _named_cell(copy: Path, wanted: Callable[[nbformat.NotebookNode], bool]) -> str:

@@ -2,10 +2,8 @@
 
 import os
 import shutil
-import socket
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from sphinx.errors import ExtensionError
@@ -16,18 +14,11 @@ from lnbook.data import DataError, data_set, fetch, find, readiness, resolve_env
 FREE_BYTES = 500e6  # an executed book with its pages is a third of this
 
 
-def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) -> None:
-    """Refuse a build that must fail; else fetch the data once, so that no page uses the network.
+def made_ready(paths: list[Path], scale: str, say: Callable[[str], None]) -> None:
+    """Refuse a build that must fail, with a line for everything that is wrong; else fetch the data once.
 
-    Args:
-        paths: of the notebooks; their metadata say which data sets they read.
-        scale: one of `execute.SCALES`; `smoke` asks only for data that come with the packages.
-        say: takes a line about what a reader should know.
-
-    Raises:
-        ExtensionError: with a line for everything that is wrong.
+    The notebooks' metadata say which data sets they read; `say` takes what a reader should know.
     """
-    paths = list(paths)
     problems = disk_problems()
     try:
         resolve_environment()
@@ -40,18 +31,11 @@ def made_ready(paths: Iterable[Path], scale: str, say: Callable[[str], None]) ->
     if problems:
         lines = [f"- {problem}" for problem in dict.fromkeys(problems)]
         raise ExtensionError("\n".join(["The book cannot be built:", *lines]))
-    if not loopback_answers():
-        pages = ", ".join(path.stem for path in paths if _facts(path).get("loopback"))
-        say(f"127.0.0.1 does not answer, so these pages will fail: {pages} (Linux: ip link set lo up)")
     fetch_absent(paths, scale, say)
 
 
 def fetch_absent(paths: Iterable[Path], scale: str, say: Callable[[str], object]) -> None:
-    """Download the data that pages want and nobody has, once; after that no page uses the network.
-
-    So what a page finds does not change while it runs. Arguments as of `made_ready`. Raises DataError if it
-    cannot be told where data are.
-    """
+    """Download the data that pages want and nobody has; after that no page uses the network."""
     if scale != "smoke":
         absent = [name for name in data_sets(paths) if find(name) == "absent" and not data_set(name).consent]
         reasons = fetch(absent, lambda line: say(f"data: {line}"))
@@ -62,7 +46,8 @@ def fetch_absent(paths: Iterable[Path], scale: str, say: Callable[[str], object]
 
 def data_sets(paths: Iterable[Path]) -> list[str]:
     """The data sets that these notebooks declare in their metadata, each once."""
-    return list(dict.fromkeys(name for path in paths for name in _facts(path).get("data", [])))
+    facts = (nbformat.read(path, 4).metadata.get("lnlib", {}) for path in paths)
+    return list(dict.fromkeys(name for fact in facts for name in fact.get("data", [])))
 
 
 def disk_problems(build: Path = ROOT / "_build") -> list[str]:
@@ -76,17 +61,3 @@ def disk_problems(build: Path = ROOT / "_build") -> list[str]:
     if (free := shutil.disk_usage(build).free) < FREE_BYTES:
         return [f"{build} has {free / 1e6:.0f} MB free; a book needs {FREE_BYTES / 1e6:.0f} MB"]
     return []
-
-
-def loopback_answers() -> bool:
-    """Whether two processes of this machine can talk over 127.0.0.1."""
-    try:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            socket.create_connection(server.getsockname(), timeout=5).close()
-    except OSError:
-        return False
-    return True
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    return nbformat.read(path, 4).metadata.get("lnlib", {})
