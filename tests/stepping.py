@@ -98,7 +98,7 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Keeping(job["norm"], job["kept"])
 
 
-EXPERIMENT = Experiment("keeping", "0.0", _jobs, _task)
+EXPERIMENT = Experiment("keeping", _jobs, _task)
 
 
 def lstm_and_product(units: int, wide: int, steps: int = 20, **extra: Any) -> Made:

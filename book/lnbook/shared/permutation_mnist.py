@@ -240,7 +240,6 @@ def _linear(inputs: int, outputs: int, norm: Norm, bias: bool, generator: torch.
 
 EXPERIMENT = Experiment(
     "permutation_mnist",
-    "6.6",
     _jobs,
     _task,
     Settings(

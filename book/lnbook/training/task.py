@@ -133,7 +133,6 @@ class Experiment:
 
     Args:
         name: of its module in `lnbook.pages`, and of its results.
-        section: of the paper, "6.6".
         jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
         task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
         settings: where they come from.
@@ -142,7 +141,6 @@ class Experiment:
     """
 
     name: str
-    section: str
     jobs: Callable[[str, int], list[Job]]
     task: Callable[[Job, str, Machine], Task]
     settings: Settings | None = None

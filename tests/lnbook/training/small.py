@@ -87,7 +87,7 @@ def data(job: Job, scale: str) -> list[str]:
     return os.environ.get("DATA", "").split()
 
 
-EXPERIMENT = Experiment("small", "0.0", jobs, task, data=data)
+EXPERIMENT = Experiment("small", jobs, task, data=data)
 Command = Callable[..., int]  # `python -m lnbook run small`, of its options
 JOB: Job = {"norm": "batch", "dropout": 0.3, "seed": 0}
 

@@ -151,7 +151,6 @@ class Embedding(Task):
 
 EXPERIMENT = Experiment(
     "order_embedding",
-    "6.1",
     _jobs,
     _task,
     Settings(

@@ -182,7 +182,6 @@ class Reading(Task):
 
 EXPERIMENT = Experiment(
     "attentive_reader",
-    "6.2",
     _jobs,
     _task,
     Settings(

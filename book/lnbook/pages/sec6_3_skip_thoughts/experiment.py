@@ -149,7 +149,6 @@ class Skipping(Task):
 
 EXPERIMENT = Experiment(
     "skip_thoughts",
-    "6.3",
     _jobs,
     _task,
     Settings(

@@ -117,7 +117,6 @@ class Drawing(Task):
 
 EXPERIMENT = Experiment(
     "draw",
-    "6.4",
     _jobs,
     _task,
     Settings(

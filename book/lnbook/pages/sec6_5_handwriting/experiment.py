@@ -148,7 +148,6 @@ def shown(scale: str, seed: int) -> list[Job]:
 
 EXPERIMENT = Experiment(
     "handwriting",
-    "6.5",
     _jobs,
     _task,
     Settings(

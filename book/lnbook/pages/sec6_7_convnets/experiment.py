@@ -235,7 +235,6 @@ def rolled(
 
 EXPERIMENT = Experiment(
     "convnet",
-    "6.7",
     _jobs,
     _task,
     Settings(
