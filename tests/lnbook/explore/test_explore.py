@@ -1,5 +1,7 @@
 """What every interactive figure keeps to: the same bytes each time, few, and nothing from elsewhere."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -31,6 +33,27 @@ def test_the_figure_is_small_and_asks_the_network_for_nothing(name):
 def test_the_axis_flip_stays_small_with_the_largest_data_it_takes():
     largest = builder("axis_flip")(np.random.default_rng(0).normal(size=(12, 10)))
     assert len(largest._repr_html_().encode()) <= MOST
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "row"),
+    [
+        ("axis_flip", {"a": [[1, 3], [2, 8], [6, 4]]}, "unit 1|3.00, 2.16|0.00, 1.00|−0.33, 0.94"),
+        ("case_scale", {}, "δ = −1, ε = 0|2.800; 0|2.752; 0.917|2.683; 0|−1.0000"),
+        ("fisher_ellipse", {}, "no norm, Bernoulli|0.29|× 0.74|0.13|× 0.32"),
+        ("fisher_ellipse", {}, "batch norm, Bernoulli|0.13|× 0.25|0|0"),
+        ("five_reductions", {}, "instance norm|a channel of a case over its positions|12|4|1.64"),
+        ("gain_and_bias", {"a": [1, 3, 9, 19]}, "standardized|−1.00|−0.71|0.14|1.57"),
+        ("gain_and_bias", {"a": [1, 3, 9, 19]}, "with gain 7.00, bias 8.00|1.00|3.00|9.00|19.00"),
+        ("invariance_playground", {}, "Layer norm|invariant|invariant|21%|invariant|22%|invariant"),
+        ("offset", {}, "c = 0|2.30, −0.47, −0.21, −0.42, 1.81|1.42, −0.90, −0.68, −0.85, 1.01|1.71,"),
+        ("recurrent_drift", {}, "It explodes: no f, s = 1.1, g = 1, u = 0|1.4e+04|1|1.3e+04|0.78"),
+        ("strokes", {}, "picture 1|16 %, 3 wide|26 %, 4 wide|37 %, 3 wide"),
+    ],
+)
+def test_the_table_that_stands_in_for_a_figure_has_its_numbers(name, given, row):
+    cells = re.sub(r"</t[hd]><t[hd]>", "|", builder(name)(**given).fallback)
+    assert f"<th>{row}" in cells
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])

@@ -72,17 +72,6 @@ def test_the_script_normalizes_as_lnlib_does_by_the_statistics_of_equations_2_an
             np.testing.assert_allclose((group["mean"], group["std"]), equations.eq3(row), **tolerance)
 
 
-def test_the_fallback_table_holds_the_statistics_that_lnlib_computes():
-    a = np.array([[1.0, 3.0], [2.0, 8.0], [6.0, 4.0]])
-    fallback = axis_flip(a).fallback
-    first = [expected(a, method)[0] for method in LNLIB]
-    cells = "".join(f"<td>{values.mean() + 0.0:.2f}, {values.std():.2f}</td>" for values in first)
-    cells = cells.replace("-", "−")
-    assert f"<tr><th>case 1</th>{cells}</tr>" in fallback
-    assert "<tr><th>unit 1</th><td>3.00, 2.16</td><td>0.00, 1.00</td>" in fallback
-    assert "−0.00" not in axis_flip().fallback
-
-
 def shown(page: Any, role: str, kind: str) -> list[float]:
     """The numbers of one kind ("cell", "stat") in the panel of that role; blanks left out."""
     texts = page.locator(f'[role="{role}"] .{kind}').all_inner_texts()

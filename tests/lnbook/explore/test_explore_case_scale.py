@@ -98,14 +98,6 @@ def test_the_words_fit_the_state(delta, eps, headline, remark):
         assert shown == pytest.approx(factor, abs=0.006 * abs(abs(factor) - 1))  # three digits of the rest
 
 
-def test_the_fallback_table_holds_what_lnlib_computes():
-    after, before = (expected(GRIDS[0], 0, delta, 0.0) for delta in (3.0, 1.0))
-    moves = [np.abs(after[method] - before[method]).max(1) for method in METHODS]
-    cells = [f"{by[0]:.3f}; {by[1:].max():.3f}".replace("0.000", "0") for by in moves]
-    row = "".join(f"<td>{cell}</td>" for cell in (*cells, "1.0000"))
-    assert f"<tr><th>δ = 3, ε = 0</th>{row}</tr>" in case_scale().fallback
-
-
 def check(page: Any, row: int, delta: float, eps: float = 0.0) -> None:
     """Every number that is printed below a bar, against lnlib; and which cases are said to move."""
     want, before = expected(GRIDS[0], row, delta, eps), expected(GRIDS[0], row, 1.0, eps)

@@ -114,16 +114,6 @@ def test_the_ellipse_is_where_half_the_quadratic_form_is_c():
         assert len(rim) == (4 if case.norm in HOMOGENEOUS else 160)  # four corners: a strip
 
 
-def test_the_fallback_table_holds_what_lnlib_computes():
-    fallback = fisher_ellipse().fallback
-    one, two = (metric(STATES[0], "row", "bernoulli", length, DEGREES) for length in (1.0, 2.0))
-    cells = "".join(
-        f"<td>{float(one[k, k]):.2f}</td><td>× {float(two[k, k] / one[k, k]):.2f}</td>" for k in (1, 0)
-    )
-    assert f"<tr><th>layer norm, one row, Bernoulli</th>{cells}</tr>" in fallback
-    assert fallback.count("<td>× 0.25</td><td>0</td><td>0</td>") == 6
-
-
 def places(path: str) -> np.ndarray:
     """The points of a drawn path."""
     return np.array([[float(v) for v in point.split(" ")] for point in path.strip("MZ").split("L")])

@@ -99,14 +99,6 @@ def test_the_words_name_torchs_axes_and_a_layer_that_computes_the_same(norm, lay
     assert trailing.weight.numel() == 16
 
 
-def test_the_fallback_tells_each_normalizations_means_and_first_number():
-    fallback = five_reductions().fallback
-    for norm, (title, _) in FIVE.items():
-        count, first = means(norm, GIVEN.shape, "NCHW", 2), expected(GIVEN, norm)[0, 0, 0, 0]
-        row = re.search(rf"<tr><th>{title}(?: \(2 groups\))?</th>(.*?)</tr>", fallback)[1]
-        assert row.endswith(f"<td>{count}</td><td>{48 // count}</td><td>{first + 0.0:.2f}</td>")
-
-
 def choose(page: Any, *labels: str) -> None:
     for label in labels:
         page.get_by_text(label, exact=True).click()

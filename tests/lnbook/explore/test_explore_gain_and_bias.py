@@ -95,14 +95,6 @@ def test_the_drawn_case_has_a_whole_mean_and_a_whole_standard_deviation():
         assert a.std() > 1.9
 
 
-def test_the_fallback_table_holds_what_lnlib_computes():
-    fallback = gain_and_bias([1.0, 3.0, 9.0, 19.0]).fallback
-    assert "<tr><th>standardized</th><td>−1.00</td><td>−0.71</td><td>0.14</td><td>1.57</td></tr>" in fallback
-    back = "<td>1.00</td><td>3.00</td><td>9.00</td><td>19.00</td></tr>"
-    assert f"<tr><th>with gain 7.00, bias 8.00</th>{back}" in fallback
-    assert f"<tr><th>that one, standardized, with gain 7.00, bias 8.00</th>{back}" in fallback
-
-
 def check(page: Any, state: dict[str, Any]) -> None:
     """Every number that is printed below a bar or beside a row, against lnlib."""
     for kind, want in zip(("none", "hat", "layer"), expected(CASE, state), strict=True):
