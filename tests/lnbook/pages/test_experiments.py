@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.cli.experiments import _MODULES, EXPERIMENTS, find
+from lnbook.ledger.rows import read_facts
 from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED
 from lnbook.training import Machine, Task, noise_of, train
 from lnbook.training.runs import jobs_of, run, selected
 
+RESULTS = Path(__file__).resolve().parents[3] / "book" / "results"
 NORMS = {section: dict.fromkeys(j["norm"] for j in find(section).jobs("smoke", 0)) for section in EXPERIMENTS}
 KINDS = [(section, norm) for section, norms in NORMS.items() for norm in norms]
 PAPER: dict[str, dict[str, Any]] = {
@@ -150,3 +152,17 @@ def test_a_finished_run_gives_back_the_model_that_it_kept(tmp_path: Path) -> Non
     with torch.no_grad():
         found = made.evaluate(made.model, "test", made.last_parts["test"])
     assert found["image_mean"] == pytest.approx(kept["test_image_mean"])
+
+
+@pytest.mark.parametrize("scale", ["study", "paper"])
+@pytest.mark.parametrize("name", _MODULES)
+def test_every_recorded_run_is_one_that_its_experiment_still_describes(name: str, scale: str) -> None:
+    """Seeds apart; what older rows do not say was the same for all."""
+    try:
+        facts = read_facts(name, scale=scale, folder=RESULTS)
+    except FileNotFoundError:
+        return
+    described = [{**job, "seed": 0} for job in find(name).jobs(scale, 0)]
+    for run_facts in facts["runs"]:
+        recorded = {**run_facts["job"], "seed": 0}
+        assert any(recorded.items() <= job.items() for job in described), recorded
