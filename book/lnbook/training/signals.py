@@ -19,20 +19,21 @@ def postponed(wanted: bool = True) -> Iterator[list[int]]:
     1
     """
     came: list[int] = []
-    stops = (signal.SIGINT, signal.SIGTERM, *HANGUP) if wanted else ()
-    before = {number: signal.getsignal(number) for number in stops}
-    heeded = {number: was for number, was in before.items() if was is not signal.SIG_IGN}  # nohup ignores
-    for number in heeded:
-        signal.signal(number, lambda number, frame: came.append(number))
+    stops = (signal.SIGINT, *_stops()) if wanted else ()
+    before = {n: signal.signal(n, lambda number, frame: came.append(number)) for n in stops}
     try:
         yield came
     finally:
-        for number, was in heeded.items():
+        for number, was in before.items():
             signal.signal(number, was)
 
 
 def stops_interrupt() -> None:
     """From now on SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does."""
-    for number in (signal.SIGTERM, *HANGUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+    for number in _stops():
+        signal.signal(number, signal.default_int_handler)
+
+
+def _stops() -> tuple[int, ...]:
+    """SIGTERM, and SIGHUP unless it is ignored: `nohup` means that a run outlives its terminal."""
+    return (signal.SIGTERM, *(n for n in HANGUP if signal.getsignal(n) is not signal.SIG_IGN))
