@@ -40,7 +40,7 @@ def test_the_packages_hold_what_is_named_and_no_stray_file(tmp_path):
         command = [sys.executable, "-m", "hatchling", "build", "--directory", str(out)]
         subprocess.run(command, cwd=project, check=True, capture_output=True)
     for name, package in (("lnlib", ROOT / "lnlib"), ("lnlib_book", ROOT / "book" / "lnbook")):
-        found = (f for f in package.rglob("*") if f.suffix in {".py", ".css", ".js", ".csv"})
+        found = (f for f in package.rglob("*") if f.suffix in {".py", ".css", ".js", ".csv", ".toml"})
         files = {f.relative_to(package.parent).as_posix() for f in found}
         files |= {"lnbook/claims.toml"} if name == "lnlib_book" else set()
         (wheel,) = out.glob(f"{name}-*.whl")

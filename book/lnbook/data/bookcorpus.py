@@ -74,7 +74,7 @@ def load_store(words: int) -> Store:
         "Zhu, Kiros, Zemel, and others: Aligning books and movies, ICCV (2015)",
         cases=count,
     )
-    return Store(vocabulary, np.array(numbers), np.array(offsets), held, provenance)
+    return Store(vocabulary, np.array(numbers, np.int32), np.array(offsets, np.int64), held, provenance)
 
 
 def _lines(path: Path) -> Iterator[str]:

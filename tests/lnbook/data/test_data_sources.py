@@ -387,6 +387,7 @@ def test_offline_means_that_no_server_is_asked(
 # ---------------------------------------------------------------------------------- what is said
 
 
+@pytest.mark.usefixtures("as_users_call")
 def test_a_stand_in_is_named_in_a_warning_or_silent_or_refused() -> None:
     with pytest.warns(StandInWarning) as caught:
         provenance = data.published("small").provenance
