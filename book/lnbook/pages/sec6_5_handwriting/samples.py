@@ -11,12 +11,16 @@ from jaxtyping import Float, Float32, Int64
 from torch import Tensor
 
 from lnbook.data.strokes import encode
+from lnbook.ledger.rows import book_dir
 from lnbook.pages.sec6_5_handwriting.mixture import draw, mixture
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.training import torch_threads
 from lnlib.rnn import plain
 
-__all__ = ["Script", "load_weights", "save_weights", "write"]
+__all__ = ["RECORDED", "Script", "load_weights", "save_weights", "write"]
+
+# the weights of the long run, by `save_weights`
+RECORDED = (book_dir() or Path()) / "results" / "study" / "handwriting_weights.npz"
 
 
 class Script(NamedTuple):
