@@ -1,6 +1,7 @@
 """The page of questions: each has one answer, one check that stands alone, one link; no topic is left out."""
 
 import ast
+import builtins
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -64,10 +65,32 @@ def test_a_check_can_fail_and_shows_what_it_found(answer: Answer) -> None:
     assert any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree))
 
 
-def test_a_check_needs_the_imports_and_no_other_cell() -> None:
-    code = [cell.source for cell in NOTEBOOK.cells if cell.cell_type == "code"]
-    shared: dict[str, object] = {}
+def bound(tree: ast.AST) -> dict[str, int]:
+    """Names that code binds, with the first line that does."""
+    places: list[tuple[str, int]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            places.append((node.id, node.lineno))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            places += [((a.asname or a.name).partition(".")[0], node.lineno) for a in node.names]
+        elif isinstance(node, ast.arg):
+            places.append((node.arg, node.lineno))
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            places.append((node.name, node.lineno))
+    lines: dict[str, int] = {}
+    for name, line in places:
+        lines[name] = min(line, lines.get(name, line))
+    return lines
+
+
+@every_answer
+def test_a_check_needs_the_imports_and_no_other_cell(answer: Answer) -> None:
+    code = [cell for cell in NOTEBOOK.cells if cell.cell_type == "code"]
+    shared = set(dir(builtins))
     for cell in code[1:3]:  # the parameters, the imports
-        exec(cell, shared)
-    for answer in ANSWERS:
-        exec(answer.checks[0], dict(shared))
+        shared |= set(bound(ast.parse(cell.source)))
+    tree = ast.parse(answer.checks[0])
+    first = bound(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in shared:
+            assert first.get(node.id, node.lineno + 1) <= node.lineno, f"{node.id} comes from another cell"
