@@ -36,8 +36,10 @@ def main(path: Path, seed: int) -> None:
     draw = random.Random(seed)
     killed, before = 0, set()
     while not (path / "outcome.json").is_file():
+        start, ahead = newest(path), draw.randint(0, 5)
         child = os.fork()
         if child == 0:
+            os.environ["FAULT"] = f"wait {ahead + 2}"  # however late the signal comes
             stops_interrupt()
             try:
                 session(path)
@@ -45,8 +47,8 @@ def main(path: Path, seed: int) -> None:
                 os._exit(1)
             os._exit(0)
         # at a random instant of one of the next few updates, whatever the machine's pace
-        before.add(newest(path))
-        goal = newest(path) + draw.randint(0, 5)
+        before.add(start)
+        goal = start + ahead
         while newest(path) < goal and not (path / "outcome.json").is_file():
             time.sleep(0.001)
         time.sleep(draw.uniform(0.0, 0.01))
