@@ -389,9 +389,7 @@ def test_offline_means_that_no_server_is_asked(
 
 @pytest.mark.usefixtures("as_users_call")
 def test_a_stand_in_is_named_in_a_warning_or_silent_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(
-        DATA_SETS, "cifar10", dataclasses.replace(DATA_SETS["cifar10"], mirrors=(NOBODY,))
-    )
+    monkeypatch.setitem(DATA_SETS, "cifar10", dataclasses.replace(DATA_SETS["cifar10"], mirrors=(NOBODY,)))
     with pytest.warns(StandInWarning) as caught:
         provenance = data.published("small").provenance
     (warned,) = (one for one in caught if one.category is StandInWarning)

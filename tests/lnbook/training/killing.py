@@ -9,18 +9,37 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from small import JOB, Small
+from torch import Tensor
 
-from lnbook.training import Machine, RunFolder, train
+from lnbook.training import Machine, RunFolder, Task, train
 from lnbook.training.signals import stops_interrupt
 
 
-def session(path: Path) -> None:
+class Waits(Small):
+    """After `ahead` updates it waits, inside an update, for a signal: however late that comes."""
+
+    def __init__(self, ahead: int) -> None:
+        super().__init__(Machine(), **JOB)
+        self.last = ahead + 1
+        self.came, arrives = os.pipe()
+        os.set_blocking(arrives, False)
+        signal.set_wakeup_fd(arrives)
+
+    def loss(self, *args: Any) -> Tensor:
+        loss = super().loss(*args)
+        if self.calls == self.last:
+            os.read(self.came, 1)
+        return loss
+
+
+def session(path: Path, task: Task) -> None:
     """What a process does that is started anew: a checkpoint after each update."""
     with RunFolder(path, JOB) as folder:
-        run = train(Small(Machine(), **JOB), folder=folder, every_seconds=0)
+        run = train(task, folder=folder, every_seconds=0)
         folder.write_outcome({"rows": run.rows, "facts": {}, "failed": ""})
 
 
@@ -32,17 +51,18 @@ def newest(path: Path) -> int:
 
 def main(path: Path, seed: int) -> None:
     torch.set_num_threads(1)
-    session(path.with_name("warm"))  # what is imported late need not be so in each child
+    session(
+        path.with_name("warm"), Small(Machine(), **JOB)
+    )  # what is imported late need not be so in each child
     draw = random.Random(seed)
     killed, before = 0, set()
     while not (path / "outcome.json").is_file():
         start, ahead = newest(path), draw.randint(0, 5)
         child = os.fork()
         if child == 0:
-            os.environ["FAULT"] = f"wait {ahead + 2}"  # however late the signal comes
             stops_interrupt()
             try:
-                session(path)
+                session(path, Waits(ahead))
             except KeyboardInterrupt:
                 os._exit(1)
             os._exit(0)

@@ -8,7 +8,6 @@ import math
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping
 
 import torch
@@ -24,8 +23,8 @@ UPDATES, EVERY = 40, 7  # the last row is no multiple
 class Small(Task):
     """Two classes of points; `dropout` draws from the task's noise.
 
-    The environment variable FAULT makes a loss NaN, presses Ctrl-C or waits to be killed: as "nan 13",
-    "stop 13" or "wait 13" at the 13th loss of a session.
+    The environment variable FAULT makes a loss NaN or presses Ctrl-C: as "nan 13" or "stop 13" at the 13th
+    loss of a session.
     """
 
     updates, every, evaluation_batch, clip, select = UPDATES, EVERY, 5, 1.0, "valid_nll"
@@ -60,8 +59,6 @@ class Small(Task):
         faulty = self.calls == int(update)
         if faulty and kind == "stop":
             signal.raise_signal(signal.SIGINT)
-        if faulty and kind == "wait":
-            time.sleep(600)
         return F.cross_entropy(model(x), y) * (math.nan if faulty and kind == "nan" else 1.0)
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
