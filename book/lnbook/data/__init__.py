@@ -16,14 +16,9 @@ modules say in which form. Scale "paper" reads them.
 experiments.
 """
 
-from pathlib import Path
-from typing import Any
-
-from .binarized import amat_images, binarized_digits
-from .cifar import cifar_images
 from .datasets import DATA_SETS, DataError, DataSet, PublishedFile, data_set
 from .environment import resolve_environment
-from .images import Images, digits, idx_images, read_idx
+from .images import Images, amat_images, binarized_digits, cifar_images, digits, idx_images
 from .sources import (
     Finding,
     OnStandIn,
@@ -53,7 +48,6 @@ __all__ = [
     "load",
     "loaded",
     "published",
-    "read_idx",
     "readiness",
     "resolve_environment",
 ]
@@ -80,21 +74,18 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     'embedded'
     """
     paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
-    images = _read(name, paths, provenance)
+    first = next(iter(paths), provenance["name"])
+    if first == "digits":
+        images = digits(provenance)
+    elif first == "binarized_digits":
+        images = binarized_digits(provenance)
+    elif first.endswith(".amat"):
+        images = amat_images(paths, provenance)
+    elif first.startswith("cifar"):
+        images = cifar_images(paths[first], provenance)
+    elif "-idx" in first:
+        images = idx_images(paths, provenance)
+    else:
+        raise DataError(f"{name} holds no pictures; its loader is in a module of lnbook.data.")
     provenance.update(images.provenance)
     return images
-
-
-def _read(name: str, paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
-    if provenance["name"] == "binarized_digits":
-        return binarized_digits(provenance)
-    if provenance["name"] == "digits":
-        return digits(provenance)
-    first = next(iter(paths), "")
-    if first.endswith(".amat"):
-        return amat_images(list(paths.values()), provenance)
-    if first.startswith("cifar"):
-        return cifar_images(paths[first], provenance)
-    if "-idx" in first:
-        return idx_images(paths[first].parent, provenance)
-    raise DataError(f"{name} holds no pictures; its loader is in a module of lnbook.data, see its docstring.")

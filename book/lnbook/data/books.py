@@ -6,18 +6,14 @@ Python brings on its own language serves: prose, but of one author and much repe
 """
 
 import hashlib
-import io
 import re
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from .datasets import DataError
 from .datasets import books as listed
-from .sources import OnStandIn, content, published
+from .sources import OnStandIn, content, published, tar_members
 
 __all__ = ["Books", "body", "load_books", "prose", "sentences"]
 
@@ -50,18 +46,17 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
         name: "gutenberg", or "python_topics" for the help on purpose.
 
     Raises:
-        DataError: another name, a damaged file, or no books where the stand-in is refused.
+        DataError: a damaged file, or no books where the stand-in is refused.
 
     >>> "with" in load_books(name="python_topics").titles
     True
     """
-    if name not in ("gutenberg", "python_topics"):
-        raise DataError(f'The books are "gutenberg" or "python_topics", not {name!r}.')
     files, provenance = published(name, on_stand_in=on_stand_in, depth=2)
     if not files:
         return _topics(provenance)
-    raw = _members(files) if len(files) == 1 else {name: content(path) for name, path in files.items()}
     books = listed()
+    whole = len(files) == 1  # one archive of all
+    raw = tar_members(*files.values()) if whole else {name: content(path) for name, path in files.items()}
     texts = tuple(body(raw[file.name].decode("latin-1")) for file in books.values())
     provenance["cases"] = len(books)
     return Books(tuple(books), texts, provenance)
@@ -70,37 +65,11 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
 def body(text: str) -> str:
     """What stands between the words that Project Gutenberg puts before and after a book.
 
-    Raises DataError where they are missing.
-
     >>> body("Title: X\\r\\n*** START OF THIS EBOOK ***\\r\\nCall me Ishmael.\\r\\n*** END OF THIS EBOOK ***")
     'Call me Ishmael.'
     """
-    text = text.replace("\r\n", "\n")
-    start = _START.search(text)
-    end = _END.search(text, start.end()) if start else None
-    if not start or not end:
-        missing = "start" if not start else "end"
-        raise DataError(
-            f"No line marks the {missing} of this book, which begins {text[:60]!r}: '*** START OF ...' "
-            f"and '*** END OF ...' enclose the texts of Project Gutenberg."
-        )
-    return text[start.end() : end.start()].strip()
-
-
-def _members(files: dict[str, Path]) -> dict[str, bytes]:
-    """The books of the one archive, read in memory."""
-    ((name, path),) = files.items()
-    wanted = {file.name: file.sha256 for file in listed().values()}
-    found = {}
-    with tarfile.open(fileobj=io.BytesIO(content(path)), mode="r:") as archive:
-        for member in archive:
-            stream = archive.extractfile(member) if member.name in wanted else None
-            if stream is not None:
-                found[member.name] = stream.read()
-    for member_name, sha256 in wanted.items():
-        if hashlib.sha256(found.get(member_name, b"")).hexdigest() != sha256:
-            raise DataError(f"{name} in {path.parent} does not hold {member_name} as published.")
-    return found
+    begun = _START.split(text.replace("\r\n", "\n"), maxsplit=1)[1]
+    return _END.split(begun, maxsplit=1)[0].strip()
 
 
 def _topics(provenance: dict[str, Any]) -> Books:

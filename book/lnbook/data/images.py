@@ -1,24 +1,36 @@
-"""Labelled pictures: the IDX format, scikit-learn's digits, and the paper's split."""
+"""Labelled pictures: the formats they are published in, scikit-learn's digits, and the paper's split.
+
+The published files have passed their SHA-256 before they come here, so their form is not checked again.
+"""
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float32, Int64, UInt8
 
-from .datasets import DataError
-from .sources import content as read
+from .sources import content, tar_members
 
-__all__ = ["Images", "Part", "digits", "idx_images", "read_idx", "split"]
+__all__ = [
+    "NO_LABEL",
+    "Images",
+    "Part",
+    "amat_images",
+    "binarized_digits",
+    "cifar_images",
+    "digits",
+    "idx_images",
+]
 
 Part = Literal["train", "valid", "test"]
 
-_IDX_UINT8 = 0x08
+NO_LABEL = -1
 _DIGITS_TEST = 360  # the last fifth of the 1,797
-_DIGITS_SHA256 = "65e5b4619795efb40c1082f4c350c049e4ad552200d369b6ae99e21eef5e72c5"
+_HALF = 8  # of the digits' 0..16
+_CIFAR_TRAIN = [f"data_batch_{k}.bin" for k in range(1, 6)]
 
 
 @dataclass(frozen=True)
@@ -43,78 +55,77 @@ class Images:
     def flat(self, part: Part) -> tuple[Float32[np.ndarray, "N D"], Int64[np.ndarray, " N"]]:
         """The pictures of "train", "valid" or "test" as rows of float32 in [0, 1], and their labels.
 
-        >>> x, y = digits().flat("test")
+        >>> from lnbook.data import load
+        >>> x, y = load("digits").flat("test")
         >>> x.shape, float(x.max()), y[:3].tolist()
         ((360, 64), 1.0, [2, 3, 4])
         """
-        if part not in ("train", "valid", "test"):
-            raise DataError(f'The parts are "train", "valid" and "test", not {part!r}.')
         x, y = getattr(self, f"{part}_x"), getattr(self, f"{part}_y")
         return (x.reshape(len(x), -1) / np.float32(self.peak)).astype(np.float32, copy=False), y
 
 
-def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
-    """The array in an IDX file of unsigned bytes, gzip-compressed if its name ends in `.gz`.
-
-    The format: two zero bytes, the type (0x08: unsigned byte), the number of axes; one big-endian 32-bit
-    length per axis; the values, last axis fastest.
-
-    Raises `DataError` with what was expected and what was found when the file is not that, is cut short
-    or goes on too long.
-    """
-    content = read(path)
-    if len(content) < 4 or content[:2] != b"\0\0":
-        raise DataError(f"{path} is not an IDX file: it begins with {content[:4]!r}, not with two zeros.")
-    kind, axes = content[2], content[3]
-    if kind != _IDX_UINT8:
-        raise DataError(f"{path} has IDX type 0x{kind:02x}; only unsigned bytes (0x08) are expected here.")
-    start = 4 + 4 * axes
-    if len(content) < start:
-        raise DataError(f"{path} is cut short within its header of {axes} axes ({len(content)} bytes).")
-    shape = struct.unpack(f">{axes}I", content[4:start])
-    values, expected = len(content) - start, int(np.prod(shape, dtype=object)) if axes else 1
-    if values != expected:
-        raise DataError(f"{path} announces the shape {shape}, {expected} values, but holds {values}.")
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape).copy()  # writable, as torch wants
-
-
-def _read(plain: Path) -> UInt8[np.ndarray, "..."]:
-    published = plain.with_name(f"{plain.name}.gz")
-    return read_idx(published if published.is_file() else plain)
-
-
-def idx_images(folder: Path, provenance: dict[str, Any]) -> Images:
+def idx_images(paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
     """MNIST or a set in its form: four IDX files, values 0..255, split as `Images` says."""
-    train_x, test_x = (_read(folder / f"{part}-images-idx3-ubyte") for part in ("train", "t10k"))
-    train_y, test_y = (_read(folder / f"{part}-labels-idx1-ubyte") for part in ("train", "t10k"))
-    for x, y, part in ((train_x, train_y, "train"), (test_x, test_y, "t10k")):
-        if x.ndim != 3 or y.shape != x.shape[:1]:
-            raise DataError(f"{folder}: {part} images {x.shape} and labels {y.shape} do not belong together.")
-    return split(train_x, train_y, test_x, test_y, 255, provenance)
+    arrays = {name.removesuffix(".gz"): _idx(content(path)) for name, path in paths.items()}
+    names = [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
+    train_x, train_y, test_x, test_y = (arrays[name] for name in names)
+    return _split(train_x, train_y, test_x, test_y, 255, provenance)
 
 
-def digits(provenance: dict[str, Any] | None = None) -> Images:
+def _idx(body: bytes) -> UInt8[np.ndarray, "..."]:
+    """Two zero bytes, the type, the number of axes; a big-endian length per axis; the values."""
+    start = 4 + 4 * body[3]
+    shape = struct.unpack(f">{body[3]}I", body[4:start])
+    return np.frombuffer(body, np.uint8, offset=start).reshape(shape).copy()  # writable, as torch wants
+
+
+def cifar_images(path: Path, provenance: dict[str, Any]) -> Images:
+    """The pictures of `cifar-10-binary.tar.gz`, three color planes each, split as `Images` says."""
+    batches = {Path(name).name: body for name, body in tar_members(path).items()}
+    # a label, then the red, the green and the blue plane
+    train, test = (
+        np.frombuffer(b"".join(batches[name] for name in names), np.uint8).reshape(-1, 1 + 3 * 32 * 32)
+        for names in (_CIFAR_TRAIN, ["test_batch.bin"])
+    )
+    train_x, test_x = (table[:, 1:].reshape(-1, 3, 32, 32).copy() for table in (train, test))
+    return _split(train_x, train[:, 0], test_x, test[:, 0], 255, provenance)
+
+
+def amat_images(paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
+    """Larochelle and Murray's fixed binarization of MNIST: 50,000, 10,000 and 10,000 pictures.
+
+    The files are text: one line per picture, its 784 pixels as 0 or 1 with a blank between two. They have no
+    labels, and their order is not MNIST's.
+    """
+    texts = [np.frombuffer(content(path), np.uint8) for path in paths.values()]
+    parts = [(text[::2] - np.uint8(ord("0"))).reshape(-1, 28, 28) for text in texts]
+    train, valid, test = ((x, np.full(len(x), NO_LABEL)) for x in parts)
+    return Images(*train, *valid, *test, 1, provenance | {"cases": sum(map(len, parts))})
+
+
+def digits(provenance: dict[str, Any]) -> Images:
     """scikit-learn's 1,797 real 8x8 digits, values 0..16: 1,318 train, 119 valid, 360 test.
 
     The parts follow the published order, in which each writer's digits stand together: most test writers
-    are none of the training writers.
+    are none of the training writers. The provenance gets the SHA-256 of pixels and labels.
     """
     from sklearn.datasets import load_digits
 
     bunch = load_digits()
     x, y = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
-    found = hashlib.sha256(x.tobytes() + y.astype("<i8").tobytes()).hexdigest()
-    if found != _DIGITS_SHA256:
-        raise DataError(
-            f"scikit-learn's digits have changed: expected SHA-256 {_DIGITS_SHA256} of pixels and labels, "
-            f"found {found}. Install the scikit-learn of constraints.txt."
-        )
+    sha256 = hashlib.sha256(x.tobytes() + y.astype("<i8").tobytes()).hexdigest()
     cut = len(x) - _DIGITS_TEST
-    described = {"name": "digits", "sha256": found} if provenance is None else provenance | {"sha256": found}
-    return split(x[:cut], y[:cut], x[cut:], y[cut:], 16, described)
+    return _split(x[:cut], y[:cut], x[cut:], y[cut:], 16, provenance | {"sha256": sha256})
 
 
-def split(
+def binarized_digits(provenance: dict[str, Any]) -> Images:
+    """scikit-learn's digits, a pixel 1 from half of the greatest value on."""
+    grey = digits(provenance)
+    train, valid, test = ((x >= _HALF).astype(np.uint8) for x in (grey.train_x, grey.valid_x, grey.test_x))
+    return replace(grey, train_x=train, valid_x=valid, test_x=test, peak=1)
+
+
+def _split(
     train_x: UInt8[np.ndarray, "N *channels h w"],
     train_y: np.ndarray,
     test_x: UInt8[np.ndarray, "M *channels h w"],
@@ -125,14 +136,6 @@ def split(
     """The published training and test cases in three parts, as `Images` says."""
     cut = len(train_x) - len(train_x) // 12
     train_y, test_y = train_y.astype(np.int64), test_y.astype(np.int64)
+    train, valid = (train_x[:cut], train_y[:cut]), (train_x[cut:], train_y[cut:])
     cases = {"cases": len(train_x) + len(test_x)}
-    return Images(
-        train_x[:cut],
-        train_y[:cut],
-        train_x[cut:],
-        train_y[cut:],
-        test_x,
-        test_y,
-        peak,
-        provenance | cases,
-    )
+    return Images(*train, *valid, test_x, test_y, peak, provenance | cases)

@@ -7,6 +7,7 @@ may also stand compressed in its folder, as `<name>.gz`.
 import gzip
 import hashlib
 import sys
+import tarfile
 import warnings
 import zlib
 from collections.abc import Callable, Iterable
@@ -31,6 +32,7 @@ __all__ = [
     "noted",
     "published",
     "readiness",
+    "tar_members",
 ]
 
 OnStandIn = Literal["warn", "error", "silent"]
@@ -216,14 +218,15 @@ def noted(provenance: dict[str, Any]) -> dict[str, Any]:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file, uncompressed if its name ends in `.gz`.
+    """The bytes of a file, uncompressed if its name ends in `.gz`."""
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
-    Raises `DataError` for what is no whole gzip file.
-    """
-    try:
-        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file ({error}); get it again.") from error
+
+def tar_members(path: Path) -> dict[str, bytes]:
+    """The files in an archive by name, read in memory."""
+    with tarfile.open(path) as archive:
+        streams = {member.name: archive.extractfile(member) for member in archive}
+        return {name: stream.read() for name, stream in streams.items() if stream}
 
 
 def digest_of_folder(folder: Path) -> str:
