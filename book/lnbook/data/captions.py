@@ -8,19 +8,19 @@ splits with features of a convnet, as Vendrov and others published them.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from lnbook.data.boxes import Boxes, featurize
-from lnbook.data.coco import COCO_CLASSES
-from lnbook.data.datasets import DataError
-from lnbook.data.scenes import CLASSES, Text, picture, scenes, words
-from lnbook.data.sources import OnStandIn, content, published
-from lnbook.data.users import provenance_of, read_text, users_own
+from .boxes import Boxes, featurize
+from .coco import COCO_CLASSES
+from .datasets import DataError
+from .scenes import CLASSES, Text, picture, scenes, words
+from .sources import OnStandIn, content, published
+from .users import provenance_of, read_text, users_own
 
 __all__ = ["Captioned", "Captions", "load_captions", "load_features"]
 
@@ -44,20 +44,12 @@ class Captioned:
     texts: Sequence[str]
     owner: Int64[np.ndarray, " C"]
     boxes: Sequence[Boxes] = ()
-    meaning: tuple[Sequence[Text], Sequence[Text]] = field(default=((), ()))
+    meaning: tuple[Sequence[Text], Sequence[Text]] = ((), ())
 
     def first(self, captions: int) -> "Captioned":
-        """Only the first `captions` captions of each picture.
-
-        Raises ValueError if a picture has fewer.
-        """
+        """Only the first `captions` captions of each picture."""
         place = np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
         kept = np.flatnonzero(place < captions).tolist()
-        if len(kept) < captions * len(self.features):
-            fewest = np.bincount(self.owner, minlength=len(self.features)).min()
-            raise ValueError(
-                f"{captions} captions of each picture are asked for, but one has {fewest}; ask for {fewest}."
-            )
         texts = [self.texts[k] for k in kept]
         pictures, told = self.meaning
         meaning = (pictures, [told[k] for k in kept] if told else told)
@@ -143,22 +135,25 @@ def _coco(captions: Path, boxes: Path) -> dict[str, Captioned]:
         told.setdefault(entry["image_id"], []).append(" ".join(entry["caption"].split()))
     numbers = np.random.default_rng(2017).permutation(sorted(seen)).tolist()
     shares = {"train": numbers[1500:], "valid": numbers[:500], "test": numbers[500:1500]}
-    return {part: _joined(share, seen, told) for part, share in shares.items()}
-
-
-def _joined(
-    numbers: Sequence[int], seen: Mapping[int, Boxes], told: Mapping[int, Sequence[str]]
-) -> Captioned:
-    boxes = [seen[number] for number in numbers]
-    features = np.stack([featurize(each, len(COCO_CLASSES)) for each in boxes])
-    owner = np.repeat(np.arange(len(numbers)), [len(told[number]) for number in numbers])
-    return Captioned(features, [text for number in numbers for text in told[number]], owner, boxes)
+    return {
+        part: _part([seen[n] for n in share], [told[n] for n in share], len(COCO_CLASSES))
+        for part, share in shares.items()
+    }
 
 
 def _scenes(count: int, generator: np.random.Generator) -> Captioned:
     made = scenes(count, generator)
     boxes = [picture(scene, generator) for scene, _ in made]
-    texts = [caption for _, captions in made for caption in captions]
-    owner = np.repeat(np.arange(count), [len(captions) for _, captions in made])
-    features = np.stack([featurize(each, len(CLASSES)) for each in boxes])
-    return Captioned(features, [words(text) for text in texts], owner, boxes, ([s for s, _ in made], texts))
+    meaning = [scene for scene, _ in made], [text for _, texts in made for text in texts]
+    return _part(boxes, [[words(text) for text in texts] for _, texts in made], len(CLASSES), meaning)
+
+
+def _part(
+    boxes: Sequence[Boxes],
+    told: Sequence[Sequence[str]],
+    classes: int,
+    meaning: tuple[Sequence[Text], Sequence[Text]] = ((), ()),
+) -> Captioned:
+    features = np.stack([featurize(each, classes) for each in boxes])
+    owner = np.repeat(np.arange(len(told)), [len(some) for some in told])
+    return Captioned(features, [text for some in told for text in some], owner, boxes, meaning)

@@ -7,13 +7,12 @@ given one of $v$'s, no two the same, that is as special. A scene is its complete
 of it if it stands above.
 """
 
-from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
 from jaxtyping import Float64
 
-from lnbook.data.boxes import Boxes
+from .boxes import Boxes
 
 __all__ = ["CLASSES", "Text", "above", "ladder", "picture", "scenes", "words"]
 
@@ -64,14 +63,8 @@ def ladder(scene: Text) -> list[list[Text]]:
     return [[(shape,), (color,)], [(both[0],), (shape, color), (both[1],)], [both], [(one, other)]]
 
 
-def scenes(count: int, generator: np.random.Generator, captions: int = 5) -> list[tuple[Text, list[Text]]]:
-    """Scenes of two or three things, and true captions of each: the first tells all, the others less.
-
-    Args:
-        count: how many.
-        generator: of all draws.
-        captions: of each scene.
-    """
+def scenes(count: int, generator: np.random.Generator) -> list[tuple[Text, list[Text]]]:
+    """Scenes of two or three things, and five true captions of each: the first tells all, the others less."""
     found = []
     for _ in range(count):
         things = [
@@ -79,7 +72,7 @@ def scenes(count: int, generator: np.random.Generator, captions: int = 5) -> lis
             for _ in range(generator.integers(2, 4))
         ]
         scene = tuple(things)
-        found.append((scene, [scene, *(_less(scene, generator) for _ in range(captions - 1))]))
+        found.append((scene, [scene, *(_less(scene, generator) for _ in range(4))]))
     return found
 
 
@@ -104,10 +97,5 @@ def picture(scene: Text, generator: np.random.Generator) -> Boxes:
         side = 0.3 if "large" in thing else 0.15
         corner = np.array([column / 3, 0.0]) + generator.uniform(size=2) * [1 / 3 - side, 1 - side]
         corners.append(np.concatenate([corner, corner + side]))
-    classes = [CLASSES.index(" ".join(_only(thing, kind) for kind in (COLORS, SHAPES))) for thing in scene]
+    classes = [k for thing in scene for k, name in enumerate(CLASSES) if set(name.split()) <= thing]
     return Boxes(1.0, 1.0, np.array(corners), np.array(classes))
-
-
-def _only(thing: frozenset[str], kind: Sequence[str]) -> str:
-    (word,) = (word for word in kind if word in thing)
-    return word

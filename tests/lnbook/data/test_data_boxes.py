@@ -1,7 +1,6 @@
 """The vector of features of a picture that one can check by hand."""
 
 import numpy as np
-import pytest
 
 from lnbook.data.boxes import Boxes, featurize
 
@@ -26,14 +25,3 @@ def test_features_do_not_depend_on_the_size_of_the_picture_or_the_order_of_its_b
     np.testing.assert_allclose(featurize(larger, 4), featurize(PICTURE, 4), atol=1e-7)
     moved = Boxes(200, 100, CORNERS + np.array([20.0, 0.0, 20.0, 0.0]), PICTURE.classes)
     assert np.abs(featurize(moved, 4) - featurize(PICTURE, 4)).max() > 0.01
-
-
-def test_a_picture_without_boxes_is_refused() -> None:
-    empty = Boxes(1, 1, np.zeros((0, 4)), np.zeros(0, dtype=np.int64))
-    with pytest.raises(ValueError, match="without boxes has no features"):
-        featurize(empty, 4)
-
-
-def test_a_class_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"go from 0 to 1; these are \[0, 2\]"):
-        featurize(PICTURE, 2)
