@@ -8,45 +8,15 @@ import numpy as np
 
 __all__ = ["labelled", "pairs"]
 
-_GOOD = [
-    "simple",
-    "useful",
-    "valid",
-    "clear",
-    "efficient",
-    "consistent",
-    "general",
-    "powerful",
-    "possible",
-    "allowed",
-]
-_BAD = [
-    "empty",
-    "invalid",
-    "missing",
-    "undefined",
-    "illegal",
-    "hidden",
-    "subtle",
-    "different",
-    "anonymous",
-    "long",
-]
-_IDEA = [
-    "syntax",
-    "expression",
-    "statement",
-    "example",
-    "definition",
-    "language",
-    "form",
-    "rule",
-    "name",
-    "text",
-]
-_PART = ["module", "class", "function", "method", "file", "list", "string", "type", "value", "code"]
-_DOING = ["calling", "comparing", "using", "creating", "importing", "defining"]
-_WHERE = ["block", "loop", "program", "package", "namespace", "interpreter"]
+_WORDS = """
+    simple useful valid clear efficient consistent general powerful possible allowed
+    empty invalid missing undefined illegal hidden subtle different anonymous long
+    syntax expression statement example definition language form rule name text
+    module class function method file list string type value code
+    calling comparing using creating importing defining
+    block loop program package namespace interpreter
+"""
+_GOOD, _BAD, _IDEA, _PART, _DOING, _WHERE = (line.split() for line in _WORDS.strip().splitlines())
 
 # {mark} is one of the good words or of the bad ones, and that is the label
 _PATTERNS = {
@@ -91,12 +61,10 @@ def pairs(count: int, seed: int) -> tuple[list[str], list[str], list[float]]:
     slots = (_PART[:5], _DOING, _PART[5:], _WHERE)
     first, second, scores = [], [], []
     for k in range(count):
-        alike = set(draw.choice(4, k % 5, replace=False).tolist())
-        one, two = [], []
-        for n, words in enumerate(slots):
-            a, b = draw.choice(words, 2, replace=False)
-            one.append(a)
-            two.append(a if n in alike else b)
+        alike = draw.choice(4, k % 5, replace=False).tolist()
+        drawn = [draw.choice(words, 2, replace=False).tolist() for words in slots]
+        one = [word for word, _ in drawn]
+        two = [a if n in alike else b for n, (a, b) in enumerate(drawn)]
         first.append("a {} is {} a {} in the {}".format(*one))
         second.append("a {} is {} a {} in the {}".format(*two))
         scores.append(1.0 + len(alike))
