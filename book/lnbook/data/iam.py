@@ -17,7 +17,7 @@ from jaxtyping import Float
 from .datasets import DataError
 from .users import provenance_of, read_text, users_own
 
-__all__ = ["ALPHABET", "load_forms", "read_line", "read_lines", "read_transcript"]
+__all__ = ["ALPHABET", "load_forms", "read_line"]
 
 # 57 codes, as many as the paper's: what stands for all other characters, blank, letters and some marks.
 ALPHABET = "?" + " abcdefghijklmnopqrstuvwxyz" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ" + ".,'"
@@ -28,66 +28,46 @@ ORIGIN = "https://fki.tic.heia-fr.ch/databases/iam-on-line-handwriting-database"
 Line = tuple[str, Float[np.ndarray, "_ 3"]]
 
 
-def read_line(xml: str, name: str = "the file") -> Float[np.ndarray, "_ 3"]:
+def read_line(xml: str) -> Float[np.ndarray, "_ 3"]:
     """The pen's places in one XML file: x, y upward, and 1 at the last point of each stroke.
-
-    Raises DataError for what is no such file, or has no points.
 
     >>> read_line("<C><StrokeSet><Stroke><Point x='1' y='2'/><Point x='3' y='5'/></Stroke></StrokeSet></C>")
     array([[ 1., -2.,  0.],
            [ 3., -5.,  1.]])
     """
-    try:
-        if "<!DOCTYPE" in xml:  # IAM-OnDB's files have none; entities could be bombs
-            raise ValueError("it declares a document type")
-        strokes = ET.fromstring(xml).findall("./StrokeSet/Stroke")
-        drawn = [[(float(p.attrib["x"]), -float(p.attrib["y"])) for p in s.findall("Point")] for s in strokes]
-        rows = [(*point, float(k == len(stroke) - 1)) for stroke in drawn for k, point in enumerate(stroke)]
-        if not rows or not np.isfinite(rows).all():
-            raise ValueError(f"{len(rows)} points, which must be at least one and finite")
-    except (ET.ParseError, KeyError, ValueError) as error:
-        raise DataError(f"{name} is no line of IAM-OnDB: {error}; get it again.") from error
+    strokes = [stroke.findall("Point") for stroke in ET.fromstring(xml).findall("./StrokeSet/Stroke")]
+    rows = [(float(p.attrib["x"]), -float(p.attrib["y"]), p is some[-1]) for some in strokes for p in some]
+    if not rows or not np.isfinite(rows).all():
+        raise ValueError(f"{len(rows)} points, which must be at least one and finite")
     return np.array(rows)
 
 
-def read_transcript(text: str, name: str = "the file") -> list[str]:
-    """The lines of one form: those below "CSR:".
-
-    Raises DataError if there are none.
-
-    >>> read_transcript("OCR:\\n\\nA move\\n\\nCSR:\\n\\nA move to\\nstop Mr.\\n")
-    ['A move to', 'stop Mr.']
-    """
-    _, _, below = text.partition("CSR:")
-    if lines := [line.strip() for line in below.splitlines() if line.strip()]:
-        return lines
-    raise DataError(f"{name} has no lines below 'CSR:'; it is no transcript of IAM-OnDB.")
-
-
-def read_lines(folder: Path) -> dict[str, list[Line]]:
+def _read_lines(folder: Path) -> dict[str, list[Line]]:
     """Text and strokes of every line, by form and the letter of who wrote it, if it has one ("a01-000u").
 
-    Characters outside of the alphabet become "?". Raises DataError for a folder that lacks something.
+    Characters outside of the alphabet become "?".
     """
     found: dict[str, list[Line]] = {}
     for file in sorted((folder / "lineStrokes").rglob("*.xml")):
         form, _, number = file.stem.rpartition("-")
         source = folder / "ascii" / file.parent.relative_to(folder / "lineStrokes") / f"{form}.txt"
-        lines = read_transcript(read_text(source, "latin-1"), str(source))
-        if not number.isdecimal() or not 1 <= int(number) <= len(lines):
-            raise DataError(f"{source} has {len(lines)} lines, and {file.name} is none of them.")
-        text = "".join(c if c in ALPHABET else "?" for c in lines[int(number) - 1])
-        found.setdefault(form, []).append((text, read_line(read_text(file), str(file))))
+        below = read_text(source, "latin-1").partition("CSR:")[2]
+        lines = [line.strip() for line in below.splitlines() if line.strip()]
+        try:
+            text = "".join(c if c in ALPHABET else "?" for c in lines[int(number) - 1])
+            found.setdefault(form, []).append((text, read_line(read_text(file))))
+        except (ET.ParseError, LookupError, ValueError) as error:
+            raise DataError(f"{file} is no line of IAM-OnDB, or not in {source}: {error}.") from error
     return found
 
 
 def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, Any]]:
     """The lines of `$LNLIB_DATA/iam_ondb` to train on, to validate on and to test on, each in random order.
 
-    Raises DataError, with what to do, for a folder that lacks something.
+    Raises DataError, with what to do, for a folder that lacks something or a damaged file.
     """
     folder = users_own("iam_ondb", f"Register at {ORIGIN} and unpack its archives, or take omniglot_strokes.")
-    forms, parts = read_lines(folder), []
+    forms, parts = _read_lines(folder), []
     for name in LISTS:
         listed = re.findall(r"^[a-z]\d\d-\d{3}[a-z]?$", read_text(folder / name), flags=re.MULTILINE)
         lacking = [form for form in listed if form not in forms]
@@ -99,10 +79,7 @@ def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, An
         part = [line for form in listed if form in forms for line in forms[form]]
         rng.shuffle(part)
         parts.append(part)
-    provenance = provenance_of(
-        folder,
-        "non-commercial research, after registration",
-        "Liwicki, Bunke: IAM-OnDB, ICDAR (2005)",
-        parts=f"lists of the published task: {', '.join(LISTS)}",
-    )
-    return parts, provenance
+    citation = "Liwicki, Bunke: IAM-OnDB, ICDAR (2005)"
+    known = f"lists of the published task: {', '.join(LISTS)}"
+    licence = "non-commercial research, after registration"
+    return parts, provenance_of(folder, licence, citation, parts=known)
