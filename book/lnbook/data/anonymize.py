@@ -11,27 +11,19 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from .datasets import DataError
 from .questions import Question, marker
 
 __all__ = ["permute", "renumber"]
 
 
 def renumber(question: Question, draw: random.Random, markers: int) -> Question:
-    """The same question, its entities numbered at random among so many markers.
-
-    Raises `DataError` if it has more entities than that.
+    """The same question, its entities numbered at random among so many markers, at least as many.
 
     >>> q = Question(("@entity7", "met", "@entity9"), ("@placeholder", "met", "@entity9"), "@entity7")
     >>> again = renumber(q, random.Random(0), markers=4)
     >>> again.passage, again.answer
     (('@entity3', 'met', '@entity1'), '@entity3')
     """
-    if len(question.entities) > markers:
-        raise DataError(
-            f"{question.source}: {len(question.entities)} entities do not fit {markers} markers; "
-            f"give more markers or leave this question out."
-        )
     numbers = draw.sample(range(markers), len(question.entities))
     new = {old: marker(number) for old, number in zip(question.entities, numbers, strict=True)}
     return Question(

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from lnbook.data.text import tokenize
-
 from .questions import PLACEHOLDER, Question, marker
+from .text import tokenize
 
 __all__ = ["cloze", "names"]
 
@@ -54,12 +53,11 @@ def names(sentences: Sequence[str], at_least: int = 20) -> set[str]:
 def cloze(
     sentences: Sequence[str],
     known: Collection[str],
-    *,
     passage: int = 4,
     longest: tuple[int, int] = (64, 20),
     markers: int = 10,
     source: str = "",
-) -> Iterator[tuple[int, Question]]:
+) -> Iterator[Question]:
     """Questions whose answer is one of at least two names in the passage, and once in the query.
 
     Args:
@@ -71,13 +69,13 @@ def cloze(
         source: of the questions, a title.
 
     Yields:
-        The index of the sentence that became the query, and the question with its passage's `ends`; markers
-        are numbered by their first use in the passage, so `lnbook.data.anonymize.renumber` them.
+        The question with its passage's `ends`; markers are numbered by their first use in the passage, so
+        `lnbook.data.anonymize.renumber` them.
 
     >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]
-    >>> ((k, q),) = cloze(book, {"Emma", "Jane"})
-    >>> k, " ".join(q.query), q.answer, q.names[q.answer]
-    (4, 'so @placeholder was alone .', '@entity0', 'Emma')
+    >>> (q,) = cloze(book, {"Emma", "Jane"})
+    >>> " ".join(q.query), q.answer, q.names[q.answer]
+    ('so @placeholder was alone .', '@entity0', 'Emma')
     """
     if not known:
         return
@@ -106,7 +104,7 @@ def cloze(
         for answer in answers:
             query = _tokens(name, sentences[k], tokens | {answer: PLACEHOLDER})
             if len(query) <= longest[1]:
-                yield k, Question(read, query, tokens[answer], by_marker, source, ends)
+                yield Question(read, query, tokens[answer], by_marker, source, ends)
 
 
 def _tokens(name: re.Pattern[str], text: str, markers: Mapping[str, str]) -> tuple[str, ...]:

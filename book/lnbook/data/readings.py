@@ -1,33 +1,30 @@
 """Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
-import os
 import random
-import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
-
-from lnbook.data.text import Vocabulary, pad
 
 from .anonymize import renumber
 from .books import load_books, sentences
 from .cloze import cloze, names
 from .datasets import DataError
 from .questions import PLACEHOLDER, Question, marker, read_questions
-from .relevant import Rarity, most_relevant
-from .sources import OnStandIn, StandInWarning, find, published
+from .relevant import most_relevant, rarity
+from .sources import find, published
 from .stories import PEOPLE, stories
+from .text import Vocabulary, pad
+from .users import users_own
 
 __all__ = ["FIRST_MARKER", "Cut", "Readings", "encode", "load_readings", "to_cases"]
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
 SENTENCES, BEFORE = 4, 20  # of a passage; before a query in a book, as in the Children's Book Test
+LONGEST = 64, 20  # tokens of a passage and of a query, in books
 Cases = tuple[Tensor, ...]
 Cut = Literal["next", "top4"]
 
@@ -64,45 +61,37 @@ def load_readings(
     *,
     markers: int = 10,
     words: int = 1000,
-    longest: tuple[int, int] = (64, 20),
     titles: tuple[str, ...] | None = None,
     limit: int | None = None,
     cut: Cut = "next",
-    on_stand_in: OnStandIn = "warn",
 ) -> Readings:
     """The questions of a data set.
 
     Args:
-        name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
-            files in $LNLIB_DATA/cnn/questions/training and /validation.
+        name: "gutenberg" (cloze questions from books), "stories" (generated; where there are no books, they
+            stand in, as the provenance tells), or "cnn": the `.question` files in
+            $LNLIB_DATA/cnn/questions/training and /validation.
         markers: a question with more entities is left out; stories have 6.
         words: size of the vocabulary: the most frequent words of the training questions.
-        longest: how many tokens the books' passages and queries may have.
         titles: of the books to read; default: all.
         limit: the most questions in each part, evenly spread.
         cut: which four sentences make a passage. "next" takes CNN's first, and in a book those before the
             query. "top4" takes those most relevant to the query (`lnbook.data.relevant`), from all of CNN's
             or, in a book, from the 20 before the query; some passages then lack the answer. Stories have no
             more than four.
-        on_stand_in: as in `lnbook.data.published`; the stories stand in if there are no books.
 
-    Raises `DataError` for another name or cut, if CNN's files are missing, and if a stand-in is refused.
+    Raises `DataError` if CNN's files are missing or damaged.
 
     >>> stories = load_readings("stories", limit=50)
     >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
     (50, 50, 'embedded')
     """
-    if name not in ("gutenberg", "stories", "cnn"):
-        raise DataError(f'The questions are "gutenberg", "stories" or "cnn", not {name!r}.')
-    if cut not in ("next", "top4"):
-        raise DataError(f'A passage is cut to four sentences by "next" or "top4", not {cut!r}.')
     if name == "gutenberg":
-        found = _books(markers, longest, titles, cut, on_stand_in)
+        train, valid, provenance = _books(markers, titles, cut)
     elif name == "cnn":
-        found = _cnn(cut)
+        train, valid, provenance = _cnn(cut)
     else:
-        found = _stories()
-    train, valid, provenance = found
+        train, valid, provenance = _stories()
     if provenance["name"] == "stories":
         markers = PEOPLE
     draw = random.Random(0)
@@ -122,8 +111,8 @@ def encode(
     provenance: dict[str, Any],
 ) -> Readings:
     """Questions as tensors, with a vocabulary made from those for training."""
-    counts = Counter(token for q in train for token in (*q.passage, *q.query) if token[0] != "@")
-    frequent = sorted(counts, key=lambda word: (-counts[word], word))[:words]
+    texts = ([token for token in (*q.passage, *q.query) if token[0] != "@"] for q in train)
+    frequent = Vocabulary.build(texts, words).words[3:]
     vocabulary = Vocabulary([PLACEHOLDER, *map(marker, range(markers)), *frequent])
     cases = {"train": to_cases(train, vocabulary), "valid": to_cases(valid, vocabulary)}
     return Readings(
@@ -156,26 +145,17 @@ def _stories() -> Found:
 
 def _relevant(asked: Asked) -> Asked:
     """The questions, cut to the most relevant sentences; whole passages are read twice, not held."""
-    rarity = Rarity.of(question.query for question in asked(0))
-    return lambda part: (most_relevant(question, rarity, SENTENCES) for question in asked(part))
+    known = rarity(question.query for question in asked(0))
+    return lambda part: (most_relevant(question, known, SENTENCES) for question in asked(part))
 
 
-def _books(
-    markers: int,
-    longest: tuple[int, int],
-    titles: tuple[str, ...] | None,
-    cut: Cut,
-    on_stand_in: OnStandIn,
-) -> Found:
+def _books(markers: int, titles: tuple[str, ...] | None, cut: Cut) -> Found:
     """The last tenth of each book is for validation: no training passage reaches into it."""
     try:
         books = load_books("error")
     except DataError:
-        if on_stand_in == "error" or find("gutenberg") != "absent":  # the books are there, but damaged
+        if find("gutenberg") != "absent":  # the books are there, but damaged
             raise
-        if on_stand_in == "warn":
-            what = "The books of gutenberg are not here; in their place: questions about generated stories."
-            warnings.warn(what, StandInWarning, stacklevel=4)
         train, valid, provenance = _stories()
         provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` gives
         return train, valid, provenance
@@ -188,32 +168,33 @@ def _books(
     def asked(part: int) -> Iterator[Question]:
         for title, of_book in told.items():
             known = names(of_book)
-            limits: dict[str, Any] = {"passage": SENTENCES, "longest": longest, "markers": markers}
-            if cut == "top4":  # the limits apply to what is kept of these sentences
-                many = BEFORE * longest[0], longest[1]
-                limits = {"passage": BEFORE, "longest": many, "markers": len(known)}
             split = len(of_book) - len(of_book) // 10
             some = of_book[split:] if part else of_book[:split]
-            yield from (q for _, q in cloze(some, known, source=title, **limits))
+            if cut == "next":
+                yield from cloze(some, known, SENTENCES, LONGEST, markers, title)
+            else:  # the limits apply to what is kept of these sentences
+                many = BEFORE * LONGEST[0], LONGEST[1]
+                yield from cloze(some, known, BEFORE, many, len(known), title)
 
     read = _relevant(asked) if cut == "top4" else asked
-    train, valid = ([q for q in read(part) if len(q.passage) <= longest[0]] for part in (0, 1))
+    train, valid = ([q for q in read(part) if len(q.passage) <= LONGEST[0]] for part in (0, 1))
     return train, valid, books.provenance
 
 
 def _cnn(cut: Cut) -> Found:
-    folder = Path(os.environ.get("LNLIB_DATA", "")) / "cnn" / "questions"
-    if not os.environ.get("LNLIB_DATA") or not folder.is_dir():
-        raise DataError(
-            "The questions about CNN's news may not be redistributed: unpack the DeepMind Q&A data (cnn.tgz) "
-            "so that $LNLIB_DATA/cnn/questions/training and /validation hold .question files."
-        )
+    remedy = (
+        "CNN's news may not be redistributed: unpack the DeepMind Q&A data (cnn.tgz) so that "
+        "$LNLIB_DATA/cnn/questions/training and /validation hold .question files."
+    )
+    folder = users_own("cnn", remedy) / "questions"
 
     def asked(part: int) -> Iterator[Question]:
-        sentences = SENTENCES if cut == "next" else None
-        return read_questions(folder / ("training", "validation")[part], sentences=sentences)
+        return read_questions(folder / ("training", "validation")[part])
 
-    read = _relevant(asked) if cut == "top4" else asked
+    def first(part: int) -> Iterator[Question]:
+        return (question.cut(range(SENTENCES)) for question in asked(part))
+
+    read = _relevant(asked) if cut == "top4" else first
     provenance = {"name": "cnn", "requested": "cnn", "source": "LNLIB_DATA", "licence": "CNN's copyright"}
     citation = "Hermann et al.: Teaching machines to read and comprehend, NIPS (2015)"
     return list(read(0)), list(read(1)), provenance | {"citation": citation}

@@ -23,13 +23,8 @@ _THINGS = ("lamp", "book", "ring", "map", "coat", "key", "cup", "knife")
 _WHEN = ("", "", "at noon", "without a word")
 
 
-def stories(count: int, seed: int = 0, unanswerable: float = UNANSWERABLE) -> Iterator[Question]:
-    """Questions about stories, equal for equal seeds.
-
-    Args:
-        count: how many.
-        seed: of all random choices.
-        unanswerable: the share of questions about a thing that the story does not mention.
+def stories(count: int, seed: int = 0) -> Iterator[Question]:
+    """So many questions about stories, equal for equal seeds.
 
     >>> q = next(stories(1))
     >>> len(q.entities) in (2, 3), q.query[0]
@@ -49,19 +44,19 @@ def stories(count: int, seed: int = 0, unanswerable: float = UNANSWERABLE) -> It
             end = draw.choice(_WHEN).split()
             passage += [marker(giver), verb, "the", thing, "to", marker(taker), *end, "."]
         giver, _, thing, verb = draw.choice(told)
-        if draw.random() < unanswerable:
+        if draw.random() < UNANSWERABLE:
             giver, thing = draw.choice(absent), other
         query = (PLACEHOLDER, verb, "the", thing, ".")
         yield Question(tuple(passage), query, marker(giver), source="a generated story")
 
 
-def floor(unanswerable: float = UNANSWERABLE) -> float:
+def floor() -> float:
     """The error of the best possible reader.
 
     >>> round(floor(), 3)
     0.225
     """
-    return unanswerable * (1 - 1 / (PEOPLE - MENTIONED))
+    return UNANSWERABLE * (1 - 1 / (PEOPLE - MENTIONED))
 
 
 def ideal(question: Question) -> str:

@@ -33,8 +33,7 @@ def test_a_word_that_is_seldom_without_a_capital_is_a_name() -> None:
 
 
 def test_a_name_of_passage_and_query_is_replaced_by_markers_and_the_placeholder() -> None:
-    (_, jane), (k, emma) = sorted(cloze(BOOK[:5], NAMES), key=lambda pair: pair[1].answer, reverse=True)
-    assert k == 4
+    emma, jane = sorted(cloze(BOOK[:5], NAMES), key=lambda q: q.answer)
     assert " ".join(emma.passage) == (
         "@entity0 met @entity1 fairfax at randalls . they sat . "
         '" @entity0 \'s late , " said @entity1 . it rained .'
@@ -46,12 +45,12 @@ def test_a_name_of_passage_and_query_is_replaced_by_markers_and_the_placeholder(
 
 
 def test_no_question_asks_for_a_name_that_the_passage_lacks_or_the_query_repeats() -> None:
-    answers = [(k, q.names[q.answer]) for k, q in cloze(BOOK, NAMES)]
-    assert sorted(answers) == [(4, "Emma"), (4, "Jane")]  # Harriet is new, and Jane is there twice
+    answers = [q.names[q.answer] for q in cloze(BOOK, NAMES)]
+    assert sorted(answers) == ["Emma", "Jane"]  # Harriet is new, and Jane is there twice at the end
 
 
 def test_the_answer_is_nowhere_in_the_query() -> None:
-    for _, q in cloze(BOOK, NAMES):
+    for q in cloze(BOOK, NAMES):
         assert q.answer not in q.query
         assert q.query.count(PLACEHOLDER) == 1
         assert q.answer in q.passage
@@ -69,14 +68,14 @@ def test_a_book_without_names_gives_no_question() -> None:
 
 def test_a_longer_name_is_found_before_the_one_that_it_begins_with() -> None:
     book = ["Anna met Ann.", "They ate.", "Ann left.", "Anna too.", "Then Anna slept."]
-    ((_, q),) = cloze(book, {"Ann", "Anna"})
+    (q,) = cloze(book, {"Ann", "Anna"})
     assert q.names[q.answer] == "Anna"
     assert q.passage[:3] == ("@entity0", "met", "@entity1")
 
 
 def test_a_name_between_hyphens_is_a_marker_of_its_own() -> None:
     book = ["Ann met Bob.", "They ate.", "Non-Ann left.", "Bob too.", "The Ann-like one -said-Bob- slept."]
-    (_, ann), (_, bob) = sorted(cloze(book, {"Ann", "Bob"}), key=lambda pair: pair[1].answer)
+    ann, bob = sorted(cloze(book, {"Ann", "Bob"}), key=lambda q: q.answer)
     assert " ".join(ann.query) == "the @placeholder - like one - said - @entity1 - slept ."
     assert " ".join(bob.query) == "the @entity0 - like one - said - @placeholder - slept ."
     assert ann.passage.count("@entity0") == 2
@@ -84,7 +83,7 @@ def test_a_name_between_hyphens_is_a_marker_of_its_own() -> None:
 
 def test_a_passage_knows_its_sentences_though_a_title_has_a_full_stop() -> None:
     book = ["Mr. Knightley met Ann.", "They ate.", '"Bob!" said Ann.', "It rained.", "Then Ann slept."]
-    ((_, q),) = cloze(book, {"Ann", "Bob"})
+    (q,) = cloze(book, {"Ann", "Bob"})
     assert [" ".join(sentence) for sentence in q.sentences] == [
         "mr . knightley met @entity0 .",
         "they ate .",

@@ -81,7 +81,6 @@ TITLES = (
     "The Secret Garden",
 )
 LIMITS = {"smoke": 300}
-LONGEST = (64, 20)  # words of a passage and of a question
 
 
 def readings_of(scale: str, data: str, markers: int, words: int, cut: Cut = "next") -> Readings:
@@ -90,11 +89,9 @@ def readings_of(scale: str, data: str, markers: int, words: int, cut: Cut = "nex
         data,
         markers=markers,
         words=words,
-        longest=LONGEST,
         titles=TITLES if scale == "book" else None,
         limit=LIMITS.get(scale),
         cut=cut,
-        on_stand_in="silent",
     )
 
 
