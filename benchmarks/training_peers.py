@@ -96,7 +96,7 @@ def engine(images: Images, norm: Norm, batch_size: int) -> Updates:
 
     def updates(number: int) -> None:
         task.updates = task.every = number
-        train(task, progress=False)
+        train(task)
 
     return updates
 

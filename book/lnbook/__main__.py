@@ -7,13 +7,13 @@ Exit status 0: done; 1: it could not be done, and stderr says why; 2: the comman
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
 from lnbook.cli import claims, data, explore, run
 from lnbook.cli.run import INTERRUPTED
 from lnbook.data import resolve_environment
-from lnbook.training.signals import stops_interrupt
 
 # One function per command: it parses its own arguments and returns the exit status.
 COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     if "WORLD_SIZE" not in os.environ:  # torchrun ends its processes at once: they may wait for each other
-        stops_interrupt()
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")

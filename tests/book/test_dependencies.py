@@ -94,7 +94,7 @@ def test_a_page_depends_on_the_stored_rows_it_names_but_not_on_its_own(tmp_path,
 
 PLUMBING = {
     *("nbformat", "papermill", "jupyter_client", "traitlets", "filelock", "IPython", "myst_nb"),
-    *("tqdm", "pooch", "packaging", "jaxtyping", "threadpoolctl", "cycler"),
+    *("tqdm", "pooch", "packaging", "jaxtyping", "threadpoolctl", "joblib", "cycler"),
 }  # show, fetch and check, and compute nothing that a page prints
 
 

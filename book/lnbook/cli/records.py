@@ -7,16 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from lnbook.cli.options import UsageError
 from lnbook.curves import mean_of
 from lnbook.ledger.rows import as_csv, read_facts, read_rows, write_pair
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.runs import Outcome, label
 from lnbook.training.task import Job, Row
 
-__all__ = ["collect", "gather", "objections", "record", "stand_ins", "summary"]
+__all__ = ["UsageError", "collect", "gather", "objections", "record", "stand_ins", "summary"]
 
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
+
+
+class UsageError(ValueError):
+    """The command line asks for something that does not exist, or must not be."""
 
 
 def collect(folder: Path, jobs: Sequence[Job]) -> list[Outcome]:
@@ -44,8 +47,8 @@ def gather(
 def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
     runs = [{**o.facts, "failed": o.failed} for o in outcomes]
     rules = dict(sorted(set.intersection(*(set(r.pop("rules", {}).items()) for r in runs))))
-    shared = {k: v for k, v in runs[0].items() if all(k in r and r[k] == v for r in runs)}
-    common = {k: v for k, v in shared.items() if k != "seconds"}  # each run keeps its own, even if all agree
+    names = [k for k in runs[0] if k != "seconds"]  # each run keeps its own, even if all agree
+    common = {k: runs[0][k] for k in names if all(k in r and r[k] == runs[0][k] for r in runs)}
     own = [{k: v for k, v in r.items() if k not in common} for r in runs]
     seconds = round(sum(r["seconds"] for r in runs), 1)
     return common | {"rules": rules, "scale": scale, "runs": own, "seconds": seconds}
@@ -63,7 +66,7 @@ def record(
     if refused := {what: why for what, why in found.items() if what not in accepted}:
         ways = " ".join(f"--accept {what}" for what in refused)
         raise UsageError(
-            f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --gather --record; to "
+            f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --resume --record; to "
             f"record it anyway, with a note in the provenance, add {ways}."
         )
     before = _before(name, scale, folder)[1]

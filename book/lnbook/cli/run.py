@@ -1,42 +1,48 @@
-"""`python -m lnbook run`: run an experiment, go on with it, or gather what its runs have recorded."""
+"""`python -m lnbook run`: run an experiment, go on with it, record its rows."""
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from pathlib import Path
 
-from lnbook.cli import options
-from lnbook.cli.experiments import find
-from lnbook.cli.options import UsageError
-from lnbook.cli.records import collect, gather, record, stand_ins, summary
+import torch
+
+from lnbook.cli.experiments import EXPERIMENTS, find
+from lnbook.cli.records import UsageError, collect, gather, record, stand_ins, summary
 from lnbook.cli.settings import printed
 from lnbook.data import DATA_SETS, DataError, content_of, published
-from lnbook.ledger.rows import book_dir, results_dir
+from lnbook.ledger.rows import SCALES, book_dir, results_dir
 from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import join
-from lnbook.training.runs import Outcome, Plan, jobs_of, label, run, run_one
-from lnbook.training.sweeps import torch_threads
-from lnbook.training.task import Experiment, Job
+from lnbook.training.runs import Outcome, jobs_of, label, run
+from lnbook.training.task import Experiment, Job, Machine
 
-__all__ = ["main"]
+__all__ = ["INTERRUPTED", "chosen", "main"]
 
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
 REAL = ("study", "paper")  # the scales whose numbers are about the data that they name
+ACCEPTED = ("changed-code", "stand-in", "partial", "dirty", "fewer")
+NOTES = """
+A run that is stopped loses at most its last minute. --resume goes on, and gives the rows of an uninterrupted
+run, bit for bit; a run whose settings, data or commit have changed does not go on.
+Under torchrun the processes train one model together, run after run.
+
+exit status: 0 done; 1 a run failed, and stderr says why; 2 the command cannot be carried
+out, and stderr says why; 130 interrupted
+"""
 
 
 def main(argv: Sequence[str]) -> int:
     """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status."""
     try:
-        return _run(options.parser().parse_args(argv), argv)
+        return _run(_parser().parse_args(argv))
     except UsageError as error:
         return _say(error, 2)
     except (CheckpointError, DataError, OSError, BrokenProcessPool) as error:
         return _say(error, 1)
-    except KeyboardInterrupt as stop:
-        return _say(f"Interrupted{f': {stop}' if str(stop) else ''}. Go on with --resume.", INTERRUPTED)
+    except KeyboardInterrupt:
+        return _say("Interrupted. Go on with --resume.", INTERRUPTED)
 
 
 def _say(message: object, status: int) -> int:
@@ -44,7 +50,45 @@ def _say(message: object, status: int) -> int:
     return status
 
 
-def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
+def _parser() -> argparse.ArgumentParser:
+    sections = "\n".join(f"  {section}  {name}" for section, name in EXPERIMENTS.items())
+    found = argparse.ArgumentParser(
+        prog="python -m lnbook run",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Run one of the paper's experiments: several seeds of several methods, side by side.",
+        epilog=f"experiments:\n{sections}\n{NOTES}",
+    )
+    add = found.add_argument
+    add("experiment", help="section or name: 6.6 or permutation_mnist")
+    add("--settings", action="store_true", help="say where its settings come from; run nothing")
+    add(
+        "--scale",
+        choices=SCALES,
+        default="book",
+        help="smoke: seconds; book (default): minutes; study: hours; paper: the paper's sizes",
+    )
+    add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
+    add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
+    add("--out", type=Path, metavar="DIR", help="checkpoints, rows and provenance (default: in _build)")
+    add("--resume", action="store_true", help="go on with runs that have begun")
+    add("--restart", action="store_true", help="start over with runs that have begun")
+    add("--record", action="store_true", help="keep rows and provenance in book/results/, to be committed")
+    add(
+        "--accept",
+        action="append",
+        default=[],
+        choices=ACCEPTED,
+        help="repeatable, and noted in the provenance. changed-code: go on with runs that another commit "
+        "began; stand-in: allow one where scale study or paper lacks its data, and record it; partial, "
+        "dirty, fewer: record only some of the runs, code that differs from its commit, fewer rows",
+    )
+    add("--device", choices=["cpu", "cuda"], default="cpu")
+    add("--dtype", choices=["float32", "float64"], default="float32")
+    add("--processes", type=int, metavar="N", help="runs at a time (default: one per core; one on a GPU)")
+    return found
+
+
+def _run(asked: argparse.Namespace) -> int:
     try:
         experiment = find(asked.experiment)
         every = jobs_of(experiment, asked.scale, asked.seed)
@@ -53,41 +97,49 @@ def _run(asked: argparse.Namespace, argv: Sequence[str]) -> int:
     if asked.settings:
         print(printed(experiment))
         return 0
-    jobs = options.chosen(every, asked.only)
-    if asked.list:
-        words = [word for word in argv if word not in ("--list", "--resume")]
-        for job in jobs:
-            only = [word for key, value in job.items() for word in ("--only", f"{key}={value}")]
-            print(shlex.join(["python", "-m", "lnbook", "run", *words, *only, "--resume"]))
-        return 0
+    jobs = chosen(every, asked.only)
     if asked.record and book_dir() is None:
         raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
+    if asked.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("torch finds no CUDA here; give --device cpu.")
     results = asked.out or results_dir(asked.scale)
     folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
-    if asked.gather:
-        return _report(experiment, every, [], folder, results, asked)
-    machine, changed_code = options.machine(asked), "changed-code" in asked.accept
-    with join(machine.device) as group:
-        if group.first:
+    device = torch.device(asked.device)
+    with join(device) as group:
+        if group.rank == 0:
             _prepare(experiment, jobs, folder, asked)
         group.wait()
-        if group.world == 1:
-            made = run(
-                experiment,
-                asked.scale,
-                jobs=jobs,
-                machine=machine,
-                folder=folder,
-                processes=asked.processes or (1 if machine.device.type == "cuda" else None),
-                verbose=True,
-                changed_code=changed_code,
+        made = run(
+            experiment,
+            asked.scale,
+            jobs=jobs,
+            machine=Machine(device, getattr(torch, asked.dtype), group.rank, group.world),
+            group=group,
+            folder=folder,
+            processes=asked.processes or (1 if asked.device == "cuda" else None),
+            verbose=True,
+            changed_code="changed-code" in asked.accept,
+        )
+    return _report(experiment, every, made, folder, results, asked) if group.rank == 0 else 0
+
+
+def chosen(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
+    """The jobs that have all these settings; raises `UsageError` if there is none.
+
+    >>> chosen([{"norm": "layer", "seed": 0}, {"norm": "batch", "seed": 0}], ["norm=batch"])
+    [{'norm': 'batch', 'seed': 0}]
+    """
+    left = list(jobs)
+    for condition in only:
+        key, _, value = condition.partition("=")
+        known = sorted({str(job[key]) for job in left if key in job})
+        if value not in known:
+            raise UsageError(
+                f"--only {condition!r} fits no run; write KEY=VALUE with KEY one of {list(jobs[0])}"
+                + (f" and VALUE one of {known}." if known else ".")
             )
-        else:
-            machine = replace(machine, rank=group.rank, world=group.world)
-            plan = Plan(experiment, asked.scale, machine, folder, True, changed_code)
-            with torch_threads(1):
-                made = [run_one(plan, job=job, group=group) for job in jobs]
-    return _report(experiment, every, made, folder, results, asked) if group.first else 0
+        left = [job for job in left if str(job[key]) == value]
+    return left
 
 
 def _prepare(experiment: Experiment, jobs: Sequence[Job], folder: Path, asked: argparse.Namespace) -> None:
@@ -109,7 +161,8 @@ def _prepare(experiment: Experiment, jobs: Sequence[Job], folder: Path, asked: a
                     f"in for it, on purpose, give --accept stand-in, or --scale book."
                 ) from None
     for path in begun if asked.restart else ():
-        RunFolder.clear(path)
+        with RunFolder(path, {}) as old:
+            old.clear()
 
 
 def _report(

@@ -179,7 +179,6 @@ def learn(
         device="cpu",
         every=size.every,
         evaluate=evaluate,
-        progress=False,
     )
 
 

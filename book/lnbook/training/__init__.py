@@ -7,7 +7,7 @@ From an experiment to its rows:
   `lengths`: batches of sequences that are about equally long.
 - `loop`: trains a task: updates, rows, checkpoints; `fit` does so for a model without an experiment.
 - `measure`: evaluates the parts of the data.
-- `checkpoint`, `signals`: a run that was interrupted goes on, with the same data and code or not at all.
+- `checkpoint`: a run that was interrupted goes on, with the same data and code or not at all.
 - `distributed`: the processes that `torchrun` starts train one model together.
 - `runs`, `sweeps`: one run of an experiment, and many in local processes.
 

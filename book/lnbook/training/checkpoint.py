@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from lnbook.ledger.rows import UNFINISHED, write_whole
+from lnbook.ledger.rows import write_whole
 from lnbook.training.task import Job
 
 __all__ = ["CheckpointError", "RunFolder"]
@@ -25,24 +25,28 @@ class RunFolder:
     """Where one run keeps what it needs to go on; inside `with`, no other process has the folder.
 
     `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
-    all that a finished run says. Each is written whole or not at all. `sessions` says how each session
-    computed that led to the newest state.
+    all that a finished run says. Each is written whole or not at all.
 
     Args:
         path: created if it is not there.
         job: what must be the same when the run goes on.
+        session: how this process computes; `sessions` lists those that led to the newest state, and it.
         changed_code: whether the commit may be another one all the same.
     """
 
-    def __init__(self, path: Path, job: Job, *, changed_code: bool = False) -> None:
-        self.path, self.job = path, dict(job)
-        self.may_differ = {"commit"} if changed_code else set()
-        self.sessions: list[dict[str, Any]] = []
+    def __init__(
+        self, path: Path, job: Job, session: Mapping[str, Any] | None = None, *, changed_code: bool = False
+    ) -> None:
+        self.path, self.job, self.changed_code = path, dict(job), changed_code
+        self.sessions = [dict(session or {})]
 
     def __enter__(self) -> "RunFolder":
-        self._lock = _held(self.path)
-        for left in self.path.glob(f"*{UNFINISHED}"):  # by a process that was killed as it wrote
-            left.unlink()
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(self.path / "lock", timeout=0)  # the system takes it back however we end
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise CheckpointError(f"{self.path} is in use by another process; wait, or stop it.") from None
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -56,15 +60,15 @@ class RunFolder:
         """The newest checkpoint, None if there is none; raises `CheckpointError` for that of another run."""
         state = self.peek(self.path)
         if state is not None:
-            self._check(state.pop("job"), self.may_differ)
+            self._check(state.pop("job"), self.changed_code)
             self.sessions[:0] = state.pop("sessions")
         return state
 
     def outcome(self) -> dict[str, Any] | None:
         """What this run left if it has finished; whatever the commit is, there is nothing to go on with."""
         found = self.outcome_in(self.path)
-        if found is not None and "job" in found:
-            self._check(found["job"], {"commit"})
+        if found is not None:
+            self._check(found["job"], changed_code=True)
         return found
 
     def write_selected(self, weights: Mapping[str, torch.Tensor]) -> None:
@@ -76,16 +80,20 @@ class RunFolder:
         content = json.dumps({**outcome, "job": self.job}) + "\n"
         write_whole(self.path / "outcome.json", content.encode())
 
+    def clear(self) -> None:
+        """Begin anew: remove what a run leaves in its folder."""
+        for name in FILES:
+            (self.path / name).unlink(missing_ok=True)
+
     def _write(self, name: str, state: Mapping[str, Any]) -> None:
         content = io.BytesIO()
         torch.save(dict(state), content)
         write_whole(self.path / name, content.getvalue())
 
-    def _check(self, found: Job, may_differ: set[str]) -> None:
+    def _check(self, found: Job, changed_code: bool) -> None:
         """Refuse another run than this."""
-        differ = [
-            key for key in sorted({*found, *self.job} - may_differ) if found.get(key) != self.job.get(key)
-        ]
+        keys = {*found, *self.job} - ({"commit"} if changed_code else set())
+        differ = [key for key in sorted(keys) if found.get(key) != self.job.get(key)]
         if differ:
             there, here = (", ".join(f"{k} = {run.get(k)!r}" for k in differ) for run in (found, self.job))
             way = " or go on with --accept changed-code, which is recorded," if differ == ["commit"] else ""
@@ -110,30 +118,10 @@ class RunFolder:
     def outcome_in(path: Path) -> dict[str, Any] | None:
         """What a finished run left in its folder; None if it has not finished."""
         file = path / "outcome.json"
-        if not file.is_file():
-            return None
-        found: dict[str, Any] = json.loads(file.read_bytes())
+        found: dict[str, Any] | None = json.loads(file.read_bytes()) if file.is_file() else None
         return found
 
     @staticmethod
     def begun(path: Path) -> bool:
         """Whether there is anything to go on with."""
         return any((path / name).is_file() for name in FILES)
-
-    @staticmethod
-    def clear(path: Path) -> None:
-        """Begin anew: remove what a run leaves in its folder."""
-        with _held(path):
-            for name in FILES:
-                (path / name).unlink(missing_ok=True)
-
-
-def _held(path: Path) -> FileLock:
-    """The folder's lock, which the system takes back when this process ends, however it ends."""
-    path.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path / "lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise CheckpointError(f"{path} is in use by another process; wait for it, or stop it.") from None
-    return lock

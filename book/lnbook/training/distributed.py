@@ -15,15 +15,10 @@ __all__ = ["ALONE", "Group", "join"]
 
 @dataclass(frozen=True)
 class Group:
-    """This process among those that train together: `rank` of `world`."""
+    """This process among those that train together: `rank` of `world`; the first reads and writes files."""
 
     rank: int = 0
     world: int = 1
-
-    @property
-    def first(self) -> bool:
-        """Whether this process reads and writes files."""
-        return self.rank == 0
 
     def wrap(self, model: nn.Module) -> nn.Module:
         """The model, its gradients averaged over all processes at each backward pass."""
@@ -32,8 +27,7 @@ class Group:
     def sum(self, x: Tensor) -> Tensor:
         """The sum of all processes' tensors, in each."""
         if self.world > 1:
-            x = x.clone()
-            dist.all_reduce(x)
+            dist.all_reduce(x := x.clone())
         return x
 
     def share(self, content: Any) -> Any:
@@ -45,9 +39,8 @@ class Group:
 
     def agree(self, model: nn.Module) -> None:
         """Give all processes the first one's buffers: running averages differ by what each has seen."""
-        if self.world > 1:
-            for buffer in model.buffers():
-                dist.broadcast(buffer, 0)
+        for buffer in model.buffers() if self.world > 1 else ():
+            dist.broadcast(buffer, 0)
 
     def wait(self) -> None:
         """Wait for all processes."""

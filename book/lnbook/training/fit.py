@@ -23,7 +23,6 @@ def fit(
     device: torch.device | str,
     every: int,
     evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
-    progress: bool = False,
 ) -> list[Row]:
     """`train` without an experiment around it: the rows, no checkpoints.
 
@@ -32,7 +31,7 @@ def fit(
         batches: pairs (inputs, targets), moved to `device` here.
         loss: of (outputs, targets), a scalar.
         optimizer: over the model's parameters.
-        updates, every, progress: as in `Task` and `train`.
+        updates, every: as in `Task`.
         device: where to compute; never guessed.
         evaluate: measures the model, which it finds in evaluation mode and without gradients.
 
@@ -51,7 +50,7 @@ def fit(
     ([0, 100, 200], 3.0)
     """
     task = _Fit(model, batches, optimizer, updates, every, criterion=loss, evaluation=evaluate)
-    return train(task, machine=Machine(torch.device(device)), progress=progress).rows
+    return train(task, machine=Machine(torch.device(device))).rows
 
 
 @dataclass

@@ -9,13 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.measure import measures
-from lnbook.training.signals import postponed
 from lnbook.training.task import Job, Machine, Row, Task
 
 __all__ = ["NonFiniteLoss", "Run", "train"]
@@ -34,17 +32,27 @@ class NonFiniteLoss(ArithmeticError):
 
 @dataclass
 class Run:
-    """What a run has recorded so far.
+    """Where a run stands, beside its model, its optimizer and its batches.
 
-    Attributes: `rows`; `best`, the row and the weights of the model with the least value of `Task.select`;
-    `selected`, in the end, that row with the measures of `Task.last_parts`; and `wall_seconds`, all the time
-    it took, evaluation and earlier sessions (up to their last checkpoints) included.
+    Attributes:
+        rows: recorded so far.
+        best: the row and the weights of the model with the least value of `Task.select`.
+        selected: in the end, that row with the measures of `Task.last_parts`.
+        wall_seconds: all the time it took, evaluation and earlier sessions (up to their last checkpoints)
+            included; `seconds` of training only.
+        update, cases_seen: so far.
+        losses: of the updates since the newest row, all finite; `last_finite` is the newest of all.
     """
 
     rows: list[Row] = field(default_factory=list)
     best: dict[str, Any] | None = None
     selected: Row | None = None
     wall_seconds: float = 0.0
+    seconds: float = 0.0
+    update: int = 0
+    cases_seen: int = 0
+    losses: list[float] = field(default_factory=list)
+    last_finite: float | None = None
 
     def add(self, row: Row, select: str | None, model: nn.Module) -> None:
         """Append a row; keep the weights if it is the best in the column `select`. NaN is worst."""
@@ -64,7 +72,6 @@ def train(
     group: Group = ALONE,
     folder: RunFolder | None = None,
     every_seconds: float = 60.0,
-    progress: bool = False,
     log: Callable[[Row], None] | None = None,
 ) -> Run:
     """Train a task to its end, from its last checkpoint if its folder has one.
@@ -78,7 +85,6 @@ def train(
         folder: where checkpoints go; None for none, and in all processes but the first.
         every_seconds: time from one checkpoint to the next; 0 for one at every update. A group, whose clocks
             differ, writes one at each row.
-        progress: show a bar on stderr.
         log: called with each new row, in the first process.
 
     Returns:
@@ -88,161 +94,99 @@ def train(
         Killed and resumed, a run gives the same rows but for `seconds`, bit for bit on the same machine.
 
     Raises:
-        NonFiniteLoss: with the exact update, found when the row that would hold it is due; so no update
-            has to wait for a GPU.
+        NonFiniteLoss: with the exact update, found when a row or a checkpoint is due; so no update has to
+            wait for a GPU.
         CheckpointError: the folder's checkpoint cannot be used.
-        KeyboardInterrupt: for Ctrl-C and, with a folder, SIGTERM; a checkpoint of this update was written.
     """
-    return _Loop(task, job, seed, machine or Machine(), group, folder, log).run(every_seconds, progress)
+    machine, model = machine or Machine(), group.wrap(task.model)
+    state = group.share(folder.load() if folder else None)
+    run = Run() if state is None else _resumed(task, state)
+    began, earlier = time.perf_counter(), run.wall_seconds
 
+    def measured(last: bool) -> dict[str, float]:
+        group.agree(task.model)
+        task.model.train(mode=False)
+        with torch.no_grad():
+            found = measures(task, seed, machine, group, last=last)
+        task.model.train()
+        return found
 
-@dataclass
-class _Loop:
-    """The state of a run between updates: everything that a checkpoint holds."""
+    def record(train_loss: float | None) -> None:
+        row: Row = {"update": run.update, "cases_seen": run.cases_seen, "seconds": run.seconds}
+        row |= {"train_loss": train_loss, **measured(last=run.update == task.updates)}
+        run.add(row, task.select, task.model)
+        if log and group.rank == 0:
+            log(row)
 
-    task: Task
-    job: Job | None
-    seed: int
-    machine: Machine
-    group: Group
-    folder: RunFolder | None
-    log: Callable[[Row], None] | None
-
-    def __post_init__(self) -> None:
-        self.model = self.group.wrap(self.task.model)
-        self.done = Run()
-        self.losses: list[Tensor] = []
-        self.last_finite: float | None = None
-        self.update, self.cases_seen, self.seconds = 0, 0, 0.0
-        self.began = self.start = time.perf_counter()  # of this session, and of what `seconds` lacks
-
-    def run(self, every_seconds: float, progress: bool) -> Run:
-        state = self.group.share(self.folder.load() if self.folder else None)
-        if state is None:
-            self._record(None)
-        else:
-            self._resume(state)
-        self.model.train()
-        updates, alone = self.task.updates, self.group.world == 1
-        bar = tqdm(total=updates, initial=self.update, unit="update", leave=False, disable=not progress)
-        with bar, postponed(self.folder is not None and alone) as stops:
-            self.start = saved = time.perf_counter()
-            while self.update < updates:
-                self.losses.append(self._step())
-                due = self.update % self.task.every == 0 or self.update == updates
-                if due:
-                    self._row()
-                bar.update()
-                # a clock differs from process to process: a group keeps to its rows
-                late = time.perf_counter() - saved >= every_seconds if alone else due
-                if self.folder and (late or stops or self.update == updates):
-                    self._save(self.folder)
-                    saved = time.perf_counter()
-                if stops and self.update < updates:
-                    raise KeyboardInterrupt(f"stopped after update {self.update} of {updates}")
-        return self._finish()
-
-    def _step(self) -> Tensor:
-        task, machine = self.task, self.machine
+    if not run.rows:
+        record(None)
+    task.model.train()
+    unread: list[Tensor] = []
+    start = saved = time.perf_counter()
+    while run.update < task.updates:
         cases = tuple(x.to(machine.device, non_blocking=True) for x in next(task.batches))
-        noise = noise_of(self.seed, self.update, self.group.rank)
-        with _autocast(machine):
-            value = task.loss(self.model, cases, noise)
+        loss = task.loss(model, cases, noise_of(seed, run.update, group.rank))
         task.optimizer.zero_grad()
-        value.backward()
+        loss.backward()
         if task.clip is not None:
             nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
         task.optimizer.step()
-        self.update += 1
-        self.cases_seen += len(cases[0]) * self.group.world
-        return value.detach()
-
-    def _check(self) -> list[float]:
-        """The losses since the row before, all known to be finite."""
-        values = self.group.sum(torch.stack(self.losses)).div(self.group.world).tolist()
-        for update, value in enumerate(values, self.update - len(values) + 1):
-            if not math.isfinite(value):
-                run = f" of {', '.join(f'{k} = {v}' for k, v in self.job.items())}" if self.job else ""
-                raise NonFiniteLoss(
-                    f"The loss became {value} at update {update}{run}; the last finite loss was "
-                    f"{self.last_finite}. Lower the learning rate, or look at the batch of that update.",
-                    self.done.rows,
-                )
-            self.last_finite = value
-        return values
-
-    def _row(self) -> None:
-        values = self._check()
-        self.seconds += time.perf_counter() - self.start
-        self._record(math.fsum(values) / len(values))
-        self.losses.clear()
-        self.start = time.perf_counter()
-
-    def _record(self, train_loss: float | None) -> None:
-        row: Row = {"update": self.update, "cases_seen": self.cases_seen, "seconds": self.seconds}
-        row["train_loss"] = train_loss
-        row |= self._measures(last=self.update == self.task.updates)
-        self.done.add(row, self.task.select, self.task.model)
-        if self.log and self.group.first:
-            self.log(row)
-
-    def _measures(self, *, last: bool) -> dict[str, float]:
-        self.group.agree(self.task.model)
-        self.task.model.train(mode=False)
-        with torch.no_grad(), _autocast(self.machine):
-            found = measures(self.task, self.seed, self.machine, self.group, last=last)
-        self.task.model.train()
-        return found
-
-    def _save(self, folder: RunFolder) -> None:
-        if self.losses:
-            self._check()  # what is kept is sound
-        now = time.perf_counter()
-        self.seconds, self.start = self.seconds + now - self.start, now
-        folder.save(self.state_dict())
-        self.start = time.perf_counter()
-
-    def _wall(self) -> float:
-        return self.done.wall_seconds + time.perf_counter() - self.began
-
-    def state_dict(self) -> dict[str, Any]:
-        """All that the rest of the run depends on; numbers, strings and tensors only."""
-        return {
-            "update": self.update,
-            "updates": self.task.updates,
-            "cases_seen": self.cases_seen,
-            "seconds": self.seconds,
-            "wall_seconds": self._wall(),
-            "last_finite": self.last_finite,
-            "losses": torch.stack(self.losses) if self.losses else torch.empty(0),
-            "rows": self.done.rows,
-            "best": self.done.best,
-            "model": self.task.model.state_dict(),
-            "optimizer": self.task.optimizer.state_dict(),
-            "batches": self.task.batches.state_dict(),  # type: ignore[attr-defined]
-        }
-
-    def _resume(self, state: Mapping[str, Any]) -> None:
-        """Stand where the run stood."""
-        for name in ("update", "cases_seen", "seconds", "last_finite"):
-            setattr(self, name, state[name])
-        self.losses = list(state["losses"].to(self.machine.device))
-        self.done = Run(list(state["rows"]), state["best"], wall_seconds=state["wall_seconds"])
-        self.task.model.load_state_dict(state["model"])
-        self.task.optimizer.load_state_dict(state["optimizer"])
-        self.task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
-
-    def _finish(self) -> Run:
-        if best := self.done.best:
-            last = copy.deepcopy(self.task.model.state_dict())
-            self.task.model.load_state_dict(best["weights"])
-            self.done.selected = best["row"] | self._measures(last=True)
-            self.task.model.load_state_dict(last)
-            if self.folder:
-                self.folder.write_selected(best["weights"])
-        self.done.wall_seconds = self._wall()
-        return self.done
+        run.update += 1
+        run.cases_seen += len(cases[0]) * group.world
+        unread.append(loss.detach())
+        last = run.update == task.updates
+        due = last or run.update % task.every == 0
+        # a clock differs from process to process: a group keeps to its rows
+        late = due if group.world > 1 else last or time.perf_counter() - saved >= every_seconds
+        if not due and not (folder and late):
+            continue
+        _read(unread, run, group, job)
+        run.seconds += time.perf_counter() - start
+        if due:
+            record(math.fsum(run.losses) / len(run.losses))
+            run.losses.clear()
+        if folder and late:
+            run.wall_seconds = earlier + time.perf_counter() - began
+            folder.save(_state(task, run))
+            saved = time.perf_counter()
+        start = time.perf_counter()
+    if run.best:
+        newest = copy.deepcopy(task.model.state_dict())
+        task.model.load_state_dict(run.best["weights"])
+        run.selected = run.best["row"] | measured(last=True)
+        task.model.load_state_dict(newest)
+        if folder:
+            folder.write_selected(run.best["weights"])
+    run.wall_seconds = earlier + time.perf_counter() - began
+    return run
 
 
-def _autocast(machine: Machine) -> Any:
-    return torch.autocast(machine.device.type, dtype=machine.autocast, enabled=machine.autocast is not None)
+def _read(unread: list[Tensor], run: Run, group: Group, job: Job | None) -> None:
+    """Move the losses of the newest updates to `run.losses`, which are all finite."""
+    values = group.sum(torch.stack(unread)).div(group.world).tolist()
+    unread.clear()
+    for update, value in enumerate(values, run.update - len(values) + 1):
+        if not math.isfinite(value):
+            of = f" of {', '.join(f'{k} = {v}' for k, v in job.items())}" if job else ""
+            raise NonFiniteLoss(
+                f"The loss became {value} at update {update}{of}; the last finite loss was "
+                f"{run.last_finite}. Lower the learning rate, or look at the batch of that update.",
+                run.rows,
+            )
+        run.last_finite = value
+        run.losses.append(value)
+
+
+def _state(task: Task, run: Run) -> dict[str, Any]:
+    """All that the rest of the run depends on; numbers, strings and tensors only."""
+    model, optimizer = task.model.state_dict(), task.optimizer.state_dict()
+    batches = task.batches.state_dict()  # type: ignore[attr-defined]
+    return {**vars(run), "model": model, "optimizer": optimizer, "batches": batches}
+
+
+def _resumed(task: Task, state: Mapping[str, Any]) -> Run:
+    """Stand where the run stood."""
+    task.model.load_state_dict(state["model"])
+    task.optimizer.load_state_dict(state["optimizer"])
+    task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
+    return Run(**{name: value for name, value in state.items() if name in Run.__dataclass_fields__})

@@ -19,10 +19,10 @@ from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.loop import NonFiniteLoss, Run, train
-from lnbook.training.sweeps import sweep
+from lnbook.training.sweeps import sweep, torch_threads
 from lnbook.training.task import Experiment, Job, Machine, Row, Task
 
-__all__ = ["Outcome", "Plan", "attempt", "jobs_of", "label", "run", "run_one", "selected"]
+__all__ = ["Outcome", "jobs_of", "label", "run", "selected"]
 
 SEEDS = 2**32
 
@@ -35,18 +35,6 @@ class Outcome:
     rows: list[Row]
     facts: Mapping[str, Any]
     failed: str = ""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the runs of a sweep have in common: the arguments of `run`."""
-
-    experiment: Experiment
-    scale: str
-    machine: Machine
-    folder: Path | None
-    verbose: bool
-    changed_code: bool
 
 
 def label(job: Job) -> str:
@@ -76,9 +64,9 @@ def run(
     *,
     jobs: Sequence[Job] | None = None,
     machine: Machine | None = None,
+    group: Group = ALONE,
     folder: Path | None = None,
     processes: int | None = None,
-    progress: bool = False,
     verbose: bool = False,
     changed_code: bool = False,
 ) -> list[Outcome]:
@@ -89,9 +77,10 @@ def run(
         scale: "smoke", "book", "study" or "paper".
         jobs: which to run; default: all of the scale.
         machine: default: float32 on the CPU.
+        group: the processes that train each run together, one run after the other; default: this one.
         folder: for checkpoints, with a folder per run; a run that has begun there goes on.
-        processes, progress: as in `lnbook.training.sweep`; but at scale "smoke", where a run is shorter than
-            the start of a process, `processes` is 1 by default.
+        processes: as in `lnbook.training.sweep`; but at scale "smoke", where a run is shorter than the start
+            of a process, 1 by default.
         verbose: print a line for each row on stderr.
         changed_code: go on with runs that another commit began; their facts then name all `commits`.
 
@@ -99,11 +88,16 @@ def run(
         The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is
         not finite or its folder cannot be used; the others go on.
     """
-    plan = Plan(experiment, scale, machine or Machine(), folder, verbose, changed_code)
-    work = [{"job": job} for job in (jobs_of(experiment, scale) if jobs is None else jobs)]
+    jobs = jobs_of(experiment, scale) if jobs is None else jobs
+    common = (experiment, scale, machine or Machine(), folder, verbose, changed_code)
+    if group.world > 1:
+        with torch_threads(1):
+            return [_run(*common, job=job, group=group) for job in jobs]
     if processes is None and scale == "smoke":
         processes = 1
-    outcomes: list[Outcome] = sweep(attempt, work, common=(plan,), processes=processes, progress=progress)
+    outcomes: list[Outcome] = sweep(
+        _attempt, [{"job": job} for job in jobs], common=common, processes=processes
+    )
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
         noted(data)  # a process of its own may have read it; the provenance of this one names it, too
     return outcomes
@@ -116,65 +110,64 @@ def selected(experiment: Experiment, job: Job, scale: str, folder: Path) -> Task
     return task
 
 
-def attempt(plan: Plan, *, job: Job) -> Outcome:
+def _attempt(*common: Any, job: Job) -> Outcome:
     """One of many runs: if its folder cannot be used, that is its outcome, and the others go on."""
     try:
-        return run_one(plan, job=job)
+        return _run(*common, job=job)
     except (CheckpointError, OSError) as error:
         return Outcome(job, [], {}, str(error))
 
 
-def run_one(plan: Plan, *, job: Job, group: Group = ALONE) -> Outcome:
+def _run(
+    experiment: Experiment,
+    scale: str,
+    machine: Machine,
+    folder: Path | None,
+    verbose: bool,
+    changed_code: bool,
+    *,
+    job: Job,
+    group: Group = ALONE,
+) -> Outcome:
     """One run in this process or, with a group, in all its processes, the first of which has the folder."""
+    own, started = experiment.data(job, scale), time.perf_counter()
     place: RunFolder | nullcontext[None] = nullcontext()
-    if plan.folder is not None and group.first:
-        place = RunFolder(plan.folder / label(job), _identity(plan, job), changed_code=plan.changed_code)
-    with place as folder:
-        kept = group.share(folder.outcome() if folder else None)
-        if kept is not None:
-            return Outcome(job, kept["rows"], kept["facts"], kept["failed"])
-        started = time.perf_counter()
+    session = {"commit": provenance()["commit"], "rules": _rules(f"{scale}/{experiment.name}")}
+    if folder is not None and group.rank == 0:
+        same = {**job, "scale": scale, "dtype": str(machine.dtype), "commit": session["commit"]}
+        same |= {f"data:{name}": content_of(name) for name in own}
+        place = RunFolder(folder / label(job), same, session, changed_code=changed_code)
+    with place as kept:
+        if (told := group.share(kept.outcome() if kept else None)) is not None:
+            return Outcome(job, told["rows"], told["facts"], told["failed"])
         _forget_peak_memory()
-        task = plan.experiment.task(job, plan.scale, plan.machine)
-        sessions = folder.sessions if folder else []
-        sessions.append(_facts(plan, job, group, 0.0))
-        failed = ""
+        task, failed = experiment.task(job, scale, machine), ""
+        log = partial(_tell, label(job), task.updates) if verbose else None
+        seed = int(job["seed"])
         try:
-            done = train(
-                task,
-                job=job,
-                seed=int(job["seed"]),
-                machine=plan.machine,
-                group=group,
-                folder=folder,
-                log=partial(_tell, label(job), task.updates) if plan.verbose else None,
-            )
+            done = train(task, job=job, seed=seed, machine=machine, group=group, folder=kept, log=log)
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
-        facts = _facts(plan, job, group, done.wall_seconds)
-        facts |= _of_sessions(sessions)
-        outcome = Outcome(job, _rows(job, done.rows, done.selected), facts, failed)
-        if folder:
-            folder.write_outcome({"rows": outcome.rows, "facts": outcome.facts, "failed": failed})
-        return outcome
-
-
-def _identity(plan: Plan, job: Job) -> dict[str, Any]:
-    """What must be the same when a run goes on: settings, numbers, the content of its data, the commit."""
-    data = {f"data:{name}": content_of(name) for name in plan.experiment.data(job, plan.scale)}
-    return {**job, "scale": plan.scale, **_numbers(plan.machine), **data, "commit": provenance()["commit"]}
-
-
-def _of_sessions(sessions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The rules as they were before there was any data, and all commits if there are several."""
-    commits = list(dict.fromkeys(session["commit"] for session in sessions))
-    return {"rules": sessions[0]["rules"]} | ({"commits": commits} if len(commits) > 1 else {})
-
-
-def _rows(job: Job, rows: Sequence[Row], selected: Row | None) -> list[Row]:
-    """Each row with its job's settings, and a mark for that of the selected model."""
-    marked = [(0, row) for row in rows] + ([(1, selected)] if selected else [])
-    return [{**job, "selected": mark, **row} for mark, row in marked]
+        facts = provenance(
+            scale=scale,
+            job=dict(job),
+            seconds=round(done.wall_seconds, 2),
+            dtype=str(machine.dtype),
+            processes=group.world,
+            machine=str(machine.device),
+            rules=(kept.sessions[0] if kept else session)["rules"],  # as they were before there was any data
+        )
+        if own:  # another run in this process may have read others
+            facts["data"] = [data for data in facts["data"] if data["requested"] in own]
+        commits = list(dict.fromkeys(one["commit"] for one in kept.sessions)) if kept else []
+        if len(commits) > 1:
+            facts["commits"] = commits
+        rows = [{**job, "selected": 0, **row} for row in done.rows]
+        if done.selected:
+            rows.append({**job, "selected": 1, **done.selected})
+        if kept:
+            kept.write_outcome({"rows": rows, "facts": facts, "failed": failed})
+        return Outcome(job, rows, facts, failed)
 
 
 def _tell(name: str, updates: int, row: Row) -> None:
@@ -183,23 +176,8 @@ def _tell(name: str, updates: int, row: Row) -> None:
     print(f"{name}: update {row['update']}/{updates}, {row['seconds']:.0f} s{loss}", file=sys.stderr)
 
 
-def _numbers(machine: Machine) -> dict[str, str]:
-    return {"dtype": str(machine.dtype), "autocast": str(machine.autocast)}
-
-
-def _facts(plan: Plan, job: Job, group: Group, seconds: float) -> dict[str, Any]:
-    facts = provenance(scale=plan.scale, job=dict(job), seconds=round(seconds, 2), **_numbers(plan.machine))
-    facts |= {"processes": group.world, "machine": str(plan.machine.device)}
-    facts["rules"] = _rules(f"{plan.scale}/{plan.experiment.name}")
-    if own := plan.experiment.data(job, plan.scale):  # another run in this process may have read others
-        facts["data"] = [data for data in facts["data"] if data["requested"] in own]
-    if plan.machine.device.type == "cuda":
-        facts["peak_gpu_memory_mb"] = round(torch.cuda.max_memory_allocated(plan.machine.device) / 1e6)
-    return facts
-
-
 @cache
-def _rules(study: str) -> Mapping[str, str]:
+def _rules(study: str) -> dict[str, str]:
     """The digests of the ledger's rules that a study is to decide."""
     return {rule.id: digest(rule) for rule in load_rules() if rule.study == study}
 
@@ -208,5 +186,3 @@ def _forget_peak_memory() -> None:
     """Make a run's peak its own, and not that of an earlier run in the same process."""
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    if torch.cuda.is_initialized():
-        torch.cuda.reset_peak_memory_stats()

@@ -14,8 +14,6 @@ __all__ = ["Cases", "Experiment", "Job", "Machine", "Row", "Task"]
 Row = dict[str, Any]
 Job = Mapping[str, Any]  # strings and numbers: what tells one run from another: method, batch_size, seed, ...
 Cases = tuple[Tensor, ...]  # one tensor for each input and target; axis 0 counts the cases
-
-
 CPU = torch.device("cpu")
 
 
@@ -26,13 +24,11 @@ class Machine:
     Args:
         device: never guessed by the engine.
         dtype: of parameters and inputs; float64 to check, float32 to train.
-        autocast: compute in bfloat16 what may be; parameters stay in `dtype`.
         rank, world: which process this is of those that train together; for `Minibatches`.
     """
 
     device: torch.device = CPU
     dtype: torch.dtype = torch.float32
-    autocast: torch.dtype | None = None
     rank: int = 0
     world: int = 1
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from lnbook.cli.options import UsageError
-from lnbook.cli.records import objections, record
+from lnbook.cli.records import UsageError, objections, record
 from lnbook.training.runs import Outcome
 
 MNIST = {"name": "mnist", "requested": "mnist"}

@@ -77,7 +77,7 @@ def test_the_runs_of_a_scale_have_equal_settings_and_folders_of_their_own(sectio
 
 @pytest.mark.parametrize(("section", "norm"), KINDS)
 def test_equal_seeds_give_equal_rows(section: str, norm: str) -> None:
-    one, other = (train(task(section, norm), progress=False).rows for _ in range(2))
+    one, other = (train(task(section, norm)).rows for _ in range(2))
     assert [row["update"] for row in one] == [0, 1, 2]
     for row, same in zip(one, other, strict=True):
         assert {**row, "seconds": 0} == {**same, "seconds": 0}
@@ -146,7 +146,7 @@ def test_batches_pad_little(section: str, changes: dict[str, int]) -> None:
 def test_a_finished_run_gives_back_the_model_that_it_kept(tmp_path: Path) -> None:
     experiment = find("6.1")
     job = {**experiment.jobs("smoke", 0)[1], "updates": 4, "every": 2}
-    (outcome,) = run(experiment, "smoke", jobs=[job], folder=tmp_path, processes=1, progress=False)
+    (outcome,) = run(experiment, "smoke", jobs=[job], folder=tmp_path, processes=1)
     (kept,) = (row for row in outcome.rows if row["selected"])
     made = selected(experiment, job, "smoke", tmp_path)
     with torch.no_grad():

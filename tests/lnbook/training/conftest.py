@@ -1,5 +1,6 @@
 """The small experiment as a command."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,13 +9,17 @@ from small import EXPERIMENT, Command
 
 from lnbook.__main__ import main
 from lnbook.cli import run as command
-from lnbook.training import torch_threads
+from lnbook.training import torch_threads, train
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
-    """`python -m lnbook run small --scale smoke` with options, in this process."""
+    """`python -m lnbook run small --scale smoke` with options, in this process.
+
+    It keeps a checkpoint of each update, not of each minute.
+    """
     monkeypatch.setattr(command, "find", lambda name: EXPERIMENT)
+    monkeypatch.setattr("lnbook.training.runs.train", functools.partial(train, every_seconds=0))
     monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
 
     def started(*options: Any) -> int:

@@ -6,7 +6,6 @@ Run as a program under `torchrun`, it is `python -m lnbook run` with this experi
 import itertools
 import math
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 
@@ -58,7 +57,7 @@ class Small(Task):
         kind, update = os.environ.get("FAULT", "none 0").split()
         faulty = self.calls == int(update)
         if faulty and kind == "stop":
-            signal.raise_signal(signal.SIGINT)
+            raise KeyboardInterrupt
         return F.cross_entropy(model(x), y) * (math.nan if faulty and kind == "nan" else 1.0)
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:

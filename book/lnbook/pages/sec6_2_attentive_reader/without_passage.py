@@ -51,7 +51,7 @@ def accuracy(readings: Readings, job: Job, deals: int) -> float:
     """
     task = Reading(without_passages(readings), Machine(), job)
     with torch_threads(1):
-        train(task, progress=False)
+        train(task)
     task.model.eval()
     with torch.no_grad():
         found = [

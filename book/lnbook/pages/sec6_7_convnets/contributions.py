@@ -45,7 +45,7 @@ def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn
     local = convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
     found: dict[str, nn.Module] = {}
     for name, task in {"fully connected": wide, "convolutional": local}.items():
-        train(task, progress=False)
+        train(task)
         found[name] = task.model.eval()
     return found
 

@@ -28,7 +28,7 @@ def test_the_known_likelihood_is_approached_and_not_beaten() -> None:
     known = [job for job in EXPERIMENT.jobs("book", 0) if job["data"] == "generated_strokes"]
     job = {**known[1], "updates": 500, "rows": 2, "judged": 200}
     trained = Writing(lines(job), Machine(), job)
-    rows = train(trained, job=job, progress=False).rows
+    rows = train(trained, job=job).rows
     cases = trained.parts["test"]
     exact = cases[4].numpy()
     with torch.no_grad():

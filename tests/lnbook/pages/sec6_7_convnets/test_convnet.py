@@ -124,14 +124,14 @@ def test_color_pictures_train_too() -> None:
     images = Images(x, y, x[:1], y[:1], x, y, 255, {})
     task = classification(images)
     assert task.model.convolutions[0].weight.shape[1] == 3  # type: ignore[union-attr, index]
-    assert math.isfinite(train(task, progress=False).rows[-1]["test_nll"])
+    assert math.isfinite(train(task).rows[-1]["test_nll"])
 
 
 # ---------------------------------------------------------------------------------- the runs
 
 
 def test_a_row_says_of_each_layer_where_its_border_stands() -> None:
-    rows = train(classification(), progress=False).rows
+    rows = train(classification()).rows
     assert [row["update"] for row in rows] == [0, 2, 4]
     kinds = ("on_border", "on_center", "rare_border", "std_ratio", "shift", "channels", "border", "dead")
     assert all(math.isfinite(rows[-1][f"{kind}_{level}"]) for kind in kinds for level in (1, 2))
