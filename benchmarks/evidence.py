@@ -14,12 +14,11 @@ from functools import partial
 from statistics import median
 
 import torch
-from rounds import Row, in_turn, parser, record, shown
+from rounds import Row, in_turn, run
 from torch import Tensor, nn
 from torch.func import jvp
 from torch.utils.data import DataLoader, TensorDataset
 
-from lnbook.ledger.provenance import provenance
 from lnbook.pages.beyond_using_fisher import network as digits
 from lnlib.fisher import canonical, log_evidence
 
@@ -57,17 +56,10 @@ def laplace_torch(model: nn.Module, X: Tensor, y: Tensor, prior_precision: float
     return float(posterior.log_marginal_likelihood())
 
 
-def main() -> None:
-    args = parser(__doc__, 3).parse_args()
-    torch.set_num_threads(1)
-    torch.set_default_dtype(torch.float64)
-    rows = shown(measure(args.rounds), "{:<8}{:<13}{:>15}{:>15}{:>18}{:>10}", digits=10)
-    if args.record:
-        record("evidence", rows, provenance(rounds=args.rounds))
-
-
 def measure(rounds: int) -> Iterator[Row]:
     """Both evidences and times at each factor, of the weights as they are and canonical."""
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
     x, y = digits.pooled_digits(CASES)
     model = digits.train(digits.network(HIDDEN, torch.Generator().manual_seed(0)), x, y, STEPS)
     for factor in FACTORS:
@@ -84,4 +76,4 @@ def measure(rounds: int) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, "evidence", measure, "{:<8}{:<13}{:>15}{:>15}{:>18}{:>10}", rounds=3, digits=10)

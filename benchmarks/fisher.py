@@ -20,10 +20,9 @@ from statistics import median
 
 import torch
 from fisher_peers import PRODUCTS, dense, order
-from rounds import Row, in_turn, parser, ratio, record, shown
+from rounds import Row, in_turn, ratio, run
 from torch import Tensor
 
-from lnbook.ledger.provenance import provenance
 from lnlib import GLM
 from lnlib.fisher import FisherOperator, fisher
 from lnlib.fisher.moments import product
@@ -31,13 +30,6 @@ from lnlib.fisher.moments import product
 SHAPES = [(10, 784), (64, 64)]  # units, features
 SIDE = 2048  # of the matrices whose product gives the rate
 SUCCESSION = 20  # products at a time, as an iterative solver asks for them
-
-
-def main() -> None:
-    args = parser(__doc__, 3, "the matrices").parse_args()
-    rows = shown(measure(args.rounds), "{:<14}{:<7}{:<20}{:<22}{:>10}{:>10}")
-    if args.record:
-        record("fisher", rows, provenance(rounds=args.rounds))
 
 
 def measure(rounds: int) -> Iterator[Row]:
@@ -106,4 +98,4 @@ def model_and_cases(norm: str | None, units: int, features: int, cases: int) -> 
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, "fisher", measure, "{:<14}{:<7}{:<20}{:<22}{:>10}{:>10}", rounds=3)

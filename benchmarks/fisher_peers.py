@@ -1,4 +1,4 @@
-"""The Fisher matrix of a GLM by the libraries that compute one, each in the way it does so best.
+"""The Fisher matrix of a softmax by the libraries that compute one, each in the way it does so best.
 
 All compute the same quantity: outcomes in expectation under the model, mean over the cases. They take a
 `torch.nn` model whose parameters follow each other; `order` takes their coordinates to `glm.theta`.
@@ -51,14 +51,14 @@ def order(glm: GLM) -> Tensor:
 
 
 def dense(glm: GLM, X: Tensor) -> dict[str, Callable[[], Tensor]]:
-    """Each library's way to the matrix, by name, in the order of `module(glm)`. Gaussian or categorical."""
+    """Each library's way to the matrix, by name, in the order of `module(glm)`."""
     model = module(glm)
     ways = {
-        "torch.func": lambda: _torch_func(glm, model, X),
-        "nngeometry": lambda: _nngeometry(glm, model, X),
-        "curvlinops": lambda: _curvlinops_dense(glm, model, X),
+        "torch.func": lambda: _torch_func(model, X),
+        "nngeometry": lambda: _nngeometry(model, X),
+        "curvlinops": lambda: _curvlinops_dense(model, X),
     }
-    if glm.norm is None and glm.family == "categorical":  # BackPACK has no second order for LayerNorm
+    if glm.norm is None:  # BackPACK has no second order for LayerNorm
         ways["BackPACK"] = lambda: _backpack(extend(module(glm)), X)
     return ways
 
@@ -77,30 +77,21 @@ def torch_func_product(glm: GLM, X: Tensor) -> Product:
         return functional_call(model, p, (X,))
 
     with torch.no_grad():
-        probabilities = torch.softmax(f(values), 1) if glm.family == "categorical" else None
-
-    def covariance(R: Tensor) -> Tensor:
-        if probabilities is None:
-            return R / len(X)
-        R = probabilities * R
-        return (R - probabilities * R.sum(1, keepdim=True)) / len(X)
-
-    def push(v: Parameters) -> Tensor:
-        return jvp(f, (values,), (v,))[1]
-
-    def pull(R: Tensor) -> Parameters:
-        return vjp(f, values)[1](R)[0]
+        probabilities = torch.softmax(f(values), 1)
 
     def multiply(v: Tensor) -> Tensor:
-        return torch.cat([piece.flatten() for piece in pull(covariance(push(parts(v)))).values()])
+        R = probabilities * jvp(f, (values,), (parts(v),))[1]
+        R = (R - probabilities * R.sum(1, keepdim=True)) / len(X)
+        (gradients,) = vjp(f, values)[1](R)
+        return torch.cat([gradient.flatten() for gradient in gradients.values()])
 
     return multiply
 
 
 def curvlinops_product(glm: GLM, X: Tensor) -> Product:
     """The operator's own product."""
-    operator, scale = _curvlinops(glm, module(glm), X), _scale(glm, X)
-    return lambda v: scale * (operator @ v)
+    operator = _curvlinops(module(glm), X)
+    return lambda v: operator @ v
 
 
 PRODUCTS: dict[str, Callable[[GLM, Tensor], Product]] = {  # with vectors in the order of `module(glm)`
@@ -110,25 +101,22 @@ PRODUCTS: dict[str, Callable[[GLM, Tensor], Product]] = {  # with vectors in the
 
 
 @torch.no_grad()
-def _torch_func(glm: GLM, model: nn.Module, X: Tensor) -> Tensor:
+def _torch_func(model: nn.Module, X: Tensor) -> Tensor:
     """Case by case Jacobians times a root of the outputs' covariance, then one product."""
 
     def f(p: Parameters, x: Tensor) -> Tensor:
         return functional_call(model, p, (x[None],))[0]
 
     J = vmap(jacrev(f), (None, 0))(dict(model.named_parameters()), X)
-    rows = torch.cat([j.flatten(2) for j in J.values()], 2)
-    if glm.family == "categorical":
-        p = torch.softmax(model(X), 1)
-        identity = torch.eye(p.shape[1], dtype=p.dtype)
-        rows = (p.sqrt()[:, :, None] * (identity - p[:, None, :])) @ rows
-    rows = rows.flatten(0, 1)
+    p = torch.softmax(model(X), 1)
+    root = p.sqrt()[:, :, None] * (torch.eye(p.shape[1], dtype=p.dtype) - p[:, None, :])
+    rows = (root @ torch.cat([j.flatten(2) for j in J.values()], 2)).flatten(0, 1)
     return rows.mT @ rows / len(X)
 
 
 def _backpack(model: nn.Module, X: Tensor) -> Tensor:
     """The root of the generalized Gauss-Newton matrix, (P, classes N), squared."""
-    loss = extend(nn.CrossEntropyLoss())(model(X), _targets("categorical", X, model))
+    loss = extend(nn.CrossEntropyLoss())(model(X), _targets(X))
     with backpack(extensions.SqrtGGNExact()), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Full backward hook")  # its hooks, on inputs without gradients
         loss.backward()
@@ -136,32 +124,23 @@ def _backpack(model: nn.Module, X: Tensor) -> Tensor:
     return root.mT @ root
 
 
-def _nngeometry(glm: GLM, model: nn.Module, X: Tensor) -> Tensor:
-    variant = "classif_logits" if glm.family == "categorical" else "regression"
+def _nngeometry(model: nn.Module, X: Tensor) -> Tensor:
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X), batch_size=len(X))
-    return FIM(model, loader, PMatDense, variant=variant).to_torch()
+    return FIM(model, loader, PMatDense, variant="classif_logits").to_torch()
 
 
-def _curvlinops(glm: GLM, model: nn.Module, X: Tensor) -> GGNLinearOperator:
-    """The generalized Gauss-Newton operator of the log loss; Gaussian: of the summed squared error."""
-    loss = nn.CrossEntropyLoss() if glm.family == "categorical" else nn.MSELoss(reduction="sum")
-    batches = [(X, _targets(glm.family, X, model))]
-    return GGNLinearOperator(model, loss, list(model.parameters()), batches, check_deterministic=False)
+def _curvlinops(model: nn.Module, X: Tensor) -> GGNLinearOperator:
+    """The generalized Gauss-Newton operator of the log loss."""
+    parameters, batches = list(model.parameters()), [(X, _targets(X))]
+    return GGNLinearOperator(model, nn.CrossEntropyLoss(), parameters, batches, check_deterministic=False)
 
 
-def _curvlinops_dense(glm: GLM, model: nn.Module, X: Tensor) -> Tensor:
-    operator = _curvlinops(glm, model, X)
+def _curvlinops_dense(model: nn.Module, X: Tensor) -> Tensor:
+    operator = _curvlinops(model, X)
     identity = torch.eye(operator.shape[0], dtype=X.dtype)
-    return _scale(glm, X) * torch.cat([operator @ columns for columns in identity.split(COLUMNS, 1)], 1)
+    return torch.cat([operator @ columns for columns in identity.split(COLUMNS, 1)], 1)
 
 
-def _scale(glm: GLM, X: Tensor) -> float:
-    """What takes the curvature of `_curvlinops` to the Fisher matrix."""
-    return 1.0 if glm.family == "categorical" else 1 / (2 * len(X))
-
-
-def _targets(family: str, X: Tensor, model: nn.Module) -> Tensor:
-    """Outcomes the losses ask for; the matrix does not depend on them."""
-    if family == "categorical":
-        return torch.zeros(len(X), dtype=torch.long)
-    return torch.zeros(len(X), len(next(model.parameters())), dtype=X.dtype)
+def _targets(X: Tensor) -> Tensor:
+    """Classes, which the losses ask for; the matrix does not depend on them."""
+    return torch.zeros(len(X), dtype=torch.long)

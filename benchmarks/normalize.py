@@ -15,14 +15,13 @@ from statistics import median
 
 import torch
 import torch.nn.functional as F
-from rounds import Row, in_turn, parser, ratio, record, shown
+from rounds import Row, in_turn, ratio, run
 from torch import Tensor
 
 import lnlib
-from lnbook.ledger.provenance import provenance
 
 Norm = Callable[[Tensor, Tensor, Tensor], Tensor]
-Case = tuple[str, torch.dtype, float]  # shape, dtype, mean
+COLUMNS = ("measure", "shape", "dtype", "mean", "method", "value", "ratio")
 
 METHODS: dict[str, Norm] = {
     "torch": lambda a, g, b: F.layer_norm(a, g.shape, g, b),
@@ -37,11 +36,10 @@ CASES = [  # cases, units, dtype, mean: a mean of 1e4 is taken off first, at its
 ]
 
 
-def main() -> None:
-    args = parser(__doc__, 100).parse_args()
-    rows = shown([*speed(args.rounds), *accuracy()], "{:<26}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}")
-    if args.record:
-        record("normalize", rows, provenance(rounds=args.rounds))
+def measure(rounds: int) -> Iterator[Row]:
+    """Times, then errors."""
+    yield from speed(rounds)
+    yield from accuracy()
 
 
 def speed(rounds: int) -> Iterator[Row]:
@@ -49,13 +47,14 @@ def speed(rounds: int) -> Iterator[Row]:
     for cases, units, dtype, mean in CASES:
         a, upstream = draw(cases, units, mean, dtype), draw(cases, units, 0.0, dtype, seed=1)
         g, b = draw(1, units, 1.0, dtype)[0], draw(1, units, 0.0, dtype, seed=1)[0]
-        case = (f"{cases}x{units}", dtype, mean)
+        case = (f"{cases}x{units}", str(dtype).removeprefix("torch."), mean)
         forward = {method: partial(f, a, g, b) for method, f in METHODS.items()}
         both = {method: partial(differentiate, f, (a, g, b), upstream) for method, f in METHODS.items()}
         for measure, calls in {"forward (ms)": forward, "forward + backward (ms)": both}.items():
             taken = in_turn(calls, rounds)
             for method, each in taken.items():
-                yield row(measure, case, method, median(each), ratio(each, taken["torch"]))
+                numbers = (median(each), ratio(each, taken["torch"]))
+                yield dict(zip(COLUMNS, (measure, *case, method, *numbers), strict=True))
 
 
 def accuracy() -> Iterator[Row]:
@@ -73,26 +72,13 @@ def accuracy() -> Iterator[Row]:
         }
         found = {method: (out - truth).abs().max().item() for method, out in outputs.items()}
         for method, error in found.items():
-            case = ("512x512", torch.float32, mean)
-            yield row("largest error", case, method, error, error / found["torch"])
+            cells = ("largest error", "512x512", "float32", mean, method, error, error / found["torch"])
+            yield dict(zip(COLUMNS, cells, strict=True))
 
 
 def differentiate(norm: Norm, args: Sequence[Tensor], upstream: Tensor) -> tuple[Tensor, ...]:
     leaves = [t.detach().requires_grad_() for t in args]
     return torch.autograd.grad(norm(*leaves), leaves, upstream)
-
-
-def row(measure: str, case: Case, method: str, value: float, ratio: float) -> Row:
-    shape, dtype, mean = case
-    return {
-        "measure": measure,
-        "shape": shape,
-        "dtype": str(dtype).removeprefix("torch."),
-        "mean": mean,
-        "method": method,
-        "value": value,
-        "ratio": ratio,
-    }
 
 
 def draw(cases: int, units: int, mean: float, dtype: torch.dtype, seed: int = 0) -> Tensor:
@@ -101,4 +87,4 @@ def draw(cases: int, units: int, mean: float, dtype: torch.dtype, seed: int = 0)
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, "normalize", measure, "{:<26}{:<11}{:<10}{:>7}  {:<9}{:>10}{:>10}", rounds=100)

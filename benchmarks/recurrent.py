@@ -10,11 +10,9 @@ largest, over outputs or gradients, relative to the largest value, against the p
 LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. `products alone`
 are the matrix products of lnlib's inference, of all inputs by oneDNN and of one state at a time by its own
 kernel: what remains of its ratio is norms, gates and calls. Memory is what one training step adds to the peak
-of a fresh process. JAX needs the extra `peers`. On one core, as two threads that wait for each other measure
-a busy machine's load.
+of a fresh process. JAX needs the extra `peers`. All on one core.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -24,11 +22,10 @@ from statistics import median
 import numpy as np
 import torch
 from recurrent_peers import PEERS, layers, loop, names
-from rounds import Row, in_turn, parser, ratio, record, shown
+from rounds import Row, in_turn, on_one_core, ratio, run
 from torch import Tensor, nn
 
 import lnlib
-from lnbook.ledger.provenance import provenance
 from lnbook.shared.steps.memory import added
 from lnlib.matmul import product
 from lnlib.rnn.kernels.matmul import WIDTH, multiply, pack, padded
@@ -49,19 +46,9 @@ REFERENCE = "torch.nn, no norm"
 PRODUCTS = "products alone"
 
 
-def main() -> None:
-    options = parser(__doc__, 7)
-    options.add_argument("--threads", type=int, default=1, help="threads (default 1)")
-    args = options.parse_args()
-    torch.set_num_threads(args.threads)
-    if hasattr(os, "sched_setaffinity"):  # JAX takes every core that it may, whatever its flags say
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-args.threads :])
-    rows = shown(measure(args.rounds), "{:<17}{:<6}{:<17}{:<11}{:<22}{:>9}{:>11}{:>8}{:>10}{:>8}")
-    if args.record:
-        record("recurrent", rows, provenance(rounds=args.rounds))
-
-
 def measure(rounds: int) -> Iterator[Row]:
+    """Times and errors at every shape, then memory."""
+    on_one_core()
     for shape in SHAPES:
         yield from speed(shape, rounds)
     peaks = {name: memory(name) for name in names(False)}
@@ -132,9 +119,7 @@ def error(found: Sequence[Tensor], truth: Sequence[Tensor], mode: str) -> float:
 
 def memory(name: str) -> float:
     """The peak in MB of one training step in a process of its own."""
-    with ProcessPoolExecutor(
-        1, get_context("spawn"), torch.set_num_threads, (torch.get_num_threads(),)
-    ) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn"), on_one_core) as pool:
         return pool.submit(peak_of, name).result()
 
 
@@ -155,4 +140,5 @@ def row(shape: Shape, mode: str, method: str, **values: float | str) -> Row:
 
 
 if __name__ == "__main__":
-    main()
+    line = "{:<17}{:<6}{:<17}{:<11}{:<22}{:>9}{:>11}{:>8}{:>10}{:>8}"
+    run(__doc__, "recurrent", measure, line, rounds=7)

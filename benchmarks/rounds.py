@@ -1,21 +1,52 @@
 """What the benchmarks share: options, timing in turn, rows that are shown and kept with their origin."""
 
 import argparse
+import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 
+import torch
+
+from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rows import book_dir, write_rows
 
 Row = dict[str, str | float]
 
 
-def parser(doc: str | None, rounds: int, of: str = "each comparison") -> argparse.ArgumentParser:
-    """What every recorded benchmark takes: `--record`, and `--rounds` with its default."""
-    found = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    found.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
-    found.add_argument("--rounds", type=int, default=rounds, help=f"rounds of {of} (default {rounds})")
-    return found
+def run(
+    doc: str | None,
+    name: str,
+    measure: Callable[[int], Iterator[Row]],
+    line: str,
+    rounds: int,
+    digits: int = 3,
+) -> None:
+    """A benchmark's command: `--rounds` of what it measures, shown in lines, kept with `--record`."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="keep the rows in book/results/benchmarks/")
+    parser.add_argument("--rounds", type=int, default=rounds, help=f"of each comparison (default {rounds})")
+    args = parser.parse_args()
+    book = book_dir()
+    if args.record and book is None:
+        parser.error("--record writes to the checkout's book/results/benchmarks/; run it from a checkout")
+    rows: list[Row] = []
+    for row in measure(args.rounds):
+        if not rows:
+            print(line.format(*row))
+        cells = [f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        print(line.format(*cells), flush=True)
+        rows.append(row)
+    if args.record and book:
+        facts = provenance(rounds=args.rounds)
+        write_rows(name, rows, facts, scale="benchmarks", folder=book / "results")
+
+
+def on_one_core() -> None:
+    """Let this process use one core: two threads that wait for each other measure a busy machine's load."""
+    torch.set_num_threads(1)
+    if hasattr(os, "sched_setaffinity"):  # JAX takes every core that it may, whatever its flags say
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
 
 
 def in_turn(
@@ -42,23 +73,3 @@ def in_turn(
 def ratio(each: Sequence[float], reference: Sequence[float]) -> float:
     """Median over rounds of the quotient within a round: load on the machine hits both sides."""
     return median(x / y for x, y in zip(each, reference, strict=True))
-
-
-def shown(rows: Iterable[Row], line: str, digits: int = 3) -> list[Row]:
-    """The rows, each printed as it comes, below their names."""
-    found: list[Row] = []
-    for row in rows:
-        if not found:
-            print(line.format(*row))
-        cells = [f"{cell:.{digits}g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-        print(line.format(*cells), flush=True)
-        found.append(row)
-    return found
-
-
-def record(name: str, rows: Sequence[Row], facts: Mapping[str, object]) -> None:
-    """Keep the rows and their provenance in book/results/benchmarks/."""
-    book = book_dir()
-    if book is None:
-        raise SystemExit("--record writes to the checkout's book/results/benchmarks/; run it from a checkout")
-    write_rows(name, rows, facts, scale="benchmarks", folder=book / "results")

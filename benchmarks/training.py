@@ -9,35 +9,24 @@ DataLoader loop over torch's own layers, `cost` the time over that without a nor
 core.
 """
 
-import os
 import time
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
-import torch
-from rounds import Row, in_turn, parser, ratio, record, shown
+from rounds import Row, in_turn, on_one_core, ratio, run
 from training_peers import PEERS, Norm
 
 from lnbook import data
-from lnbook.ledger.provenance import provenance
 
 REFERENCE = "DataLoader"
 NORMS: tuple[Norm, ...] = ("none", "layer", "batch")
 UPDATES = {128: 20, 4: 60}  # batch size -> updates that are timed together
 
 
-def main() -> None:
-    args = parser(__doc__, 9).parse_args()
-    torch.set_num_threads(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
-    rows = shown(measure(args.rounds), "{:>6}{:>8}  {:<27}{:>8}{:>15}{:>8}{:>8}")
-    if args.record:
-        record("training", rows, provenance(rounds=args.rounds))
-
-
 def measure(rounds: int) -> Iterator[Row]:
+    """Every way with every norm, at both batch sizes."""
+    on_one_core()
     images = data.load("mnist")
     for batch_size, number in UPDATES.items():
         ways = {f"{norm} {method}": (norm, method) for norm in NORMS for method in PEERS}
@@ -60,4 +49,4 @@ def measure(rounds: int) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    run(__doc__, "training", measure, "{:>6}{:>8}  {:<27}{:>8}{:>15}{:>8}{:>8}", rounds=9)
