@@ -31,16 +31,11 @@ from finish import figures, finish, injected
 from lnbook.data import DataError, resolve_environment
 from preflight import fetch_absent
 
-CACHE = ROOT / "_build" / "executed"
-FAILED = ROOT / "_build" / "failed"  # the last failed run of each page, as far as it came
+BUILD = ROOT / "_build"
 SCALES = ("smoke", "book", "study")
 SEEDS = {"smoke": 0, "book": 0, "study": 1000}  # the first one; a study is independent of the book's runs
 # Against a cell that hangs, so that a slow machine never meets them: a page takes a minute at book scale.
 CELL_SECONDS = {"smoke": 900, "book": 3600, "study": 7 * 24 * 3600}
-
-
-class NotebookFailed(RuntimeError):
-    """A notebook raised, wrote to stderr or drew two figures in a cell; or changed while it ran."""
 
 
 class Executed(NamedTuple):
@@ -55,51 +50,43 @@ class Executed(NamedTuple):
     failure: str = ""
 
 
-def executed(path: Path, scale: str) -> Executed:
+def executed(path: Path, scale: str, build: Path = BUILD, threads: int | None = None) -> Executed:
     """The executed copy of a notebook: the kept one if nothing it depends on changed, else a run.
 
-    Of several processes that ask for the same page one runs it and the others wait. Raises `NotebookFailed`
-    with the cell and what it raised; `failed_copy` then has the run as far as it came.
+    Of several processes that ask for the same page one runs it and the others wait. A cell that raises,
+    writes to stderr or draws two figures fails the run, and so does a change of what the page depends on.
+    `threads`: of torch, and processes of `lnbook.training.sweep`.
     """
-    folder = kept_folder(path, scale)
+    folder = kept_folder(path, scale, build)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_name(".lock")):
-        if fresh := not folder.is_dir():
-            _run(path, scale, folder)
-    return Executed(folder / path.name, folder / "results", fresh)
+        if folder.is_dir():
+            return Executed(folder / path.name, folder / "results", False)
+        return _run(path, scale, build, threads)
 
 
-def kept_folder(path: Path, scale: str) -> Path:
+def kept_folder(path: Path, scale: str, build: Path = BUILD) -> Path:
     """Where the executed copy is kept, under the key of all that it depends on."""
-    return CACHE / scale / path.stem / notebook_key(path, scale)[:20]
+    return build / "executed" / scale / path.stem / notebook_key(path, scale)[:20]
 
 
-def failed_copy(path: Path, scale: str) -> Path:
-    """Where a failed run leaves the notebook, with the outputs of the cells that ran; `.txt` says why."""
-    return FAILED / scale / path.stem / path.name
-
-
-def _run(path: Path, scale: str, folder: Path) -> None:
+def _run(path: Path, scale: str, build: Path, threads: int | None) -> Executed:
+    folder = kept_folder(path, scale, build)
     running = folder.with_name("running")
     shutil.rmtree(running, ignore_errors=True)  # of a killed run: the lock is ours
     (running / "results").mkdir(parents=True)
     copy, started = running / path.name, time.perf_counter()
     parameters = {"scale": scale, "seed": SEEDS[scale]}
-    place, failure = folder, None
-    try:
-        _papermill(path, parameters, copy, running / "results")
-        if kept_folder(path, scale) != folder:
-            raise NotebookFailed(f"{path.name}: what it depends on changed while it ran; run it again")
-    except NotebookFailed as error:
-        place, failure = failed_copy(path, scale).parent, error
+    share = {"OMP_NUM_THREADS": str(threads), "LNLIB_CORES": str(threads)} if threads else {}
+    failure = _papermill(path, parameters, copy, share | {"LNLIB_RESULTS": str(running / "results")})
+    if not failure and kept_folder(path, scale, build) != folder:
+        failure = f"{path.name}: what it depends on changed while it ran; run it again"
     finish(copy if copy.is_file() else path, copy, parameters, time.perf_counter() - started)
-    if failure:
-        copy.with_suffix(".txt").write_text(str(failure), encoding="utf-8")
+    place = build / "failed" / scale / path.stem if failure else folder
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     running.rename(place)
-    if failure:
-        raise failure
+    return Executed(place / path.name, place / "results", True, failure)
 
 
 def _kernel(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
@@ -120,8 +107,8 @@ def _kernel(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
     return Kernel
 
 
-def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, results: Path) -> None:
-    """Execute into `copy`, which ends at the cell that failed where this raises `NotebookFailed`."""
+def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, environment: Mapping[str, str]) -> str:
+    """Execute into `copy`, which ends at the cell that failed; the answer says how it failed, if it did."""
     at = f"{path.name} at {parameters['scale']} scale"
     try:
         with tempfile.TemporaryDirectory() as ipython:  # for IPython: nothing that the user has set
@@ -130,7 +117,7 @@ def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, results: P
                 str(copy),
                 parameters=parameters,
                 kernel_name="python3",
-                kernel_manager_class=_kernel({"LNLIB_RESULTS": str(results), "IPYTHONDIR": ipython}),
+                kernel_manager_class=_kernel({**environment, "IPYTHONDIR": ipython}),
                 cwd=str(BOOK),
                 progress_bar=False,
                 request_save_on_cell_execute=False,  # a quarter of the time of a page with many cells
@@ -138,14 +125,15 @@ def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, results: P
             )
     except PapermillExecutionError as error:
         where = _named_cell(copy, lambda cell: any(o.output_type == "error" for o in cell.outputs))
-        raise NotebookFailed(f"{at}, {where}: {error.ename}: {error.evalue}") from error
+        return f"{at}, {where}: {error.ename}: {error.evalue}"
     except Exception as error:  # the kernel died, a cell hung, the notebook cannot be read
-        raise NotebookFailed(f"{at}: {type(error).__name__}: {error}") from error
+        return f"{at}: {type(error).__name__}: {error}"
     if where := _named_cell(copy, lambda cell: bool(_stderr(cell))):
         said = "".join(_stderr(cell) for cell in nbformat.read(copy, 4).cells)
-        raise NotebookFailed(f"{at}, {where}: wrote to stderr, which no page may show:\n{said}")
+        return f"{at}, {where}: wrote to stderr, which no page may show:\n{said}"
     if where := _named_cell(copy, lambda cell: len(figures(cell)) > 1):
-        raise NotebookFailed(f"{at}, {where}: shows several figures; give each a cell of its own")
+        return f"{at}, {where}: shows several figures; give each a cell of its own"
+    return ""
 
 
 def _named_cell(copy: Path, wanted: Callable[[nbformat.NotebookNode], bool]) -> str:
@@ -173,17 +161,14 @@ def main() -> None:
         fetch_absent(arguments.notebooks, arguments.scale, partial(print, file=sys.stderr))
     except DataError as error:
         raise SystemExit(str(error)) from None
-    except KeyboardInterrupt:
-        raise SystemExit("interrupted while data were fetched; no part of a file is kept") from None
     for path in arguments.notebooks:
         if arguments.scale == "study" and path.stem.startswith("sec6_"):
             section = ".".join(path.stem.removeprefix("sec").split("_")[:2])
             raise SystemExit(f"A study of {path.stem} is `python -m lnbook run {section} --scale study`.")
-        try:
-            result = executed(path.resolve(), arguments.scale)
-        except NotebookFailed as error:
-            raise SystemExit(str(error)) from None
-        print(os.path.relpath(result.notebook))
+        run = executed(path.resolve(), arguments.scale)
+        if run.failure:
+            raise SystemExit(run.failure)
+        print(os.path.relpath(run.notebook))
 
 
 if __name__ == "__main__":

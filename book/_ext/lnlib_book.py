@@ -22,7 +22,7 @@ from sphinx.util.docutils import SphinxDirective
 import ledger
 import reference
 from equation_numbers import let_the_search_find_them, number_equations
-from execute import BOOK, ROOT, SCALES, Executed
+from execute import BOOK, BUILD, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
 from glossary import add_definitions
 from interactive import InteractiveDirective
@@ -32,7 +32,7 @@ from lnbook.ledger.report import page_table
 from lnbook.ledger.rules import load_rules
 from lnbook.ledger.stored import load_measured
 from lookup import LookupDirective
-from notation import NotationDirective
+from notation import EquationsDirective
 from origin import FromRole
 from preflight import made_ready
 from schedule import executed_all
@@ -41,8 +41,7 @@ from top import data_used, measured_facts, minutes, title, top
 
 logger = logging.getLogger(__name__)
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
-RESULTS = ROOT / "_build" / "results"  # what the pages of the last build have measured
-FAILURES = ROOT / "_build" / "failures.txt"  # which of them failed, and why; not there if none did
+FAILURES = BUILD / "failures.txt"  # which of them failed, and why; not there if none did
 
 
 def execute_notebooks(app: Sphinx) -> None:
@@ -54,7 +53,7 @@ def execute_notebooks(app: Sphinx) -> None:
     paths = [page for page in pages if page.is_file()]
     say = lambda line: logger.info("[lnlib] %s", line)  # noqa: E731
     made_ready(paths, scale, say)
-    app.lnlib_runs = executed_all(paths, scale, rows=RESULTS, say=say)
+    app.lnlib_runs = executed_all(paths, scale, say)
     failed = {page: run.failure for page, run in app.lnlib_runs.items() if run.failure}
     for page, failure in failed.items():
         logger.warning("[lnlib] the page %s failed: %s", page, failure)
@@ -230,7 +229,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", ledger.RecordRole(ledger.measured_words))
     app.add_role("verdict", ledger.RecordRole(ledger.verdict_words))
     app.add_directive("executions", ExecutionsDirective)
-    app.add_directive("notation", NotationDirective)
+    app.add_directive("equations", EquationsDirective)
     app.add_directive("lookup", LookupDirective)
     app.add_directive("reading-time", ReadingTimeDirective)
     app.add_role("from", FromRole())

@@ -1,17 +1,13 @@
 """What a build needs, looked at before any page runs: what is known to be wrong is said at once."""
 
 import os
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import nbformat
 from sphinx.errors import ExtensionError
 
-from digest import ROOT
 from lnbook.data import DataError, data_set, fetch, find, readiness, resolve_environment
-
-FREE_BYTES = 500e6  # an executed book with its pages is a third of this
 
 
 def made_ready(paths: list[Path], scale: str, say: Callable[[str], None]) -> None:
@@ -19,7 +15,7 @@ def made_ready(paths: list[Path], scale: str, say: Callable[[str], None]) -> Non
 
     The notebooks' metadata say which data sets they read; `say` takes what a reader should know.
     """
-    problems = disk_problems()
+    problems: list[str] = []
     try:
         resolve_environment()
         for finding in readiness(data_sets(paths)):
@@ -48,16 +44,3 @@ def data_sets(paths: Iterable[Path]) -> list[str]:
     """The data sets that these notebooks declare in their metadata, each once."""
     facts = (nbformat.read(path, 4).metadata.get("lnlib", {}) for path in paths)
     return list(dict.fromkeys(name for fact in facts for name in fact.get("data", [])))
-
-
-def disk_problems(build: Path = ROOT / "_build") -> list[str]:
-    """Why the build's folder cannot take a book: no leave to write, no room."""
-    try:
-        build.mkdir(exist_ok=True)
-        (build / ".writable").write_text("")
-        (build / ".writable").unlink()
-    except OSError as error:
-        return [f"{build} cannot be written to ({error.strerror}); see to its permissions"]
-    if (free := shutil.disk_usage(build).free) < FREE_BYTES:
-        return [f"{build} has {free / 1e6:.0f} MB free; a book needs {FREE_BYTES / 1e6:.0f} MB"]
-    return []

@@ -7,100 +7,65 @@ say `"cores": "all"`.
 import json
 import os
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock
 
 import nbformat
 
-import execute
-from execute import Executed, failed_copy, kept_folder
-
-Say = Callable[[str], None]
-UNKNOWN_SECONDS = 20.0  # of a page that nobody has timed
+from digest import BOOK
+from execute import BUILD, Executed, executed, kept_folder
 
 
-def executed_all(paths: Iterable[Path], scale: str, *, rows: Path, say: Say) -> dict[str, Executed]:
-    """`executed` for all notebooks of a build, each in a process of its own.
+def executed_all(
+    paths: Iterable[Path], scale: str, say: Callable[[str], None], build: Path = BUILD
+) -> dict[str, Executed]:
+    """`executed` for all notebooks of a build, by the name of the page; `say` takes a line on how far it is.
 
-    Args:
-        paths: of the notebooks.
-        scale: one of `execute.SCALES`.
-        rows: the folder that receives what each page measured, and nothing of an earlier build.
-        say: takes a line that tells how far it is.
-
-    Returns:
-        By the name of the page; `failure` says what went wrong with one, the others have run all the same.
+    The folder `results` of the build receives what each page measured, and nothing of an earlier build.
     """
-    kept = {path: kept_folder(path, scale) for path in paths}
-    runs = {path: Executed(folder / path.name, folder / "results", False) for path, folder in kept.items()}
-    left = {path: usual_seconds(path, scale, rows) for path, folder in kept.items() if not folder.is_dir()}
-    todo = sorted(left, key=lambda path: -left[path])
-    wide = [path for path in todo if nbformat.read(path, 4).metadata.get("lnlib", {}).get("cores") == "all"]
-    narrow = [path for path in todo if path not in wide]
+    runs: dict[str, Executed] = {}
+    left = []
+    for path in paths:
+        if kept_folder(path, scale, build).is_dir():
+            runs[path.stem] = executed(path, scale, build)
+        else:
+            left.append(path)
+    wide = [path for path in left if nbformat.read(path, 4).metadata.get("lnlib", {}).get("cores") == "all"]
+    narrow = sorted((path for path in left if path not in wide), key=recorded_seconds, reverse=True)
     cores = os.cpu_count() or 1
     workers = max(1, min(len(narrow), cores))
-    total, began, lock = sum(left.values()), time.perf_counter(), Lock()
+    ends = 0
 
-    def run(path: Path, threads: int) -> None:
-        started = time.perf_counter()
-        say(f"{path.stem} starts")
-        runs[path] = _in_own_process(path, scale, threads)
-        with lock:
-            del left[path]
-            failure = runs[path].failure
-            how = f"FAILED: {failure}" if failure else f"ran {time.perf_counter() - started:.0f} s"
-            done, share = f"{len(todo) - len(left)} of {len(todo)} pages done", sum(left.values()) / total
-            minutes = (time.perf_counter() - began) / 60 * share / (1 - share)  # by the pace so far
-            say(f"{path.stem} {how}; {done}" + (f", about {minutes:.0f} min left" if left else ""))
+    def end(path: Path, future: Future[Executed]) -> None:
+        nonlocal ends
+        ends += 1
+        error = future.exception()  # of the process, which may be killed
+        run = Executed(path, path.parent, True, f"killed: {error}") if error else future.result()
+        runs[path.stem] = run
+        how = f"FAILED: {run.failure}" if run.failure else "ran"
+        say(f"{path.stem} {how}; {ends} of {len(left)} pages done")
 
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda path: run(path, max(1, cores // workers)), narrow))
-    for path in wide:
-        run(path, cores)
-    publish_rows(runs.values(), rows / scale)
-    return {path.stem: run for path, run in runs.items()}
-
-
-def publish_rows(runs: Iterable[Executed], folder: Path) -> None:
-    """Put the rows of these runs, and no others, into a folder; a failed page has none."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for run in runs:
+    if left:
+        say(f"{len(left)} pages to run, {workers} at a time")
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        started = {pool.submit(executed, path, scale, build, cores // workers): path for path in narrow}
+        for future in as_completed(started):
+            end(started[future], future)
+        for path in wide:
+            future = pool.submit(executed, path, scale, build, cores)
+            end(path, future)
+    rows = build / "results"
+    shutil.rmtree(rows / scale, ignore_errors=True)
+    (rows / scale).mkdir(parents=True)
+    for run in runs.values():
         if not run.failure:
-            shutil.copytree(run.results, folder.parent, dirs_exist_ok=True)
+            shutil.copytree(run.results, rows, dirs_exist_ok=True)
+    return runs
 
 
-def usual_seconds(path: Path, scale: str, rows: Path) -> float:
-    """How long a page took in the last build at this scale, else when it was recorded."""
-    for results in (rows, path.parent / "results"):
-        if (file := results / scale / f"{path.stem}.json").is_file():
-            return float(json.loads(file.read_text("utf-8"))["seconds"])
-    return UNKNOWN_SECONDS
-
-
-def _in_own_process(path: Path, scale: str, threads: int) -> Executed:
-    copy = failed_copy(path, scale)
-    shutil.rmtree(copy.parent, ignore_errors=True)
-    done = subprocess.run(
-        _command(["--scale", scale, str(path)]),
-        capture_output=True,
-        text=True,
-        # its share of the cores, for torch's threads and for the processes of `lnbook.training.sweep`
-        env=os.environ | {"OMP_NUM_THREADS": str(threads), "LNLIB_CORES": str(threads)},
-        check=False,
-    )
-    if not done.returncode:
-        ran = Path(done.stdout.splitlines()[-1]).resolve()  # its key may not be what it was when it began
-        return Executed(ran, ran.parent / "results", True)
-    told = copy.with_suffix(".txt")
-    failure = told.read_text("utf-8").strip() if told.is_file() else done.stderr.strip()[-2000:]
-    return Executed(copy if copy.is_file() else path, copy.parent / "results", True, failure or "killed")
-
-
-def _command(arguments: list[str]) -> list[str]:
-    return [sys.executable, execute.__file__, *arguments]
+def recorded_seconds(path: Path) -> float:
+    """How long a page took when it was recorded."""
+    file = BOOK / "results" / "book" / f"{path.stem}.json"
+    return float(json.loads(file.read_text("utf-8"))["seconds"]) if file.is_file() else 0.0

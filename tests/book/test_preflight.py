@@ -26,15 +26,10 @@ def page(tmp_path: Path) -> Path:
     return write(tmp_path / "page.ipynb", "1", data=["mnist", "digits", "sick"])
 
 
-def test_all_that_is_wrong_is_said_together_and_nothing_runs(page, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(preflight.disk_problems, "__defaults__", (tmp_path / "file" / "_build",))
-    (tmp_path / "file").write_text("in the way")
+def test_what_is_wrong_is_said_and_nothing_runs(page, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(ExtensionError) as caught:
+    with pytest.raises(ExtensionError, match="nowhere"):
         preflight.made_ready([page], "book", pytest.fail)
-    message = str(caught.value)
-    assert "cannot be written to" in message
-    assert str(tmp_path / "nowhere") in message
 
 
 def test_without_data_a_build_goes_on_says_so_and_keeps_its_pages_off_the_network(page, monkeypatch) -> None:

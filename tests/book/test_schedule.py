@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from execute import NotebookFailed, executed, failed_copy, kept_folder
+from execute import executed, kept_folder
 from schedule import executed_all
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,61 +33,44 @@ rows.mkdir()
 rows.joinpath("{page}.csv").write_text("claim,value\\nx,{value}\\n")"""
 
 
-@pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Kept and failed copies go here."""
-    for name in ("CACHE", "FAILED"):
-        monkeypatch.setattr(f"execute.{name}", tmp_path / name)
-    monkeypatch.setattr("schedule._command", lambda arguments: [sys.executable, "-c", RUN, *arguments])
-    monkeypatch.setenv("PLACES", str(tmp_path))
-    return tmp_path
-
-
-# What the schedule starts is a process of its own, which has to be told of the folders as well.
-RUN = f"""import os, sys, pathlib
+RUN = f"""import sys, pathlib
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-import execute
-execute.CACHE, execute.FAILED = (pathlib.Path(os.environ["PLACES"], name) for name in ("CACHE", "FAILED"))
-execute.main()"""
+from execute import executed
+sys.exit(executed(pathlib.Path(sys.argv[1]), "smoke", pathlib.Path(sys.argv[2])).failure or None)"""
 
 
-SURROUNDINGS = {
-    "a kernel of that name": {"JUPYTER_PATH": "{folder}"},
-    "IPython's configuration": {"IPYTHONDIR": "{folder}/ipython"},
-    "no home": {"HOME": "/proc/none"},
-    "a long name for temporary files": {"TMPDIR": "{folder}/" + "x" * 60},
-}
-
-
-@pytest.mark.parametrize("given", SURROUNDINGS.values(), ids=list(SURROUNDINGS))
-def test_what_surrounds_a_build_changes_no_page(places: Path, given: dict[str, str]) -> None:
-    profile = places / "ipython" / "profile_default"
-    for folder in (places / ("x" * 60), places / "kernels" / "python3", profile / "startup"):
+def test_what_surrounds_a_build_changes_no_page(tmp_path: Path) -> None:
+    """A kernel of that name, IPython's configuration, no home, a long name for temporary files."""
+    profile = tmp_path / "ipython" / "profile_default"
+    for folder in (tmp_path / ("x" * 60), tmp_path / "kernels" / "python3", profile / "startup"):
         folder.mkdir(parents=True)
-    (places / "kernels" / "python3" / "kernel.json").write_text(
+    (tmp_path / "kernels" / "python3" / "kernel.json").write_text(
         '{"argv": ["/nowhere/python"], "display_name": "Python 3", "language": "python"}'
     )
     (profile / "ipython_config.py").write_text('get_config().InteractiveShell.ast_node_interactivity = "all"')
     (profile / "startup" / "00.py").write_text("x = 5")
-    page = write(places / "page.ipynb", "import matplotlib.pyplot\n1\n'x' in globals()")
-    env = os.environ | {name: value.format(folder=places) for name, value in given.items()}
-    subprocess.run([sys.executable, "-c", RUN, page], env=env, check=True, stderr=subprocess.PIPE)
-    (copy,) = (places / "CACHE").rglob("page.ipynb")
+    page = write(tmp_path / "page.ipynb", "import matplotlib.pyplot\n1\n'x' in globals()")
+    given = {"JUPYTER_PATH": tmp_path, "IPYTHONDIR": tmp_path / "ipython", "TMPDIR": tmp_path / ("x" * 60)}
+    env = os.environ | {name: str(place) for name, place in given.items()} | {"HOME": "/proc/none"}
+    subprocess.run(
+        [sys.executable, "-c", RUN, page, tmp_path / "b"], env=env, check=True, stderr=subprocess.PIPE
+    )
+    (copy,) = (tmp_path / "b" / "executed").rglob("page.ipynb")
     (said,) = nbformat.read(copy, 4).cells[-1].outputs
     assert said.data["text/plain"] == "False"
 
 
-def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Path) -> None:
-    good = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
-    bad = write(places / "bad.ipynb", "before = 'this ran'\nbefore", "# divide\n1 / 0", "after = 1")
-    dead = write(places / "dead.ipynb", "import os\nos._exit(3)")
-    rows, said = places / "rows", []
-    (rows / "smoke").mkdir(parents=True)
-    (rows / "smoke" / "bad.csv").write_text("claim,value\nx,9\n")  # of an earlier build
+def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(tmp_path: Path) -> None:
+    good = write(tmp_path / "good.ipynb", MEASURES.format(page="good", value=1))
+    bad = write(tmp_path / "bad.ipynb", "before = 'this ran'\nbefore", "# divide\n1 / 0", "after = 1")
+    dead = write(tmp_path / "dead.ipynb", "import os\nos._exit(3)")
+    rows, said = tmp_path / "results" / "smoke", []
+    rows.mkdir(parents=True)
+    (rows / "bad.csv").write_text("claim,value\nx,9\n")  # of an earlier build
 
-    done = executed_all([bad, dead, good], "smoke", rows=rows, say=said.append)
+    done = executed_all([bad, dead, good], "smoke", said.append, tmp_path)
 
-    assert [page for page, run in done.items() if run.failure] == ["bad", "dead"], done
+    assert sorted(page for page, run in done.items() if run.failure) == ["bad", "dead"], done
     assert "DeadKernelError" in done["dead"].failure
     assert nbformat.read(done["dead"].notebook, 4).cells[0].source == "# Page dead"
     assert "code cell 3 ('# divide'): ZeroDivisionError" in done["bad"].failure
@@ -96,23 +79,22 @@ def test_a_page_that_fails_is_named_with_its_cell_and_the_others_run(places: Pat
     assert cells[3].outputs[0].ename == "ZeroDivisionError"
     assert not cells[4].outputs
     assert not [c for c in cells if "papermill-error-cell-tag" in c.metadata.get("tags", [])]
-    assert [f.name for f in (rows / "smoke").iterdir()] == ["good.csv"], "this build's rows and no others"
-    ends = [line for line in said if " of 3 pages done" in line]
-    assert len(ends) == 3
-    assert any(line.startswith("bad FAILED") and "ZeroDivisionError" in line for line in ends)
+    assert [f.name for f in rows.iterdir()] == ["good.csv"], "this build's rows and no others"
+    assert len([line for line in said if " of 3 pages done" in line]) == 3
+    assert any(line.startswith("bad FAILED") and "ZeroDivisionError" in line for line in said)
 
 
-def test_a_page_that_has_not_changed_is_kept_and_one_that_has_runs_anew(places: Path) -> None:
-    page = write(places / "good.ipynb", MEASURES.format(page="good", value=1))
-    build = {"scale": "smoke", "rows": places / "rows", "say": lambda _: None}
-    killed = kept_folder(page, "smoke").with_name("running")  # what a killed build leaves
+def test_a_page_that_has_not_changed_is_kept_and_one_that_has_runs_anew(tmp_path: Path) -> None:
+    page = write(tmp_path / "good.ipynb", MEASURES.format(page="good", value=1))
+    killed = kept_folder(page, "smoke", tmp_path).with_name("running")  # what a killed build leaves
     killed.mkdir(parents=True)
     (killed / page.name).write_text("as far as papermill came")
-    assert executed_all([page], **build)["good"].fresh
-    assert not executed_all([page], **build)["good"].fresh
-    write(places / "good.ipynb", MEASURES.format(page="good", value=2))
-    assert executed_all([page], **build)["good"].fresh
-    assert (places / "rows" / "smoke" / "good.csv").read_text().endswith("2\n")
+    assert executed(page, "smoke", tmp_path).fresh
+    assert not executed(page, "smoke", tmp_path).fresh
+    write(page, MEASURES.format(page="good", value=2))
+    run = executed(page, "smoke", tmp_path)
+    assert run.fresh
+    assert (run.results / "smoke" / "good.csv").read_text().endswith("2\n")
 
 
 EDITS = """from pathlib import Path
@@ -120,12 +102,12 @@ page = Path("{page}")
 page.write_text(page.read_text().replace("# Page", "# Another page"))"""
 
 
-def test_a_page_whose_sources_change_while_it_runs_is_not_kept(places: Path) -> None:
-    page = write(places / "page.ipynb", EDITS.format(page=places / "page.ipynb"))
-    with pytest.raises(NotebookFailed, match="changed while it ran"):
-        executed(page, "smoke")
-    assert not kept_folder(page, "smoke").exists()
-    assert failed_copy(page, "smoke").is_file(), "what ran is not lost"
+def test_a_page_whose_sources_change_while_it_runs_is_not_kept(tmp_path: Path) -> None:
+    page = write(tmp_path / "page.ipynb", EDITS.format(page=tmp_path / "page.ipynb"))
+    run = executed(page, "smoke", tmp_path)
+    assert "changed while it ran" in run.failure
+    assert not kept_folder(page, "smoke", tmp_path).exists()
+    assert run.notebook.is_file(), "what ran is not lost"
 
 
 @pytest.mark.slow
