@@ -1,13 +1,20 @@
-"""A page runs again when something that it is made from changes, and only then."""
+"""A page runs again when something that it is made from changes, so that it is never stale, and only then."""
 
+import ast
+import re
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import digest
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
 from lnbook.ledger.rules import Rule
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 
 
 def rule(page: str, says: str = "it is small") -> Rule:
@@ -41,20 +48,23 @@ def key(tree: Path, scale: str = "smoke") -> str:
 
 
 @pytest.mark.parametrize(
-    ("file", "counts"),
+    ("file", "text", "counts"),
     [
-        ("lnlib/norm.py", True),
-        ("book/lnbook/data/sets.toml", True),
-        ("book/lnbook/pages/one/draw.py", True),
-        ("book/lnbook/pages/two/draw.py", False),
-        ("book/results/study/runs.csv", True),
-        ("book/results/book/one.csv", False),  # the page makes these
-        ("book/lnbook/notes.txt", False),
+        ("lnlib/norm.py", "2", True),
+        ("book/lnbook/data/sets.toml", "2", True),
+        ("book/lnbook/pages/one/draw.py", "2", True),
+        ("book/lnbook/pages/two/draw.py", "2", False),
+        ("book/results/study/runs.csv", "2", True),
+        ("book/results/book/one.csv", "2", False),  # the page makes these
+        ("book/lnbook/notes.txt", "2", False),
+        ("book/claims.toml", "[[table]]\nvalue = 79.5", True),  # a number of the paper
     ],
 )
-def test_a_file_counts_for_the_pages_that_are_made_from_it(tree: Path, file: str, counts: bool) -> None:
+def test_a_file_counts_for_the_pages_that_are_made_from_it(
+    tree: Path, file: str, text: str, counts: bool
+) -> None:
     before = key(tree)
-    write(tree / file, "2")
+    write(tree / file, text)
     assert (key(tree) != before) == counts
 
 
@@ -89,3 +99,62 @@ def test_versions_data_cells_and_scale_count(
     notebook.cells[0].source = "1 + 2"
     nbformat.write(notebook, tree / "book" / "one.ipynb")
     assert key(tree) != before
+
+
+def code(page: Path) -> str:
+    cells = [c.source for c in nbformat.read(page, as_version=4).cells if c.cell_type == "code"]
+    return "\n".join(map(TransformerManager().transform_cell, cells))
+
+
+def test_a_page_reads_no_room_but_its_own():
+    for page in NOTEBOOKS:
+        shown = set(re.findall(r"from lnbook\.explore\.(\w+) import", code(page)))
+        figures = [(BOOK / "lnbook" / "explore" / f"{name}.py").read_text("utf-8") for name in shown]
+        rooms = set(re.findall(r"\blnbook\.pages\.(\w+)", "\n".join([code(page), *figures])))
+        own = (digest.PAGES / page.stem).is_dir()
+        assert rooms <= {page.stem} or not own, f"{page.stem} would not run again when these change: {rooms}"
+
+
+def rows_read(page: Path) -> set[str]:
+    """The stored rows that a notebook, or a module of the room it has, names in a call: `<scale>/<name>`."""
+    sources = [code(page)] + [f.read_text("utf-8") for f in (digest.PAGES / page.stem).rglob("*.py")]
+    found = set()
+    for node in (n for source in sources for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)):
+        called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        named = isinstance(next(iter(node.args), None), ast.Constant)
+        if called in ("stored", "recorded", "read_rows") and named:
+            scale = next((k.value for k in node.keywords if k.arg == "scale"), ast.Constant("study"))
+            assert isinstance(scale, ast.Constant), f"{page.stem} reads rows of a scale that only a run knows"
+            found.add(f"{scale.value}/{node.args[0].value}")
+    return found
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda f: f.stem)
+def test_a_page_declares_the_stored_rows_that_it_reads_and_none_that_are_not_there(page):
+    notebook = nbformat.read(page, as_version=4)
+    for pattern in notebook.metadata.get("lnlib", {}).get("stored", []):
+        assert list(BOOK.glob(pattern)), f"{page.stem} declares {pattern}, which matches nothing"
+    # with how they came about; none of rules that are there before their runs
+    read = {f for rows in rows_read(page) for f in (BOOK / "results").glob(f"{rows}.*")}
+    if "import report\n" in code(page):  # all verdicts
+        read |= {f for kind in ("book", "study", "paper") for f in (BOOK / "results" / kind).iterdir()}
+        read |= {BOOK / "claims.toml"}
+    undeclared = read - set(digest.stored(notebook, page.stem))
+    assert not {f.relative_to(BOOK).as_posix() for f in undeclared if f.stem != page.stem}
+
+
+PLUMBING = {
+    *("nbformat", "papermill", "jupyter_client", "traitlets", "filelock", "IPython", "myst_nb"),
+    *("tqdm", "pooch", "packaging", "jaxtyping", "threadpoolctl", "joblib", "cycler"),
+}  # show, fetch and check, and compute nothing that a page prints
+
+
+@pytest.mark.slow
+def test_another_version_of_what_computes_or_draws_runs_the_pages_anew():
+    names = metadata.packages_distributions()
+    modules = [ast.parse(f.read_text("utf-8")) for f in digest.code_of("faq") if f.suffix == ".py"]
+    nodes = [n for module in modules for n in ast.walk(module)]
+    imported = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
+    imported |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
+    others = {name.split(".")[0] for name in imported} & set(names) - PLUMBING - {"lnlib", "lnbook"}
+    assert not {name for name in others if not set(names[name]) & set(digest.VERSIONS)}
