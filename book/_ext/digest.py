@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 import tomllib
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -15,19 +16,6 @@ from lnbook.ledger.rules import load_rules
 BOOK = Path(__file__).resolve().parents[1]
 ROOT = BOOK.parent
 PAGES = BOOK / "lnbook" / "pages"
-VERSIONS = (
-    "torch",
-    "numpy",
-    "pandas",
-    "matplotlib",
-    "scikit-learn",
-    "scipy",
-    "sympy",
-    "numba",
-    "llvmlite",
-    "papermill",
-    "ipykernel",
-)
 
 
 def notebook_key(path: Path, scale: str) -> str:
@@ -37,7 +25,7 @@ def notebook_key(path: Path, scale: str) -> str:
     parts = {
         "notebook": [[(c.cell_type, c.source, c.metadata) for c in notebook.cells], notebook.metadata],
         "scale": scale,
-        "versions": {"python": platform.python_version()} | {n: metadata.version(n) for n in VERSIONS},
+        "versions": [platform.python_version(), *packages()],
         "files": {
             str(f): hashlib.sha256(f.read_bytes()).hexdigest()
             for f in [*code_of(path.stem), *stored(notebook, path.stem)]
@@ -47,6 +35,12 @@ def notebook_key(path: Path, scale: str) -> str:
         "data": {name: data.find(name) for name in notebook.metadata.get("lnlib", {}).get("data", [])},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def packages() -> list[str]:
+    """What is installed, with versions: a page may print or draw by any of it."""
+    return sorted({f"{package.name} {package.version}" for package in metadata.distributions()})
 
 
 def code_of(page: str) -> list[Path]:

@@ -1,10 +1,9 @@
 """What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, `{settings}`; and in a sentence a
 recorded number (`{measured}`) or `{verdict}`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from html import escape
-from pathlib import Path
 from typing import ClassVar
 
 from docutils import nodes
@@ -40,12 +39,6 @@ def record() -> Report:
     return report(BOOK)
 
 
-def files() -> Iterator[Path]:
-    """What the record is computed from; a page that shows it is read again when one of these changes."""
-    yield BOOK / "claims.toml"
-    yield from (BOOK / "results").glob("*/*.*")
-
-
 def html_table(label: str, rows: Iterable[tuple[str, Sequence[Cell]]], kind: str = "") -> str:
     """A table that scrolls where it must; its rows, each after its `marks`, are cards on a phone."""
     body, columns = "", []
@@ -79,11 +72,6 @@ def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
     kinds = "; ".join(dict.fromkeys(KINDS[rule.kind] for rule in rules)) or "none"
     part = section.split(".")[0]
     return f'data-verdict="{escape(verdict.word)}" data-section="{escape(part)}" data-evidence="{kinds}"'
-
-
-def sentence_marks(judged: Judged) -> str:
-    """The same of a sentence."""
-    return marks(judged.verdict, judged.sentence.section, [rule for rule, _, _ in judged.rules])
 
 
 def evidence(rule: Rule, found: Measurement | None) -> str:
@@ -122,7 +110,7 @@ def rule_row(rule: Rule, known: Report) -> list[Cell]:
 
 def recorded(directive: SphinxDirective | SphinxRole) -> Report:
     """The record, for a page that is read again when the rules or the recorded rows change."""
-    for file in files():
+    for file in (BOOK / "claims.toml", *(BOOK / "results").glob("*/*.*")):
         directive.env.note_dependency(str(file))
     return record()
 
@@ -139,7 +127,10 @@ class SentencesDirective(SphinxDirective):
         if not chosen:
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
         label = f"Sentences of section {self.options['section']}"
-        rows = [(sentence_marks(j), sentence_row(j, known)) for j in chosen]
+        rows = [
+            (marks(j.verdict, j.sentence.section, [rule for rule, _, _ in j.rules]), sentence_row(j, known))
+            for j in chosen
+        ]
         return [nodes.raw("", html_table(label, rows, "sentences"), format="html")]
 
 

@@ -156,8 +156,6 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
     (out / "_static" / "mathjax").mkdir(parents=True, exist_ok=True)
     shutil.copy2(str(mathjax), out / "_static" / "mathjax")
     (out / "_static" / "palette.css").write_text(f":root{{{css_variables()}}}\n", encoding="utf-8")
-    # The theme's fonts hold the icons; this script would draw the same ones again, from 1.5 MB.
-    (out / "_static" / "scripts" / "fontawesome.js").write_text("/* The icons are in the fonts. */\n")
     for folder in ("notebooks", "data"):
         shutil.rmtree(out / "book" / folder, ignore_errors=True)
         (out / "book" / folder).mkdir(parents=True)

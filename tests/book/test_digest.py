@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 
 import digest
@@ -80,7 +79,7 @@ def test_a_rule_counts_for_its_own_page(
 @pytest.mark.parametrize(
     "change",
     [
-        lambda patch: patch.setattr(digest.metadata, "version", lambda name: "another"),
+        lambda patch: patch.setattr(digest, "packages", lambda: ["torch 99"]),
         lambda patch: patch.setattr(digest.data, "find", lambda name: "LNLIB_DATA"),
         lambda patch: patch.setattr(digest.platform, "python_version", lambda: "another"),
     ],
@@ -141,20 +140,3 @@ def test_a_page_declares_the_stored_rows_that_it_reads_and_none_that_are_not_the
         read |= {BOOK / "claims.toml"}
     undeclared = read - set(digest.stored(notebook, page.stem))
     assert not {f.relative_to(BOOK).as_posix() for f in undeclared if f.stem != page.stem}
-
-
-PLUMBING = {
-    *("nbformat", "papermill", "jupyter_client", "traitlets", "filelock", "IPython", "myst_nb"),
-    *("tqdm", "pooch", "packaging", "jaxtyping", "threadpoolctl", "joblib", "cycler"),
-}  # show, fetch and check, and compute nothing that a page prints
-
-
-@pytest.mark.slow
-def test_another_version_of_what_computes_or_draws_runs_the_pages_anew():
-    names = metadata.packages_distributions()
-    modules = [ast.parse(f.read_text("utf-8")) for f in digest.code_of("faq") if f.suffix == ".py"]
-    nodes = [n for module in modules for n in ast.walk(module)]
-    imported = {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
-    imported |= {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
-    others = {name.split(".")[0] for name in imported} & set(names) - PLUMBING - {"lnlib", "lnbook"}
-    assert not {name for name in others if not set(names[name]) & set(digest.VERSIONS)}
