@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from built import html, pages
 from figures import pixels
 
-from lnbook.figures.plots import COLORS, INK, INK_DARK, OTHERS
+from lnbook.figures.plots import INK, INK_DARK
 from lnbook.ledger.report import report
 from lnbook.ledger.tables import marked, quantity
 from lnbook.ledger.verdicts import judge
@@ -64,26 +64,6 @@ def test_every_image_has_an_alt_text_and_every_figure_describes_its_numbers():
             for image in figure.find_all("img"):
                 assert len(image["alt"]) >= 40, f"{page.name}: {image['alt']!r} does not describe the figure"
                 assert re.search(r"\d", image["alt"]), f"{page.name}: {image['alt']!r} has no numbers"
-
-
-def luminance(color: str) -> float:
-    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one: str, other: str) -> float:
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_ink_and_palette_are_readable_on_both_grounds():
-    white, black = "#ffffff", "#121212"  # the theme's two page colors
-    assert contrast(INK, white) >= 7  # WCAG AAA for text
-    assert contrast(INK_DARK, black) >= 7
-    for name, color in (COLORS | OTHERS).items():
-        for ground in (white, black):
-            assert contrast(color, ground) >= 3, f"{name} on {ground}"  # WCAG 1.4.11, graphical objects
 
 
 def test_every_figure_has_a_twin_for_the_dark_theme_and_keeps_its_place_until_it_loads():

@@ -97,26 +97,6 @@ def test_a_first_visit_is_quiet(chromium):
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_the_invariance_playground_answers_the_keyboard_on_its_page(chromium, theme, width):
-    """Its arithmetic is compared with lnlib in test_explore_invariance_playground.py."""
-    path = html() / "book" / "sec5_1_invariance.html"
-    with chromium.open_page(path, theme=theme, width=width) as (page, errors, _):
-        figure = page.get_by_role("region", name="The invariance playground")
-        slider, status = figure.get_by_role("slider").first, figure.get_by_role("status")
-        assert "all hold" in status.inner_text()
-        slider.focus()
-        page.keyboard.press("Home")
-        assert slider.input_value() == "-3"
-        assert "flip their sign" in status.inner_text()
-        figure.get_by_role("radio", name="Weight matrix re-scaling").focus()
-        page.keyboard.press("ArrowRight")
-        assert figure.get_by_role("radio", name="Weight matrix re-centering").is_checked()
-        assert status.inner_text().startswith("Weight matrix re-centering: layer norm stays the same")
-        assert figure.bounding_box()["width"] <= width
-        assert errors == []
-
-
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_a_glossary_word_shows_its_definition_to_pointer_and_keyboard(chromium, theme, width):
     path = html() / "book" / "sec3_layer_normalization.html"
     with chromium.open_page(path, theme=theme, width=width) as (page, errors, _):

@@ -153,7 +153,7 @@ def contrast(one: str, other: str) -> float:
 def test_every_method_is_visible_on_both_themes_and_has_a_line_style_of_its_own(background: str) -> None:
     assert plots.COLORS.keys() == plots.LINES.keys()
     assert len(set(map(str, plots.LINES.values()))) == len(plots.LINES)
-    for color in plots.COLORS.values():
-        assert contrast(color, background) >= 3
+    for color in (plots.COLORS | plots.OTHERS).values():
+        assert contrast(color, background) >= 3  # WCAG 1.4.11, graphical objects
     ink = plots.INK if background == "#ffffff" else plots.INK_DARK
     assert contrast(ink, background) >= 7
