@@ -11,7 +11,7 @@ Each network races at its own step size, chosen on validation data of the other 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,8 @@ __all__ = [
     "steps_in_words",
     "tidy",
 ]
+
+Run: TypeAlias = Mapping[str, np.ndarray]  # the columns "time" and "level" of one run
 
 
 @dataclass(frozen=True)
@@ -154,13 +156,13 @@ def tidy(rows: pd.DataFrame | Sequence[Mapping[str, Any]], race: Race, **setting
     return found.assign(level=level, time=time).dropna(subset=["level", "time"])
 
 
-def arrival(run: pd.DataFrame, level: float) -> float:
+def arrival(run: Run | pd.DataFrame, level: float) -> float:
     """When a run first falls to a level, by straight lines between measurements; infinite if it never does.
 
-    >>> arrival(pd.DataFrame({"time": [0.0, 10.0, 20.0], "level": [0.9, 0.5, 0.1]}), 0.3)
+    >>> arrival({"time": np.array([0.0, 10.0, 20.0]), "level": np.array([0.9, 0.5, 0.1])}, 0.3)
     15.0
     """
-    levels, times = run["level"].to_numpy(float), run["time"].to_numpy(float)
+    levels, times = np.asarray(run["level"], float), np.asarray(run["time"], float)
     below = np.flatnonzero(levels <= level)
     if not len(below):
         return math.inf
@@ -171,11 +173,13 @@ def arrival(run: pd.DataFrame, level: float) -> float:
     return float(times[k - 1] + part * (times[k] - times[k - 1]))
 
 
-def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[pd.DataFrame, pd.DataFrame]]:
+def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[Run, Run]]:
     """The two runs of each seed that has both."""
-    by_key = dict(iter(rows.groupby(["norm", "seed"])))
-    seeds = [s for norm, s in by_key if norm == above and (below, s) in by_key]
-    return {int(seed): (by_key[above, seed], by_key[below, seed]) for seed in sorted(seeds)}
+    columns = {name: rows[name].to_numpy(float) for name in ("time", "level")}
+    at = rows.groupby(["norm", "seed"]).indices
+    runs = {key: {name: column[k] for name, column in columns.items()} for key, k in at.items()}
+    seeds = [s for norm, s in runs if norm == above and (below, s) in runs]
+    return {int(seed): (runs[above, seed], runs[below, seed]) for seed in sorted(seeds)}
 
 
 def factors(rows: pd.DataFrame, above: str = "none", below: str = "layer") -> pd.Series:
@@ -204,14 +208,14 @@ def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, coun
     """
     pairs = _pairs(rows, above, below)
     every = [run for pair in pairs.values() for run in pair]
-    top = min(run["level"].iloc[1] for run in every)
+    top = min(run["level"][1] for run in every)
     bottom = float(np.median([min(run["level"].min() for run in pair) for pair in pairs.values()]))
     found = []
     for share in np.linspace(0, 1, count + 1):
         level = top - share * (top - bottom)
         for seed, (one, other) in pairs.items():
             times = arrival(one, level), arrival(other, level)
-            ends = one["time"].iloc[-1], other["time"].iloc[-1]
+            ends = one["time"][-1], other["time"][-1]
             low = min(times[0], ends[0]) / times[1]
             high = times[0] / min(times[1], ends[1])
             if math.isinf(times[0]) and math.isinf(times[1]):
