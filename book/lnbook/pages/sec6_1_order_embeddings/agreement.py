@@ -4,7 +4,7 @@ r"""How much order there is in an order embedding.
   that knows nothing (`agreement`).
 - For points of length 1, $E(b,a) + E(a,b) = \lVert a-b\rVert^2 = 2 - 2a\cdot b$: a violation is half a
   distance, which has no direction, and half a difference, $E = \tfrac12(\lVert a-b\rVert^2 + A)$ with
-  $A(b,a) = E(b,a) - E(a,b) = -A(a,b)$ (`direction`).
+  $A(b,a) = E(b,a) - E(a,b) = -A(a,b)$ (`symmetric`).
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from lnbook.data.scenes import Text, above
 from lnbook.pages.sec6_1_order_embeddings.experiment import Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
 
-__all__ = ["agreement", "covers", "direction", "examples", "order_of", "points_of"]
+__all__ = ["agreement", "covers", "examples", "order_of", "points_of", "symmetric"]
 
 STRIDE = 7  # every so manieth caption is looked at
 RANKS = (1, 3, 60)  # a hit, a near miss, a failure
@@ -85,15 +85,7 @@ def examples(places: Int64[Tensor, " M"]) -> list[int]:
     return found
 
 
-def direction(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> dict[str, float]:
-    """What a difference of directions contributes to the violations of all pairs of points of length 1.
-
-    `downward` is the share of pairs with E(general, special) below E(special, general), `symmetric` the
-    squared correlation of the violations with the distances.
-    """
+def symmetric(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> float:
+    """The squared correlation of the violations of all pairs of points of length 1 with their distances."""
     down, up = violations(general, special).double(), violations(special, general).double().T
-    both = torch.stack([down.flatten(), (down + up).flatten()])
-    return {
-        "downward": float((down < up).double().mean()),
-        "symmetric": float(torch.corrcoef(both)[0, 1] ** 2),
-    }
+    return float(torch.corrcoef(torch.stack([down.flatten(), (down + up).flatten()]))[0, 1] ** 2)

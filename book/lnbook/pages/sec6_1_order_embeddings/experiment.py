@@ -51,8 +51,8 @@ _OTHER_RATES = (2e-3, 4e-3, 8e-3, 16e-3)  # of the study
 _PAPER = Study("coco_vgg", 1024, 300, 100_000, batch_size=128, updates=100 * EPOCH, every=300)
 _SYMMETRIC: Mapping[str, Any] = {"score": "cosine", "norms": ("none",)}  # Table 2's other baseline
 STUDIES = {
-    "smoke": [Study("scenes", 32, 16, 100, batch_size=32, updates=120, every=20, seeds=2)],
-    "book": [Study("coco_captions", 128, 100, 2000, batch_size=128, updates=400, every=40)],
+    "smoke": [Study("scenes", 32, 16, 100, batch_size=32, updates=40, every=20, seeds=1)],
+    "book": [Study("coco_captions", 64, 50, 2000, 64, updates=100, every=50, rate=4e-3, seeds=1)],
     "study": [
         *(replace(_STUDY, rate=rate, seeds=5) for rate in _OTHER_RATES),
         _STUDY,
@@ -107,8 +107,7 @@ class Embedding(Task):
             asked = part if name == "train" else part.first(CAPTIONS)
             numbers, lengths = self.encoded(asked.texts)
             cases[name] = numbers, lengths, torch.from_numpy(asked.owner)
-        train = cases.pop("train")
-        share = {"rank": machine.rank, "world": machine.world}
+        train, share = cases.pop("train"), {"rank": machine.rank, "world": machine.world}
         self.batches = LengthBatches(train, train[1], job["batch_size"], order, cut=[0], **share)
         self.parts, self.last_parts = {"valid": cases["valid"]}, cases
 

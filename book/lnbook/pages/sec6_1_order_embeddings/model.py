@@ -31,9 +31,6 @@ __all__ = ["MARGINS", "OrderEmbedding", "ranking_loss", "violations"]
 
 MARGINS = {"order": 0.05, "cosine": 0.2}  # of the code of Vendrov and others, by score
 
-_CHUNK = {"cpu": 1 << 17}  # differences at a time: half a megabyte, which a core's cache holds
-_CHUNK_ELSEWHERE = 1 << 26
-
 
 class OrderEmbedding(nn.Module):
     """The model, for a vocabulary of `words` and pictures of so many `features`.
@@ -80,8 +77,7 @@ class OrderEmbedding(nn.Module):
         packed = pack_padded_sequence(
             self.words(words), lengths.cpu(), batch_first=True, enforce_sorted=False
         )
-        state = self.gru(packed)[1][0]
-        return self._point(state)
+        return self._point(self.gru(packed)[1][0])
 
     def images(self, features: Float[Tensor, "I F"]) -> Float[Tensor, "I H"]:
         """The points of pictures."""
@@ -137,7 +133,8 @@ class _Violations(torch.autograd.Function):
 
 
 def _rows(special: Tensor) -> int:
-    return max(1, _CHUNK.get(special.device.type, _CHUNK_ELSEWHERE) // max(1, special.numel()))
+    """So many that a core's cache holds half a megabyte of differences; more on a GPU."""
+    return max(1, (1 << 17 if special.device.type == "cpu" else 1 << 26) // special.numel())
 
 
 def ranking_loss(

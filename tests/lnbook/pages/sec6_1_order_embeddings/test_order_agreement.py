@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from lnbook.data.captions import load_captions
-from lnbook.pages.sec6_1_order_embeddings.agreement import agreement, covers, direction, examples, order_of
+from lnbook.pages.sec6_1_order_embeddings.agreement import agreement, covers, examples, order_of, symmetric
 from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, NORMS, Embedding
-from lnbook.pages.sec6_1_order_embeddings.model import violations
 from lnbook.training import Machine, train
 
 
@@ -39,25 +38,14 @@ def test_the_agreement_of_the_true_order_is_one() -> None:
     assert not truth.all()
 
 
-def test_direction_by_hand() -> None:
-    """Flat points stand above peaked ones: most of their coordinates exceed nothing by much."""
-    flat = torch.full((1, 4), 0.5)
-    peaked = torch.eye(4)
-    # E(flat, peaked) = 3/4, E(peaked, flat) = 1/4: here the peaked ones are the general ones
-    torch.testing.assert_close(violations(flat, peaked), torch.full((1, 4), 0.75))
-    assert direction(peaked, flat)["downward"] == 1
-    assert direction(flat, peaked)["downward"] == 0
-
-
 def test_violations_without_a_direction_are_half_a_distance() -> None:
     draw = torch.Generator().manual_seed(0)
     points = torch.rand(6, 5, generator=draw, dtype=torch.float64)
     points = points / points.norm(dim=1, keepdim=True)
     swapped = torch.cat([points, points.flip(1)])  # each point and its mirror
-    found = direction(swapped, swapped)["symmetric"]
-    assert 0 < found < 1
-    half = torch.tensor([[0.6, 0.8], [0.8, 0.6], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-    assert direction(half[:2], half[:2])["symmetric"] == pytest.approx(1)
+    assert 0 < symmetric(swapped, swapped) < 1
+    half = torch.tensor([[0.6, 0.8], [0.8, 0.6]], dtype=torch.float64)
+    assert symmetric(half, half) == pytest.approx(1)
 
 
 def test_a_hasse_diagram_leaves_out_what_follows() -> None:
