@@ -159,8 +159,8 @@ def band(
 ) -> dict[str, pd.DataFrame]:
     """Curves to draw, by norm: `update`, and `mean`, `low`, `high` of a column over the seeds (95 %).
 
-    The measurement before training is left out, and a run that ended before the longest; `geometric` as in
-    `mean_of`.
+    The measurement before training is left out, and a run that ended before the longest; so is the interval
+    where there is one seed. `geometric` as in `mean_of`.
     """
     found = {}
     for norm, some in rows.groupby("norm", sort=False):
@@ -171,7 +171,7 @@ def band(
             for _, line in table.iterrows()
         ]
         drawn = pd.DataFrame(means, columns=["mean", "low", "high", "n"], index=table.index)
-        found[str(norm)] = drawn.drop(columns="n").reset_index()
+        found[str(norm)] = drawn.drop(columns="n").dropna(axis=1, how="all").reset_index()
     return found
 
 

@@ -2,8 +2,8 @@ r"""Handwriting from text: Graves' synthesis network, without a norm and with la
 
 *Source* Section 6.5, Figure 5, and Eqs. (20)-(22); Graves (2013). Where each setting comes from stands at
 the end, in `EXPERIMENT.settings`. Scale "paper" takes IAM-OnDB, which needs a registration, "study" lines
-composed of Omniglot's letters. "book" has fewer; and a second task, generated strokes whose exact
-likelihood is known. "smoke" has only that.
+composed of Omniglot's letters, "book" fewer of them. "smoke" has generated strokes; those `known` to a page
+have an exact likelihood.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,18 @@ from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "NORMS", "RATES", "STUDIES", "Study", "Writing", "cases_of", "shown", "wanted"]
+__all__ = [
+    "EXPERIMENT",
+    "NORMS",
+    "RATES",
+    "STUDIES",
+    "Study",
+    "Writing",
+    "cases_of",
+    "known",
+    "seen",
+    "wanted",
+]
 
 
 @dataclass(frozen=True)
@@ -43,13 +54,12 @@ class Study:
 
 
 EPOCH = 12_179 * 9 // 10 // 8
-_KNOWN = Study("generated_strokes", 32, 5, 1000, 100, 8, 80, 0, 0.01, 240, 6)
-_LIVE = Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 120, 6)
+_KNOWN = Study("generated_strokes", 32, 5, 500, 40, 8, 80, 0, 0.01, 120, 5, seeds=1)
 _LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 500, 10, seeds=8)
 RATES = (0.003, 0.001, 0.01, 0.03)  # the first is that of the smaller studies
 STUDIES = {
-    "smoke": [Study("generated_strokes", 16, 4, 300, 60, 6, 50, 25, 0.01, 60, 3, seeds=2)],
-    "book": [_LIVE, replace(_LIVE, rate=0.01), _KNOWN],
+    "smoke": [Study("generated_strokes", 16, 4, 300, 60, 6, 50, 25, 0.01, 60, 3, seeds=1)],
+    "book": [Study("omniglot_strokes", 64, 10, 2000, 60, 10, 250, 125, 0.003, 120, 6)],
     "study": [
         *(replace(_LAPTOP, rate=rate) for rate in RATES),
         replace(_LAPTOP, updates=3000, seeds=1, norms=("layer",)),
@@ -135,15 +145,15 @@ class Writing(Task):
         return {"nats": nats, "points": cases[1].double().sum(), "exact": cases[4].sum()}
 
 
-def shown(scale: str, seed: int) -> list[Job]:
-    """The runs that a page makes and shows: lines of handwriting first, strokes of known likelihood last.
+def known(scale: str, seed: int) -> list[Job]:
+    """The runs that a page makes: strokes of known likelihood, one run of each norm."""
+    return jobs_of(STUDIES[scale] if scale == "smoke" else [_KNOWN], seed)
 
-    At the larger scales those of lines that anybody may have; IAM-OnDB's are for `python -m lnbook run`.
 
-    >>> sorted({job["data"] for job in shown("paper", 0)})
-    ['generated_strokes', 'omniglot_strokes']
-    """
-    return _jobs(scale, seed) if scale in ("smoke", "book") else jobs_of([_LAPTOP, _KNOWN], seed)
+def seen(scale: str) -> tuple[str, Wanted]:
+    """The lines that a page shows: four hundred, as long as those of the book's scale."""
+    (job, *_) = _jobs("smoke" if scale == "smoke" else "book", 0)
+    return job["data"], wanted(job | {"lines": 400})
 
 
 EXPERIMENT = Experiment(

@@ -31,26 +31,21 @@ class Mixture(NamedTuple):
     lift: Tensor  # (...), the log-odds that the stroke ends
 
 
-def mixture(y: Float[Tensor, "*N P"], bias: float = 0.0) -> Mixture:
+def mixture(y: Float[Tensor, "*N P"], bias: float | Float[Tensor, "*N"] = 0.0) -> Mixture:
     r"""From a network's P = 6M + 1 outputs to the density.
 
     $\pi = \mathrm{softmax}(\hat\pi(1+b))$, $\sigma = e^{\hat\sigma - b}$, $\rho = 0.999\tanh\hat\rho$.
 
     *Source* Graves (2013), Eqs. (18)-(22), and (61), (62) for b; the bounds on $\rho$ and $\sigma$ are ours.
 
-    Args:
-        y: the outputs.
-        bias: Graves' b: at 0 the density itself, above it only what is likely.
-
-    >>> mixture(torch.zeros(13)).log_weight.exp()
-    tensor([0.5000, 0.5000])
+    `bias` is Graves' b, one for all or one each: at 0 the density itself, above it only what is likely.
     """
-    count = y.shape[-1] // 6
+    count, bias = y.shape[-1] // 6, torch.as_tensor(bias)[..., None]
     weight, mean, std, rho, lift = y.split([count, 2 * count, 2 * count, count, 1], -1)
     return Mixture(
         F.log_softmax(weight * (1 + bias), -1),
         mean.unflatten(-1, (count, 2)),
-        std.unflatten(-1, (count, 2)).clamp(-FINEST, FINEST) - bias,
+        std.unflatten(-1, (count, 2)).clamp(-FINEST, FINEST) - bias[..., None],
         CLOSEST * torch.tanh(rho),
         lift.squeeze(-1),
     )
@@ -78,11 +73,7 @@ def nll(parameters: Mixture, point: Float[Tensor, "*N 3"]) -> Float[Tensor, "*N"
 
 
 def draw(parameters: Mixture, generator: torch.Generator) -> Float[Tensor, "N 3"]:
-    """One point of each of N mixtures.
-
-    >>> draw(mixture(torch.zeros(4, 7)), torch.Generator()).shape
-    torch.Size([4, 3])
-    """
+    """One point of each of N mixtures."""
     which = torch.multinomial(parameters.log_weight.exp(), 1, generator=generator)
     mean, log_std = (
         part.take_along_dim(which[..., None], 1).squeeze(1) for part in (parameters.mean, parameters.log_std)

@@ -36,25 +36,12 @@ class State(NamedTuple):
     second: tuple[Tensor, Tensor]
     third: tuple[Tensor, Tensor]
 
-    def detached(self) -> State:
-        """The same numbers, where gradients end."""
-        first = ReadingState(*(s.detach() for s in self.first))
-        second, third = ((h.detach(), c.detach()) for h, c in (self.second, self.third))
-        return State(first, second, third)
-
 
 class Handwriting(nn.Module):
-    """The network.
+    """The network: M `components` of the pen's mixture, K `gaussians` of the window, norm "none" or "layer".
 
-    Args:
-        units: of each layer; the paper's 400.
-        characters: of the alphabet; the paper's 57.
-        components: M of the mixture; 20.
-        gaussians: K of the window; 10.
-        norm: "none" or "layer".
-        pace: characters a point that the window moves at first.
-        generator: draws the weights, the same for both norms: uniform within 1 / sqrt(units), as torch does.
-            Gains are 1, biases 0, but those of the window.
+    The window moves at first at a `pace` of so many characters a point. Weights are the same for both norms:
+    uniform within 1 / sqrt(units), as torch does. Gains are 1, biases 0, but those of the window.
 
     >>> model = Handwriting(8, characters=5, norm="layer", generator=torch.Generator())
     >>> lengths, texts = torch.tensor([4, 3]), torch.tensor([[0, 1], [4, 4]])
@@ -120,6 +107,8 @@ class Handwriting(nn.Module):
         for seen, aim, counts in zip(
             *(part.split(back or len(x)) for part in (x[:-1], x[1:], counted)), strict=True
         ):
-            y, _, state = self.steps(seen, texts, letters, state.detached())
+            (h2, c2), (h3, c3) = state.second, state.third  # of the layer that reads, its forward ends them
+            state = State(state.first, (h2.detach(), c2.detach()), (h3.detach(), c3.detach()))
+            y, _, state = self.steps(seen, texts, letters, state)
             total.append((nll(mixture(y), aim) * counts).sum(0))
         return torch.stack(total).sum(0)

@@ -50,10 +50,8 @@ def window(
 ) -> tuple[Float[Tensor, "N A"], Float[Tensor, "N U"], Float[Tensor, "N K"]]:
     r"""One look at the text: the window w, the weights $\phi$ of the characters, and the new positions.
 
-    Args:
-        q: P = 3K numbers, $\hat\alpha, \hat\beta, \hat\kappa$.
-        kappa: the positions before.
-        codes: one-hot characters; zeros where a text has ended.
+    `q` are $\hat\alpha, \hat\beta, \hat\kappa$, `kappa` the positions before, `codes` one-hot characters;
+    zeros where a text has ended.
 
     >>> codes = torch.eye(3).unsqueeze(0)
     >>> q = torch.tensor([[0.0, 5.0, 0.0]])  # one narrow Gaussian, to be moved by 1
@@ -74,19 +72,8 @@ class ReadingLSTM(nn.Module):
     In float32 on the CPU its loop over time is compiled, with numba; elsewhere it is torch's operations.
     Gradients reach the parameters, and neither the points nor the state: carried states end them.
 
-    Args:
-        inputs: numbers of a point.
-        units: H.
-        characters: A, of the alphabet.
-        gaussians: K, of the window.
-        norm: "layer" as in Eqs. (20)-(22), or "none".
-        pace: characters a step that the window moves at first, by its bias; Graves does not say.
-
-    >>> layer = ReadingLSTM(3, 5, characters=4, gaussians=2, norm="layer", pace=0.1)
-    >>> texts, lengths = torch.tensor([[0, 1, 3]]), torch.tensor([3])
-    >>> look, state = layer(torch.randn(7, 1, 3), texts, lengths)
-    >>> look.h.shape, look.w.shape, look.phi.shape, state.kappa.shape
-    (torch.Size([7, 1, 5]), torch.Size([7, 1, 4]), torch.Size([7, 1, 3]), torch.Size([1, 2]))
+    Norm "layer" is that of Eqs. (20)-(22), the other "none". At first the window moves at a `pace` of so many
+    characters a step, by its bias; Graves does not say.
     """
 
     def __init__(

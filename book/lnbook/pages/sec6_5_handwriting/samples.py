@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32, Int64
+from jaxtyping import Float, Float32
 from torch import Tensor
 
 from lnbook.data.strokes import encode
@@ -36,63 +36,40 @@ class Script(NamedTuple):
 def write(
     model: Handwriting,
     alphabet: str,
-    texts: Sequence[str],
+    asked: Sequence[tuple[str, float]],
     generator: torch.Generator,
     *,
-    bias: float = 0.0,
     most: int = 600,
 ) -> list[Script]:
-    """Let a network write texts, point by point, each drawn from its own mixture.
+    """Let a network write lines, point by point, each drawn from its own mixture.
 
-    A line ends when the window looks more at the place behind the text than at any of its characters.
+    `asked` are a text and Graves' b for each line: 0 for fair samples, more for neat ones. A line ends when
+    the window looks more at the place behind the text than at any of its characters, or after `most` points.
 
     *Source* Graves (2013), section 5.4; the end as in his section 5.3.
-
-    Args:
-        model, alphabet: trained on data with these characters.
-        texts: what to write.
-        generator: draws the points.
-        bias: Graves' b: 0 for fair samples, more for neat ones.
-        most: points of a line.
     """
-    numbers = [torch.from_numpy(encode(text, alphabet)) for text in texts]
-    padded = torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True)
-    letters = torch.tensor([len(n) for n in numbers])
+    numbers = [torch.from_numpy(encode(text, alphabet)) for text, _ in asked]
+    texts = torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True)
+    letters, bias = torch.tensor([len(n) for n in numbers]), torch.tensor([b for _, b in asked])
+    point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, len(asked), 3)
+    state, points, looks, ends = model.start(point), [point[0]], [], torch.full((len(asked),), most)
     # for one step alone the kernels would prepare, and several threads wait, longer than the step takes
     with torch_threads(1), plain():
-        points, looks, ends = _steps(model, padded, letters, generator, bias, most)
-    drawn, seen = torch.stack(points), torch.stack(looks)
-    found = []
-    for n, text in enumerate(texts):
+        for step in range(most):
+            y, phi, state = model.steps(point, texts, letters, state)
+            looks.append(phi[0])
+            left = _behind(model, state.first.h, state.first.kappa, letters) > phi[0].amax(1)
+            ends = torch.where(left & (ends == most), step, ends)
+            if (ends < most).all():
+                break
+            point = draw(mixture(y[0], bias), generator)[None]
+            points.append(point[0])
+    drawn, seen, found = torch.stack(points), torch.stack(looks), []
+    for n, (text, _) in enumerate(asked):
         end = max(1, int(ends[n]))
         line = drawn[: end + 1, n].numpy().copy()
         found.append(Script(text, line, seen[:end, n, : len(text)].numpy().copy(), int(ends[n]) < most))
     return found
-
-
-def _steps(
-    model: Handwriting,
-    texts: Int64[Tensor, "N U"],
-    letters: Int64[Tensor, " N"],
-    generator: torch.Generator,
-    bias: float,
-    most: int,
-) -> tuple[list[Tensor], list[Tensor], Int64[Tensor, " N"]]:
-    """Points and looks of all lines, until the last has ended; and after how many points each did."""
-    count = len(texts)
-    point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, count, 3)
-    state = model.start(point)
-    points, looks, ends = [point[0]], [], torch.full((count,), most)
-    for step in range(most):
-        y, phi, state = model.steps(point, texts, letters, state)
-        looks.append(phi[0])
-        left = _behind(model, state.first.h, state.first.kappa, letters) > phi[0].amax(1)
-        ends = torch.where(left & (ends == most), step, ends)
-        if (ends < most).all():
-            break
-        point = draw(mixture(y[0], bias), generator)[None]
-        points.append(point[0])
-    return points, looks, ends
 
 
 def _behind(model: Handwriting, h: Tensor, kappa: Tensor, letters: Tensor) -> Float[Tensor, " N"]:

@@ -10,7 +10,7 @@ import torch
 from lnbook.data.strokes import Lines, load_lines
 from lnbook.pages.sec6_5_handwriting import experiment as handwriting
 from lnbook.pages.sec6_5_handwriting import samples
-from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, STUDIES, Writing, wanted
+from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, Writing, wanted
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.training import Machine, train
 
@@ -25,8 +25,7 @@ def lines(job: dict[str, Any]) -> Lines:
 
 def test_the_known_likelihood_is_approached_and_not_beaten() -> None:
     """On fresh lines, whose exact likelihood is known. A model that were better would have a wrong loss."""
-    known = [job for job in EXPERIMENT.jobs("book", 0) if job["data"] == "generated_strokes"]
-    job = {**known[1], "updates": 500, "rows": 2, "judged": 200}
+    job = {**handwriting.known("book", 0)[1], "updates": 500, "rows": 2, "judged": 200}
     trained = Writing(lines(job), Machine(), job)
     rows = train(trained, job=job).rows
     cases = trained.parts["test"]
@@ -55,9 +54,8 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> No
     texts = ["abcabc", "ff"]
 
     def written(seed: int, bias: float = 0.0) -> list[samples.Script]:
-        return samples.write(
-            model, data.alphabet, texts, torch.Generator().manual_seed(seed), bias=bias, most=300
-        )
+        asked = [(text, bias) for text in texts]
+        return samples.write(model, data.alphabet, asked, torch.Generator().manual_seed(seed), most=300)
 
     one, same, other = written(0), written(0), written(1)
     assert all(np.array_equal(a.points, b.points) for a, b in zip(one, same, strict=True))
@@ -77,7 +75,8 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> No
 
 def test_a_line_that_does_not_end_is_cut() -> None:
     job = small()
-    (script,) = samples.write(model_of(job), lines(job).alphabet, ["abcabc"], torch.Generator(), most=5)
+    asked = [("abcabc", 0.0)]
+    (script,) = samples.write(model_of(job), lines(job).alphabet, asked, torch.Generator(), most=5)
     assert not script.done
     assert len(script.points) == 6
 
@@ -92,12 +91,3 @@ def test_weights_come_back_in_sixteen_bits_with_their_story(tmp_path: Path) -> N
     for (name, p), (other, q) in zip(model.named_parameters(), again.named_parameters(), strict=True):
         assert name == other
         torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-6)  # 11 bits of a float16
-
-
-def test_a_page_at_paper_scale_shows_lines_that_need_no_registration_and_each_seed_once() -> None:
-    for scale in STUDIES:
-        jobs = handwriting.shown(scale, 5)
-        assert jobs[-1]["data"] == "generated_strokes"
-        assert "iam_ondb" not in {job["data"] for job in jobs}
-        runs = [(job["data"], job["norm"], job["rate"], job["seed"]) for job in jobs]
-        assert len(set(runs)) == len(runs)

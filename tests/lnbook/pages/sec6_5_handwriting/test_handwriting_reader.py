@@ -1,13 +1,10 @@
 """The layer that reads: its window against loops, and its compiled loop against torch's operations."""
 
-import math
-
 import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM, ReadingState, window
-from lnlib.rnn import plain
+from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM, ReadingState
 
 T, N, D, H, A, K, U = 9, 3, 3, 5, 4, 2, 6
 LENGTHS = torch.tensor([6, 4, 1])
@@ -27,42 +24,6 @@ def given(seed: int = 1, dtype: torch.dtype = torch.float64, steps: int = T) -> 
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(steps, N, D, generator=generator, dtype=dtype)
     return x, torch.randint(0, A, (N, U), generator=generator), LENGTHS
-
-
-def test_the_window_is_the_printed_sum() -> None:
-    generator = torch.Generator().manual_seed(2)
-    q, kappa = (torch.randn(N, k, generator=generator, dtype=torch.float64) for k in (3 * K, K))
-    _, texts, lengths = given()
-    inside = torch.arange(U) < lengths[:, None]
-    codes = torch.nn.functional.one_hot(texts, A).double() * inside[..., None]
-    w, phi, moved = window(q, kappa, codes)
-    for n in range(N):
-        expected = [0.0] * A
-        for u in range(int(lengths[n])):
-            total = 0.0
-            for k in range(K):
-                alpha, beta = math.exp(q[n, k]), math.exp(q[n, K + k])
-                position = float(kappa[n, k]) + math.exp(q[n, 2 * K + k])
-                assert float(moved[n, k]) == pytest.approx(position)
-                total += alpha * math.exp(-beta * (position - u) ** 2)
-            assert float(phi[n, u]) == pytest.approx(total)
-            expected[int(texts[n, u])] += total
-        assert w[n].tolist() == pytest.approx(expected)
-        assert not phi[n, int(lengths[n]) :].any()
-
-
-@pytest.mark.parametrize("norm", ["none", "layer"])
-def test_it_is_an_lstm_that_sees_the_window_of_the_step_before(norm: str) -> None:
-    reads = layer(norm)
-    x, texts, lengths = given()
-    look, state = reads(x, texts, lengths)
-    before = torch.cat([torch.zeros(1, N, A, dtype=x.dtype), look.w[:-1]])
-    with plain():
-        h, (last, cell) = reads.lstm(torch.cat([x, before], 2))
-    torch.testing.assert_close(look.h, h)
-    torch.testing.assert_close(state.h, last[0])
-    torch.testing.assert_close(state.c, cell[0])
-    assert torch.equal(state.w, look.w[-1])
 
 
 @pytest.mark.parametrize("norm", ["none", "layer"])
