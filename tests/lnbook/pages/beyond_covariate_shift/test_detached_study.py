@@ -1,7 +1,6 @@
 """The study of detached statistics: who is judged at which step size, and what a factor is."""
 
 import numpy as np
-import pytest
 
 from lnbook import data
 from lnbook.pages.beyond_covariate_shift import twins
@@ -26,13 +25,6 @@ def test_each_method_is_judged_at_its_own_best_step_size_for_all_starts() -> Non
     np.testing.assert_array_equal(found.best(PLACE, "none"), [1.0, 1.0])  # the other one diverged
     np.testing.assert_array_equal(found.best(PLACE, "simple"), [1.0, 2.0])
     np.testing.assert_array_equal(found.best(PLACE, "simple", "error"), [100, 200])
-
-
-def test_losses_have_geometric_means_and_intervals() -> None:
-    found = made({"none": {0.1: [0.5, 2.0], 0.2: [3.0, 3.0]}}).losses(PLACE, "none")
-    assert found[0.1][0] == pytest.approx(1)
-    assert found[0.1][1] < 1 < found[0.1][2]
-    assert found[0.2] == pytest.approx((3, 3, 3))
 
 
 def test_switching_to_the_same_method_is_training_with_it() -> None:

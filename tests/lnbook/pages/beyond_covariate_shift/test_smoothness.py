@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook import data
 from lnbook.pages.beyond_covariate_shift import smoothness, twins
 from lnbook.pages.beyond_covariate_shift.twins import Twins
 
@@ -55,16 +54,3 @@ def test_a_measure_that_depends_on_the_loss_alone_is_equal_at_equal_losses() -> 
     np.testing.assert_allclose(found["slow"], found["fast"], rtol=1e-9)  # both are straight lines in logs
     middle = math.sqrt(2.3 * 2.3 * math.exp(-0.05 * 29))
     np.testing.assert_allclose(found["slow"], middle**-0.7, rtol=1e-9)
-
-
-def test_networks_that_are_compared_learn_and_none_over_none_is_one() -> None:
-    arrays = twins.pictures(data.load("digits"), 400)
-    sizes = {"units": 8, "depths": (2,), "rates": (0.05, 0.1), "seeds": SEEDS, "updates": 20, "every": 10}
-    found = smoothness.compare(arrays, **sizes)[2]
-    loss = found[0.1]["layer"]["loss"]
-    assert loss.shape == (3, 3)  # at the start, and after every ten updates
-    assert (loss[:, -1] < loss[:, 0]).all()
-    for measure in ("sharpness", "reach"):
-        np.testing.assert_array_equal(smoothness.over_none(found, "none", measure), 0)
-    slow = [np.log(run["batch"]["sharpness"] / run["none"]["sharpness"]).mean(1) for run in found.values()]
-    np.testing.assert_allclose(smoothness.over_none(found, "batch", "sharpness"), sum(slow) / 2)

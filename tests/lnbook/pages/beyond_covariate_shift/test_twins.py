@@ -36,16 +36,6 @@ def test_a_layer_does_what_its_name_says() -> None:
         torch.testing.assert_close(outputs[norm], outputs["layer"], rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("norm", "gains", "biases"),
-    [("none", 0, 2), ("batch", 1, 2), ("layer", 1, 2), ("simple", 0, 1), ("both detached", 0, 1)],
-)
-def test_only_some_learn_a_gain_and_a_bias(norm, gains, biases) -> None:
-    model = Twins([5, 6, 3], norm, SEEDS)
-    assert sum(bool(len(g)) for g in model.gains) == gains
-    assert sum(bool(len(b)) for b in model.biases) == biases
-
-
 def test_a_run_learns_alike_alone_and_is_infinitely_bad_where_it_diverges() -> None:
     x, *rest = arrays = twins.pictures(data.load("digits"), 400)
     job = {"norm": "both detached", "hidden": (16, 16), "rate": 1e-2, "updates": 40}

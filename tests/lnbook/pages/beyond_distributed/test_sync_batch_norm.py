@@ -128,18 +128,6 @@ def refused(group: Group, x: np.ndarray) -> str:
     return str(error.value)
 
 
-def test_evaluation_talks_to_nobody(three: Processes) -> None:
-    one, *_ = three.call(evaluated, cases(12, 3))
-    bn = BatchNorm(3, dtype=torch.float64).eval()
-    assert_close(torch.from_numpy(one), bn(torch.from_numpy(cases(12, 3)))[:4])
-
-
-def evaluated(group: Group, x: np.ndarray) -> np.ndarray:
-    bn = SyncBatchNorm(3, dtype=torch.float64).eval()
-    # the others do nothing: a collective would never end
-    return bn(torch.from_numpy(x[:4])).detach().numpy() if group.rank == 0 else x
-
-
 def test_converting_keeps_parameters_statistics_settings_and_mode() -> None:
     model = nn.Sequential(nn.BatchNorm2d(3, 0.1, None), nn.Sequential(BatchNorm(2, unbiased=True), nn.ReLU()))
     before, parameters = copy.deepcopy(model.eval().state_dict()), list(model.parameters())

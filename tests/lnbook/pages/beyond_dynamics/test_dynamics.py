@@ -1,14 +1,11 @@
 """Random recurrences: their derivative, their exponents, and lnlib.rnn as a second opinion."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
 from lnbook.pages.beyond_dynamics import measure as dynamics
 from lnbook.pages.beyond_dynamics.measure import Networks
-from lnbook.shared import mean_field
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov
 
@@ -54,13 +51,6 @@ def test_the_exponent_is_the_one_that_the_diagnostics_find() -> None:
     assert ours[0, 0] == pytest.approx(float(theirs[0, 0]), abs=1e-4)
 
 
-def test_the_exponent_without_a_norm_follows_the_scale_of_the_weights() -> None:
-    net = Networks(dynamics.weights(2, 300, generator()), (0.5, 2.0), (0.0, 0.0), norm="none")
-    measured = dynamics.exponents(net, 300, 100, generator(1)).mean(0)
-    theory = [mean_field.plain_exponent(torch.tanh, s) for s in net.gain]
-    np.testing.assert_allclose(measured, theory, rtol=0, atol=0.04)
-
-
 def test_gradients_are_products_of_jacobians() -> None:
     net = networks(H=5, gain=(1.3,), strength=(0.4,), count=1)
     norms = dynamics.gradient_norms(net, 3, 2, generator(4))
@@ -76,17 +66,3 @@ def test_gradients_are_products_of_jacobians() -> None:
     for J in reversed(jacobians[2:]):
         expected.append(expected[-1] @ J)
     np.testing.assert_allclose(norms[:, 0, 0], [float(e.norm()) for e in expected], rtol=1e-10)
-
-
-def test_a_crossing_is_found_between_the_measurements() -> None:
-    values = np.array([[-1.0, 1.0, 2.0], [-3.0, -1.0, 1.0]])
-    np.testing.assert_allclose(dynamics.crossing((0.0, 1.0, 2.0), values), [0.5, 1.5])
-
-
-def test_a_forget_bias_makes_a_plain_lstm_remember() -> None:
-    rows = dynamics.lstm_exponents(
-        "none", "paper", (0.0, 3.0), (0.0,), draws=1, H=16, steps=80, skip=30, seed=0
-    )
-    assert rows[0, 0, 0] < rows[0, 1, 0] - 0.1
-    # without state or input a gate of bias 3 keeps 1/(1 + e^-3) of its cell
-    assert rows[0, 1, 0] == pytest.approx(math.log(1 / (1 + math.exp(-3))), abs=0.06)

@@ -36,12 +36,3 @@ def test_one_label_and_many_need_a_layer_for_each_point_that_goes_and_one(labels
     network = merging.construct(line(len(labels)), torch.tensor(labels))
     assert given(network, line(len(labels))) == labels
     assert len(network.layers) == len(labels) - max(labels)
-
-
-def test_each_layer_merges_two_points_of_one_label_and_no_others() -> None:
-    labels = torch.tensor([0, 1, 0, 1, 1, 0])
-    found = merging.states(merging.construct(line(6), labels).layers, line(6))
-    for k, h in enumerate(found):
-        one = torch.cdist(h, h) < 1e-9  # merged up to rounding, which later layers magnify
-        assert len(torch.unique(one, dim=0)) == 6 - k
-        assert not bool((one & (labels[:, None] != labels)).any())

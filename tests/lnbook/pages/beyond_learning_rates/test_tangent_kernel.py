@@ -29,15 +29,6 @@ def top(F):
     return float(torch.linalg.eigvalsh(F)[-1])
 
 
-def test_without_a_norm_it_is_that_of_the_fisher_matrix():
-    weights, x = case()
-    model = module(weights)
-    z, kernel = tangent_kernel(weights, x)
-    torch.testing.assert_close(z, model(x).detach())
-    expected = top(GGN(model, x, "gaussian").to_dense())
-    assert abs(largest(kernel) / len(x) / expected - 1) < ROUNDING
-
-
 def derivative(norm, z):
     """The norm's Jacobian as a map, by automatic differentiation."""
     J = torch.autograd.functional.jacobian(norm, z).reshape(z.numel(), z.numel())

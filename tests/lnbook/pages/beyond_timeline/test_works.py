@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-from lnbook.pages.beyond_timeline.reported import MODELS, by_era
 from lnbook.pages.beyond_timeline.works import WORKS, families
 
 BOOK = Path(__file__).resolve().parents[4] / "book"
@@ -28,13 +27,3 @@ def test_a_family_stands_together_and_in_the_order_of_its_years():
     assert [work for members in families().values() for work in members] == list(WORKS)
     for members in families().values():
         assert members == sorted(members, key=lambda work: work.year)
-
-
-def test_no_cell_of_a_table_holds_what_ends_it():
-    assert not [w for w in WORKS if "|" in w.changed or "\n" in w.changed]
-
-
-def test_every_model_of_the_list_is_counted_once():
-    assert {m.norm for m in MODELS} == {"layer", "RMS", ""}
-    assert len({m.name for m in MODELS}) == len(MODELS)
-    assert sum(row[k] for row in by_era() for k in ("layer", "RMS", "not given")) == len(MODELS)

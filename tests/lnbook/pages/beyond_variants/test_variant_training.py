@@ -40,17 +40,6 @@ def test_readers_of_one_seed_start_with_the_same_weights_whatever_their_variant(
                 assert (value == 1).all(), (name, key)
 
 
-def test_sums_have_variance_one_and_signs_leave_the_stated_part_of_it_unexplained() -> None:
-    x, y = next(learn.sums(20, 50_000, False, torch.Generator().manual_seed(0)))
-    assert float(y.var()) == pytest.approx(1, abs=0.03)  # 50,000 cases: a standard error of 0.006
-    guess = (2 / np.pi) ** 0.5 * x.sign().sum(1) / 20**0.5  # the mean of a number, given its sign
-    assert float((y - guess).square().mean()) == pytest.approx(learn.BLIND, abs=0.01)
-    beside, same = next(learn.sums(20, 50_000, True, torch.Generator().manual_seed(0)))
-    assert torch.equal(beside[..., :1], x)
-    assert (beside[..., 1] == 1).all()
-    assert torch.equal(same, y)
-
-
 def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_do_not(
     digits: learn.Arrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import cross_entropy
 
 from lnbook.pages.beyond_without import training
 from lnbook.pages.beyond_without.networks import Method, begin
@@ -30,15 +29,6 @@ def test_rates_are_outermost_and_each_network_trains_as_alone(cases):
     torch.testing.assert_close(both.out[1::2], alone.out, rtol=0, atol=1e-4)
     torch.testing.assert_close(both.stack["W1"][:, 1::2], alone.stack["W1"], rtol=0, atol=1e-4)
     assert training.scores(both, PLAIN, cases, (4, 5)).loss.shape == (2, 2)
-
-
-def test_scores_are_the_mean_loss_and_the_share_of_right_answers(cases):
-    x, y = cases[0][:50], cases[1][:50]
-    nets = training.train(begin(PLAIN, 1, 8, (0,)), PLAIN, cases, (0,), (1e-2,), 5)
-    logits = nets.logits(PLAIN, x)[0].double()
-    found = training.scores(nets, PLAIN, (x, y), (0,))
-    assert found.loss.item() == pytest.approx(float(cross_entropy(logits, y)), abs=1e-12)  # rounding
-    assert found.right.item() == pytest.approx(float((logits.argmax(1) == y).double().mean()))
 
 
 def test_networks_that_overflow_answer_nothing_right(cases):

@@ -2,14 +2,13 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
 
 from lnbook import data
 from lnbook.pages.sec3_1_recurrent import measure as recurrent
-from lnbook.pages.sec3_1_recurrent.measure import NO_ANSWER, Streams, drift, growth, measure, reader
+from lnbook.pages.sec3_1_recurrent.measure import NO_ANSWER, Streams, drift, reader
 
 
 @pytest.fixture(scope="module")
@@ -72,44 +71,7 @@ def test_a_linear_factor_shows_as_drift(streams):
     assert abs(drift(reader("none", 1.5, 0), x)) < 0.01
 
 
-def test_growth_is_the_factor_where_the_network_is_linear(streams):
-    x, _ = streams.draw(30, 2, seeded())
-    assert growth(reader("none", 0.7, 0), 0 * x) == pytest.approx(math.log(0.7), abs=1e-5)
-
-
-def test_separate_normalization_does_not_know_the_factor_and_equation_4_does(streams):
-    x, _ = streams.draw(30, 2, seeded(), anywhere=True)
-    grown = {
-        variant: [growth(reader("layer", f, 0, variant=variant, eps=0.0), x) for f in (0.25, 4)]
-        for variant in ("paper", "separate")
-    }
-    assert grown["separate"][0] == pytest.approx(grown["separate"][1], abs=1e-3)
-    assert grown["paper"][1] - grown["paper"][0] > 1
-
-
-@pytest.mark.usefixtures("as_users_call")  # a check of every step of every update takes a minute
-def test_a_network_learns_and_is_tested_within_and_beyond_the_steps_of_training(images):
-    found = measure(images, "layer", 1, 0, updates=40)
-    assert found.within > 60  # percent; guessing has 10
-    assert found.beyond == pytest.approx(found.right[1], abs=4)  # other streams of the same steps: 50 to 200
-    assert found.right[0] == found.within
-
-
-def test_a_linear_recurrence_multiplies_and_layer_norm_does_not():
-    sizes = recurrent.linear(0.9)
-    np.testing.assert_allclose(sizes[1:] / sizes[:-1], 0.9)
-    np.testing.assert_allclose(recurrent.linear(0.9, normalized=True), 1)
-
-
 def test_samples_of_one_distribution_are_close_and_of_another_scale_are_not():
     a, b = torch.randn(2, 500, 20, generator=seeded())
     assert recurrent.between(a, b) == pytest.approx(0.87 * (2 / 500) ** 0.5, rel=0.25)
     assert recurrent.between(a, 2 * b) == pytest.approx(0.16, abs=0.04)  # of two normal distributions
-
-
-def test_a_network_that_forgets_at_once_does_not_change(streams):
-    x, _ = streams.draw(50, 500, seeded())
-    without, strong = (recurrent.change(reader("none", f, 0).rnn, x) for f in (0.0, 4.0))
-    assert recurrent.EARLY % streams.side == recurrent.LATE % streams.side  # the same row of an image
-    assert without < 0.06  # sampling alone
-    assert strong > 2 * without

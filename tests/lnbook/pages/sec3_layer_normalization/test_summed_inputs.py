@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-import lnlib
 from lnbook.pages.sec3_layer_normalization import summed_inputs
 
 
@@ -33,19 +32,3 @@ def test_the_control_moves_the_lower_weights_as_far_in_another_direction(cases) 
     # float32, through an inverse
     assert float(control.norm()) == pytest.approx(float(learned.norm()), rel=1e-3)
     assert torch.cosine_similarity(learned.flatten(), control.flatten(), dim=0).abs() < 0.5
-
-
-def test_independent_changes_have_no_strong_direction() -> None:
-    change = torch.randn(2000, 50, generator=torch.Generator().manual_seed(0))
-    share = summed_inputs.strongest(change, 50)
-    assert share[0] < 0.04
-    assert share[-1] == pytest.approx(1.0)
-
-
-def test_online_batch_norm_never_moves_a_hidden_weight_and_layer_norm_does(cases) -> None:
-    kept, moved = (
-        summed_inputs.online(norm, cases, cases, seed=0, cases=50, H=8)[1]
-        for norm in (lnlib.batch_norm, lnlib.layer_norm)
-    )
-    assert kept == 0
-    assert moved > 0.01

@@ -81,11 +81,3 @@ def test_beyond_the_last_stored_step_its_statistics_are_used() -> None:
     longer = torch.cat([one, one[:2]]).expand(-1, found.size, -1, -1)
     repeated = {name: tuple(torch.cat([v, v[-1:], v[-1:]]) for v in pair) for name, pair in stored.items()}
     torch.testing.assert_close(found(longer, stored), found(longer, repeated), rtol=0, atol=0)
-
-
-def test_gradients_by_lag_are_relative_to_that_of_the_last_state() -> None:
-    found, x = stack("layer"), inputs()
-    lag = norms.gradient_by_lag(found, x, torch.zeros(found.size, N, dtype=torch.long))
-    assert lag.shape == (found.size, T)
-    assert lag[:, 0].tolist() == [1.0] * found.size
-    assert bool((lag > 0).all())

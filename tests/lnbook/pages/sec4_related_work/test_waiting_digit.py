@@ -1,12 +1,10 @@
 """The digit one has to wait for: the task, and a training run small enough to repeat."""
 
 import numpy as np
-import pytest
 import torch
 
 from lnbook import data
 from lnbook.pages.sec4_related_work import waiting_digit as task
-from lnbook.pages.sec4_related_work.recurrent_norms import METHODS
 
 
 def test_each_image_passes_once_and_whole_at_a_random_step() -> None:
@@ -32,14 +30,6 @@ def test_a_run_does_not_depend_on_the_runs_beside_it() -> None:
     (alone,) = small("layer", (0.1,), (1,))
     # batched products round otherwise than single ones
     np.testing.assert_allclose(alone.loss, together[3].loss, rtol=1e-4)
-
-
-@pytest.mark.parametrize("method", list(METHODS))
-def test_every_method_learns_and_is_tested_at_three_lengths(method: str) -> None:
-    (run,) = small(method, (1.0,), (0,), updates=40)
-    assert run.loss[-10:].mean() < run.loss[:10].mean()
-    assert list(run.by_length) == [10, 20, 40]
-    assert np.isnan(run.pooled) == (not METHODS[method].of_batch)
 
 
 def test_runs_are_asked_by_setting_and_a_panel_shows_no_number_where_a_network_diverged() -> None:
