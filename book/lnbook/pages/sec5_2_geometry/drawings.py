@@ -6,9 +6,10 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import NullLocator
 from torch import Tensor
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 Curve = Float[np.ndarray, " points"]
@@ -28,9 +29,7 @@ def orders(steps: Curve, kl: Curve, remainders: Mapping[str, Curve]) -> Figure:
     ax.annotate("divergence: slope 2", (steps[0], kl[0]), (2, 4), textcoords="offset points", rotation=20)
     ax.set(xlabel="length of the step", ylabel="nats")
     ax.legend(title="what Eq. (8) misses: slope 3", loc="lower right")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(numticks=9))
-        axis.set_minor_locator(NullLocator())
+    on.decades(ax.xaxis, ax.yaxis, ticks=9)
     return fig
 
 
@@ -75,14 +74,10 @@ def print_error(
     left.loglog(x[x > 8], 1 - 4 / x[x > 8], color=INK, lw=0.8, ls=":")
     for values, mark, color, name in ((spectral, "s", INK, "spectral"), (frobenius, "o", LAYER, "Frobenius")):
         left.loglog(x, values.T, mark, color=color, alpha=0.45, ms=5, mew=0)
-        left.annotate(
-            name, (x[-1], values.mean(0)[-1]), (0, -16), textcoords="offset points", ha="right", color=color
-        )
-    left.set(xlabel="units $H$", title="relative error of Eq. (13)", ylim=(0.1, 1.2), xticks=x)
-    left.set_xticklabels([str(h) for h in H])
-    left.set_yticks([0.1, 0.2, 0.5, 1], ["0.1", "0.2", "0.5", "1"])
-    for axis in (left.xaxis, left.yaxis):
-        axis.set_minor_locator(NullLocator())
+        on.name(left, name, x, values.mean(0), (0, -16), ha="right", color=color)
+    left.set(xlabel="units $H$", title="relative error of Eq. (13)", ylim=(0.1, 1.2))
+    on.exactly(left.xaxis, x)
+    on.exactly(left.yaxis, [0.1, 0.2, 0.5, 1])
     rows = np.arange(len(curvatures))[::-1]
     for row, (exact, printed) in zip(rows, curvatures.values(), strict=True):
         right.plot([exact, printed], [row, row], color=NONE, lw=1)
@@ -148,7 +143,7 @@ def rates(
     for (rate, values), width in zip(growth.items(), (1, 1.6, 2.4, 3.4), strict=False):
         update = np.arange(1, len(values) + 1)
         left.loglog(update, values, color=LAYER, lw=width)
-        left.annotate(f"{rate:g}", (update[-1], values[-1]), (4, -4), textcoords="offset points")
+        on.name(left, f"{rate:g}", update, values, (4, -4))
     left.set(xlabel="update", title="norm of the weights (start: 1)")
     left.set_xlim(1, 3 * len(values))
     for (name, values), color, line in zip(loss.items(), (LAYER, INK, INK), ("-", "--", ":"), strict=True):
@@ -156,13 +151,11 @@ def rates(
             right.loglog(tried, seed, "o", color=color, alpha=0.4, ms=4, mew=0)
         right.loglog(tried, values.mean(0), color=color, ls=line, label=name)
     right.set(xlabel="learning rate of the weights", title="training loss at the end", ylim=(None, 6))
-    right.set_xticks(tried, [f"{rate:g}" for rate in tried])
-    right.set_yticks([0.1, 0.2, 0.5, 1, 2], ["0.1", "0.2", "0.5", "1", "2"])
+    on.exactly(right.xaxis, tried)
+    on.exactly(right.yaxis, [0.1, 0.2, 0.5, 1, 2])
     right.legend(loc="upper left")
-    left.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    left.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    for axis in (left.xaxis, left.yaxis, right.xaxis, right.yaxis):
-        axis.set_minor_locator(NullLocator())
+    on.plain(left.yaxis, subs=(1, 3))
+    left.xaxis.set_minor_locator(NullLocator())
     return fig
 
 
@@ -181,8 +174,6 @@ def settling(
         ax.axhline(end, color=INK, lw=1)
         ax.annotate("theory", (len(values), end), (4, -4), textcoords="offset points")
         ax.set(xlabel="update", title=title, xlim=(0, len(values)))
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.yaxis.set_minor_locator(NullLocator())
+        on.plain(ax.yaxis)
     pair[0].legend(loc="upper right")
     return fig

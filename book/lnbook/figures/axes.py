@@ -1,0 +1,52 @@
+"""What many pictures do: plain numbers on logarithmic axes, means with intervals, names at lines' ends."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullLocator
+
+__all__ = ["band", "bars", "decades", "exactly", "name", "plain"]
+
+Interval = tuple[float, float, float]  # mean, low, high
+
+
+def plain(*axes: Axis, subs: Sequence[float] = (1, 2, 5), numticks: int | None = None) -> None:
+    """Plain numbers on logarithmic axes, at these parts of each power of ten, and nothing between."""
+    for axis in axes:
+        axis.set_major_locator(LogLocator(subs=subs, numticks=numticks))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_locator(NullLocator())
+
+
+def decades(*axes: Axis, ticks: int = 7) -> None:
+    """At most so many ticks on logarithmic axes, all at powers of ten."""
+    for axis in axes:
+        axis.set_major_locator(LogLocator(numticks=ticks))
+        axis.set_minor_locator(NullLocator())
+
+
+def exactly(axis: Axis, values: Sequence[float], labels: Sequence[str] | None = None) -> None:
+    """These ticks on a logarithmic axis, with their own numbers for labels, and nothing between."""
+    axis.set_ticks(values, labels or [f"{value:,g}" for value in values])
+    axis.set_minor_locator(NullLocator())
+
+
+def bars(ax: Axes, places: Any, intervals: Iterable[Interval], **look: Any) -> None:
+    """A mark at each mean, and a bar over its interval."""
+    mean, low, high = np.array(list(intervals)).T
+    ax.errorbar(places, mean, (mean - low, high - mean), **({"capsize": 3, "lw": 1.4} | look))
+
+
+def band(ax: Axes, x: Any, intervals: Iterable[Interval], *, alpha: float = 0.2, **look: Any) -> None:
+    """A line through the means, and a band over their intervals."""
+    mean, low, high = np.array(list(intervals)).T
+    ax.plot(x, mean, **look)
+    ax.fill_between(x, low, high, color=look["color"], alpha=alpha, lw=0)
+
+
+def name(ax: Axes, text: str, x: Any, y: Any, offset: tuple[float, float] = (6, 0), **look: Any) -> None:
+    """The text beside a line's last point, so many points away."""
+    ax.annotate(text, (x[-1], y[-1]), offset, textcoords="offset points", **look)
