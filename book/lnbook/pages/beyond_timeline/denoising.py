@@ -95,11 +95,7 @@ def train(
     rates: Sequence[float],
     size: Size,
 ) -> Float[np.ndarray, "rates seeds rows"]:
-    """Test losses before the first update, every `size.every` updates and after the last.
-
-    Networks of a seed begin alike and see the same cases and noise with every method and rate. `zeros` are
-    the block's maps from the condition, as in `begin`.
-    """
+    """Test losses before the first update, every `size.every` updates and after the last."""
     (x, y), (x_test, y_test) = digits()
     fixed = torch.Generator().manual_seed(0)  # the test's noise is the same for all
     z_test, t_test = noisy(x_test, fixed)

@@ -1,14 +1,16 @@
 """The timeline, a row for each work and years along the other axis; and losses while networks train."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
-from lnbook.pages.beyond_timeline.works import WORKS, Work, families
+from lnbook.pages.beyond_timeline.works import families
 
 COLORS = {
     "Over the batch": "batch",
@@ -29,9 +31,9 @@ ROW = 0.215  # inches
 YEARS = (1990, 2027)
 
 
-def timeline(works: Iterable[Work] = WORKS) -> Figure:
+def timeline(works: Iterable[Any]) -> Figure:
     """Each work at its year, in a row of its own, under the name of its family; a line at 2016."""
-    rows: list[tuple[str, Work | None]] = []
+    rows: list[tuple[str, Any]] = []
     for family, members in families(works).items():
         rows += [(family, None), *((work.name, work) for work in members)]
     fig, ax = plots.subplots(figsize=(4.6, ROW * len(rows) + 0.5))
@@ -54,9 +56,7 @@ def losses(updates: Sequence[int], found: Mapping[str, Float[np.ndarray, "seeds 
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     for name, values in found.items():
         color, line = LOOKS[name]
-        mean, low, high = np.array([interval(column) for column in values.T]).T
-        ax.plot(updates, mean, color=color, ls=line, label=name)
-        ax.fill_between(updates, low, high, color=color, alpha=0.2, lw=0)
+        on.band(ax, updates, map(interval, values.T), color=color, ls=line, label=name)
     ax.set(xlabel="updates", ylabel="test loss (mean square)", ylim=(0, None))
     ax.legend(loc="upper right")
     return fig
