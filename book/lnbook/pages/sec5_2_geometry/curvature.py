@@ -33,10 +33,7 @@ def _draw(seed: int) -> Callable[..., Tensor]:
 
 
 def tiny(family: str, norm: str | None, seed: int = 0) -> tuple[GLM, Float[Tensor, "N D"]]:
-    """A model of 3 units and 2 inputs, and 20 cases: the same parameters for any family and norm.
-
-    A gamma model's natural parameters must be negative: its biases are 12 lower. Binomial counts end at 2.
-    """
+    """A model of 3 units and 2 inputs, and 20 cases: the same parameters for any family and norm."""
     draw = _draw(seed)
     X, W, b, spread = draw(20, 2), draw(3, 2), draw(3) / 2, draw(3)
     gain = None if norm is None else (spread / 3).exp()
@@ -71,10 +68,7 @@ def error(A: Float[Tensor, "P P"], B: Float[Tensor, "P P"]) -> float:
 
 
 def residuals(by_definition: Callable[[GLM, Tensor, list], Tensor], seed: int = 0) -> dict[str, list[float]]:
-    """Errors of `lnlib.fisher.fisher` on tiny models, by family; each a list over the norms.
-
-    The larger of the errors against `of_kl` and, where outcomes can be listed, `by_definition`, Eq. (9).
-    """
+    """Errors of `lnlib.fisher.fisher` on tiny models, by family; each a list over the norms."""
     found: dict[str, list[float]] = {}
     for family in FAMILIES:
         for norm in NORMS:
@@ -116,10 +110,7 @@ def misfit(H: int, seed: int) -> tuple[float, float]:
 
 
 def blind(H: int, seed: int) -> dict[str, tuple[float, float]]:
-    """Curvature of a random layer, exact and printed, in units of an average direction of its weights.
-
-    Directions: an average one; W itself, which scales the matrix; and one that shifts all rows alike.
-    """
+    """Curvature of a random layer, exact and printed, in units of an average direction of its weights."""
     glm, X = _random_layer(H, 400, seed)
     exact, printed = _weight_blocks(H, glm, X)
     unit = float(exact.diagonal().mean())

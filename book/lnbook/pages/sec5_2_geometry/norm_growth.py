@@ -75,10 +75,7 @@ def train(
     units: int = 100,
     held: float | None = None,
 ) -> Walk:
-    """Train from weights of one seed, times `scale`, and record the walk of W.
-
-    With `held`, W is brought to that length, as the model sees it, at the start and after each update.
-    """
+    """Train from weights of one seed, times `scale`, and record the walk of W."""
     x, y = cases
     initial, order = generators(seed)
     D = x.shape[1]
