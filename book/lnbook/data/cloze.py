@@ -8,12 +8,14 @@ markers, numbered anew in each question.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import accumulate
 
 from .questions import PLACEHOLDER, Question, marker
 from .text import tokenize
 
 __all__ = ["cloze", "names"]
+
+PASSAGE = 4  # sentences
+LONGEST = 64, 20  # tokens of a passage and of a query; longer ones make no question
 
 # capitals that are no names: forms of address, peoples and tongues, days and months, what one swears by
 _NO_NAMES = frozenset(
@@ -51,26 +53,17 @@ def names(sentences: Sequence[str], at_least: int = 20) -> set[str]:
 
 
 def cloze(
-    sentences: Sequence[str],
-    known: Collection[str],
-    passage: int = 4,
-    longest: tuple[int, int] = (64, 20),
-    markers: int = 10,
-    source: str = "",
+    sentences: Sequence[str], known: Collection[str], markers: int = 10, source: str = ""
 ) -> Iterator[Question]:
     """Questions whose answer is one of at least two names in the passage, and once in the query.
+
+    Markers are numbered by their first use in the passage, so `lnbook.data.anonymize.renumber` them.
 
     Args:
         sentences: of one book, in order.
         known: its names.
-        passage: sentences of a passage.
-        longest: tokens of a passage and of a query; longer ones make no question.
         markers: entities of a question; more make no question.
         source: of the questions, a title.
-
-    Yields:
-        The question with its passage's `ends`; markers are numbered by their first use in the passage, so
-        `lnbook.data.anonymize.renumber` them.
 
     >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]
     >>> (q,) = cloze(book, {"Emma", "Jane"})
@@ -82,29 +75,28 @@ def cloze(
     name = re.compile(rf"\b(?:{'|'.join(sorted(known, key=lambda word: (-len(word), word)))})\b")
     found = [name.findall(sentence) for sentence in sentences]
     words = [sentence.count(" ") + 1 for sentence in sentences]
-    for k in range(passage, len(sentences)):
-        before = [word for some in found[k - passage : k] for word in some]
+    for k in range(PASSAGE, len(sentences)):
+        before = [word for some in found[k - PASSAGE : k] for word in some]
         everyone = dict.fromkeys(before + found[k])
         answers = [word for word in dict.fromkeys(found[k]) if word in before and found[k].count(word) == 1]
         if (
             not answers
             or len(set(before)) < 2
             or len(everyone) > markers
-            or sum(words[k - passage : k]) > longest[0]
-            or words[k] > longest[1]
+            or sum(words[k - PASSAGE : k]) > LONGEST[0]
+            or words[k] > LONGEST[1]
         ):
             continue
         tokens = {word: marker(number) for number, word in enumerate(everyone)}
-        told = [_tokens(name, sentence, tokens) for sentence in sentences[k - passage : k]]
+        told = [_tokens(name, sentence, tokens) for sentence in sentences[k - PASSAGE : k]]
         read = tuple(token for sentence in told for token in sentence)
-        if len(read) > longest[0]:
+        if len(read) > LONGEST[0]:
             continue
-        ends = tuple(accumulate(len(some) for some in told if some))
         by_marker = {token: word for word, token in tokens.items()}
         for answer in answers:
             query = _tokens(name, sentences[k], tokens | {answer: PLACEHOLDER})
-            if len(query) <= longest[1]:
-                yield Question(read, query, tokens[answer], by_marker, source, ends)
+            if len(query) <= LONGEST[1]:
+                yield Question(read, query, tokens[answer], by_marker, source)
 
 
 def _tokens(name: re.Pattern[str], text: str, markers: Mapping[str, str]) -> tuple[str, ...]:

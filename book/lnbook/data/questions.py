@@ -5,15 +5,22 @@ passage, the question with `@placeholder` in place of a name, the name's marker,
 with the names that they stand for. Passage and question are tokens, separated by blanks.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .datasets import DataError
 from .users import read_text
 
-__all__ = ["PLACEHOLDER", "Question", "is_marker", "marker", "parse_question", "read_questions"]
+__all__ = [
+    "PLACEHOLDER",
+    "Question",
+    "is_marker",
+    "marker",
+    "parse_question",
+    "read_questions",
+    "split_sentences",
+]
 
 PLACEHOLDER = "@placeholder"
 _QUOTES = ("''", '"', "'", "”")
@@ -46,7 +53,6 @@ class Question:
         answer: a marker.
         names: what the markers stand for, if known; a model never sees it.
         source: where it comes from.
-        ends: where the passage's sentences end, each as the number of tokens up to there, if known.
     """
 
     passage: tuple[str, ...]
@@ -54,19 +60,6 @@ class Question:
     answer: str
     names: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
-    ends: tuple[int, ...] = ()
-
-    @property
-    def sentences(self) -> list[tuple[str, ...]]:
-        """The passage as sentences: by `ends` if known, else up to ".", "?" or "!" and quotes after it.
-
-        >>> passage, query = ("mr", ".", "@entity1", "left", ".", "rain"), ("@placeholder",)
-        >>> Question(passage, query, "@entity1", ends=(5, 6)).sentences
-        [('mr', '.', '@entity1', 'left', '.'), ('rain',)]
-        """
-        if not self.ends:
-            return _split(self.passage)
-        return [self.passage[start:end] for start, end in pairwise((0, *self.ends))]
 
     @property
     def entities(self) -> tuple[str, ...]:
@@ -74,14 +67,13 @@ class Question:
         tokens = (*self.passage, *self.query, self.answer)
         return tuple(dict.fromkeys(token for token in tokens if is_marker(token)))
 
-    def cut(self, kept: Iterable[int]) -> "Question":
-        """The question with only these sentences of its passage, in the passage's order."""
-        told = enumerate(self.sentences)
-        kept = set(kept)
-        return replace(self, passage=tuple(t for k, some in told if k in kept for t in some), ends=())
 
+def split_sentences(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks after it.
 
-def _split(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    >>> split_sentences("a b . c ! '' d".split())
+    [('a', 'b', '.'), ('c', '!', "''"), ('d',)]
+    """
     found: list[list[str]] = []
     closed = True
     for token in tokens:

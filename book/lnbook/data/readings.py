@@ -1,10 +1,10 @@
 """Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,13 +20,10 @@ from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 from .users import users_own
 
-__all__ = ["FIRST_MARKER", "Cut", "Readings", "encode", "load_readings", "to_cases"]
+__all__ = ["FIRST_MARKER", "Readings", "encode", "load_readings", "to_cases"]
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
-SENTENCES, BEFORE = 4, 20  # of a passage; before a query in a book, as in the Children's Book Test
-LONGEST = 64, 20  # tokens of a passage and of a query, in books
 Cases = tuple[Tensor, ...]
-Cut = Literal["next", "top4"]
 
 
 @dataclass(frozen=True)
@@ -63,22 +60,18 @@ def load_readings(
     words: int = 1000,
     titles: tuple[str, ...] | None = None,
     limit: int | None = None,
-    cut: Cut = "next",
 ) -> Readings:
     """The questions of a data set.
 
     Args:
         name: "gutenberg" (cloze questions from books), "stories" (generated; where there are no books, they
             stand in, as the provenance tells), or "cnn": the `.question` files in
-            $LNLIB_DATA/cnn/questions/training and /validation.
+            $LNLIB_DATA/cnn/questions/training and /validation, and of each passage the four sentences most
+            relevant to the query (`lnbook.data.relevant`); some passages then lack the answer.
         markers: a question with more entities is left out; stories have 6.
         words: size of the vocabulary: the most frequent words of the training questions.
         titles: of the books to read; default: all.
         limit: the most questions in each part, evenly spread.
-        cut: which four sentences make a passage. "next" takes CNN's first, and in a book those before the
-            query. "top4" takes those most relevant to the query (`lnbook.data.relevant`), from all of CNN's
-            or, in a book, from the 20 before the query; some passages then lack the answer. Stories have no
-            more than four.
 
     Raises `DataError` if CNN's files are missing or damaged.
 
@@ -87,9 +80,9 @@ def load_readings(
     (50, 50, 'embedded')
     """
     if name == "gutenberg":
-        train, valid, provenance = _books(markers, titles, cut)
+        train, valid, provenance = _books(markers, titles)
     elif name == "cnn":
-        train, valid, provenance = _cnn(cut)
+        train, valid, provenance = _cnn()
     else:
         train, valid, provenance = _stories()
     if provenance["name"] == "stories":
@@ -136,20 +129,13 @@ def _spread(questions: Sequence[Question], limit: int | None) -> Sequence[Questi
 
 
 Found = tuple[list[Question], list[Question], dict[str, Any]]
-Asked = Callable[[int], Iterator[Question]]  # the questions of part 0, training, or 1, validation
 
 
 def _stories() -> Found:
     return list(stories(6000, seed=0)), list(stories(1000, seed=1)), published("stories").provenance
 
 
-def _relevant(asked: Asked) -> Asked:
-    """The questions, cut to the most relevant sentences; whole passages are read twice, not held."""
-    known = rarity(question.query for question in asked(0))
-    return lambda part: (most_relevant(question, known, SENTENCES) for question in asked(part))
-
-
-def _books(markers: int, titles: tuple[str, ...] | None, cut: Cut) -> Found:
+def _books(markers: int, titles: tuple[str, ...] | None) -> Found:
     """The last tenth of each book is for validation: no training passage reaches into it."""
     try:
         books = load_books("error")
@@ -159,42 +145,24 @@ def _books(markers: int, titles: tuple[str, ...] | None, cut: Cut) -> Found:
         train, valid, provenance = _stories()
         provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` gives
         return train, valid, provenance
-    told = {
-        title: sentences(text)
-        for title, text in zip(books.titles, books.texts, strict=True)
-        if titles is None or title in titles
-    }
-
-    def asked(part: int) -> Iterator[Question]:
-        for title, of_book in told.items():
-            known = names(of_book)
-            split = len(of_book) - len(of_book) // 10
-            some = of_book[split:] if part else of_book[:split]
-            if cut == "next":
-                yield from cloze(some, known, SENTENCES, LONGEST, markers, title)
-            else:  # the limits apply to what is kept of these sentences
-                many = BEFORE * LONGEST[0], LONGEST[1]
-                yield from cloze(some, known, BEFORE, many, len(known), title)
-
-    read = _relevant(asked) if cut == "top4" else asked
-    train, valid = ([q for q in read(part) if len(q.passage) <= LONGEST[0]] for part in (0, 1))
+    train, valid = [], []
+    for title, text in zip(books.titles, books.texts, strict=True):
+        if titles is None or title in titles:
+            told = sentences(text)
+            known, split = names(told), len(told) - len(told) // 10
+            train += cloze(told[:split], known, markers, title)
+            valid += cloze(told[split:], known, markers, title)
     return train, valid, books.provenance
 
 
-def _cnn(cut: Cut) -> Found:
+def _cnn() -> Found:
     remedy = (
         "CNN's news may not be redistributed: unpack the DeepMind Q&A data (cnn.tgz) so that "
         "$LNLIB_DATA/cnn/questions/training and /validation hold .question files."
     )
-    folder = users_own("cnn", remedy) / "questions"
-
-    def asked(part: int) -> Iterator[Question]:
-        return read_questions(folder / ("training", "validation")[part])
-
-    def first(part: int) -> Iterator[Question]:
-        return (question.cut(range(SENTENCES)) for question in asked(part))
-
-    read = _relevant(asked) if cut == "top4" else first
+    folders = [users_own("cnn", remedy) / "questions" / part for part in ("training", "validation")]
+    known = rarity(question.query for question in read_questions(folders[0]))
+    train, valid = ([most_relevant(q, known) for q in read_questions(folder)] for folder in folders)
     provenance = {"name": "cnn", "requested": "cnn", "source": "LNLIB_DATA", "licence": "CNN's copyright"}
     citation = "Hermann et al.: Teaching machines to read and comprehend, NIPS (2015)"
-    return list(read(0)), list(read(1)), provenance | {"citation": citation}
+    return train, valid, provenance | {"citation": citation}

@@ -15,9 +15,10 @@ to try. The formula is ours: the inverse document frequency of Spärck Jones (19
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import fsum, log
 
-from .questions import PLACEHOLDER, Question, is_marker
+from .questions import PLACEHOLDER, Question, is_marker, split_sentences
 
 __all__ = ["most_relevant", "rarity", "relevance"]
 
@@ -57,5 +58,7 @@ def most_relevant(question: Question, rarity: Mapping[str, float], count: int = 
     >>> " ".join(most_relevant(q, {".": 0.0, "won": 1.6}, count=2).passage)  # "." says nothing
     '@entity1 sat . @entity2 won .'
     """
-    worth = [relevance(sentence, question.query, rarity) for sentence in question.sentences]
-    return question.cut(sorted(range(len(worth)), key=lambda k: (-worth[k], k))[:count])
+    told = split_sentences(question.passage)
+    worth = [relevance(sentence, question.query, rarity) for sentence in told]
+    best = sorted(range(len(told)), key=lambda k: (-worth[k], k))[:count]
+    return replace(question, passage=tuple(token for k in sorted(best) for token in told[k]))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnbook.data import DataError
-from lnbook.data.questions import Question, parse_question, read_questions
+from lnbook.data.questions import parse_question, read_questions, split_sentences
 
 FILE = """http://web.archive.org/web/2015/http://www.cnn.com/x
 
@@ -49,7 +49,7 @@ def test_a_file_that_is_not_a_question_is_refused_with_its_name_and_the_reason(
         parse_question(FILE.replace(old, new, 1), "a.question")
 
 
-def test_files_are_read_by_name_and_cut_to_sentences(tmp_path: Path) -> None:
+def test_files_are_read_by_name(tmp_path: Path) -> None:
     (tmp_path / "b.question").write_text(FILE, encoding="utf-8")
     (tmp_path / "a.question").write_text(
         FILE.replace("slept", "woke").replace("\n", "\r\n"), encoding="utf-8"
@@ -57,16 +57,13 @@ def test_files_are_read_by_name_and_cut_to_sentences(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no question", encoding="utf-8")
     whole = list(read_questions(tmp_path))
     assert [q.passage[-1] for q in whole] == ["woke", "slept"]
-    cut = whole[0].cut([3, 1, 9])
-    assert " ".join(cut.passage) == "she left . they ate ."
-    assert cut.names == whole[0].names
     with pytest.raises(DataError, match=r"holds no \*\.question file"):
         next(read_questions(tmp_path / "nowhere"))
 
 
 @given(st.lists(st.sampled_from(["a", ".", "!", "?", '"', "''"]), max_size=30))
 def test_sentences_are_the_whole_text_and_each_but_the_last_has_one_end(tokens: list[str]) -> None:
-    found = Question(tuple(tokens), ("@placeholder",), "@entity0").sentences
+    found = split_sentences(tokens)
     assert [token for sentence in found for token in sentence] == tokens
     for k, sentence in enumerate(found):
         ends = [n for n, token in enumerate(sentence) if token in (".", "!", "?")]

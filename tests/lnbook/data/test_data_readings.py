@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 from lnbook.data import DataError, loaded
 from lnbook.data import readings as module
@@ -121,25 +120,13 @@ def test_damaged_books_are_an_error_and_not_replaced(tmp_path: Path, monkeypatch
         load_readings("gutenberg")
 
 
-def test_the_users_cnn_questions_keep_four_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
-    cnn(tmp_path, training=QUESTION, validation=QUESTION)
-    found = load_readings("cnn", markers=3)
-    assert found.provenance["source"] == "LNLIB_DATA"
-    (passage,), (length,) = found.train[:2]
-    words = found.vocabulary.decode(passage.tolist())
-    assert words[1:2] + words[3:] == "met . @ left . it rained . they ate .".replace("@", words[0]).split()
-    assert length == 13
-    assert words[0] == f"@entity{int(found.train[4])}"
-    assert torch.equal(found.train[1], found.valid[1])
-
-
-def test_top4_keeps_the_users_cnn_sentences_that_share_rare_words_with_the_query(
+def test_of_the_users_cnn_passages_the_sentences_are_kept_that_share_rare_words_with_the_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
     cnn(tmp_path, training=QUESTION, validation=QUESTION)
-    found = load_readings("cnn", markers=3, cut="top4")
+    found = load_readings("cnn", markers=3)
+    assert found.provenance["source"] == "LNLIB_DATA"
     words = " ".join(found.questions[0].passage)
     # Bob, whom the query names, woke and slept: more than the sentences of rain and food, of which the first
     Ann, Bob = found.questions[0].answer, found.questions[0].query[-1]
@@ -158,33 +145,9 @@ def test_words_are_rare_by_the_queries_of_training_alone(
 
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
     cnn(tmp_path, training=asked("@placeholder won"), validation=asked("@placeholder won and sat"))
-    found = load_readings("cnn", markers=3, cut="top4")
+    found = load_readings("cnn", markers=3)
     # "won", in all training queries, says nothing: of the sentences with it the last is left out
     assert " ".join(found.questions[0].passage).startswith("one won . two won . three won . @entity")
-
-
-def test_top4_of_a_book_is_of_the_20_sentences_before_and_as_short_as_the_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    books = Books(("One",), (book("Emma", 200),), {"name": "x", "source": "LNLIB_DATA"})
-    monkeypatch.setattr(module, "load_books", lambda on_stand_in: books)
-    found = load_readings("gutenberg", cut="top4", markers=4)
-    assert 0 < found.train[0].shape[1] <= 64
-    texts = [" ".join(q.passage) for q in found.questions]
-    # every other sentence is rain; those with the query's name are more relevant, though further back
-    assert all(text.count("met") == 4 and "rained" not in text for text in texts)
-    before = load_readings("gutenberg", markers=4)
-    assert {" ".join(q.passage).count("met") for q in before.questions} == {2}
-    monkeypatch.setattr(module, "LONGEST", (33, 20))
-    load_readings.cache_clear()
-    few = load_readings("gutenberg", cut="top4", markers=4)
-    assert 0 < len(few.questions) < len(found.questions)
-    assert max(len(q.passage) for q in few.questions) <= 33
-
-
-def test_stories_have_four_sentences_whatever_the_cut() -> None:
-    one, other = (load_readings("stories", limit=20, cut=cut) for cut in ("next", "top4"))
-    assert all(torch.equal(*pair) for pair in zip(one.train, other.train, strict=True))
 
 
 def test_without_cnns_folder_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

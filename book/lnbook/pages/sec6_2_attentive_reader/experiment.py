@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnbook.data.anonymize import permute
-from lnbook.data.readings import FIRST_MARKER, Cut, Readings, load_readings
+from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
 from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
 from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED, Extras
 from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
@@ -36,7 +36,7 @@ OTHER_GAINS: tuple[Kind, ...] = (("batch", 1.0, "small"), ("layer", 0.1, "small"
 UNIT: tuple[Kind, ...] = (("none", 1.0, "unit"), ("layer", 1.0, "unit"))
 OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)  # of the study, for `TUNED`
 TUNED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind[0] != "batch everywhere")
-RELEASED_CODE = {"cut": "top4", **asdict(RELEASED)}
+RELEASED_CODE = {"cut": "top4", **asdict(RELEASED)}  # the passages of "cnn" are always cut so
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ TITLES = (
 LIMITS = {"smoke": 300}
 
 
-def readings_of(scale: str, data: str, markers: int, words: int, cut: Cut = "next") -> Readings:
+def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
     """The questions of a study; without the books, or at no cost of files if asked for, generated stories."""
     return load_readings(
         data,
@@ -91,7 +91,6 @@ def readings_of(scale: str, data: str, markers: int, words: int, cut: Cut = "nex
         words=words,
         titles=TITLES if scale == "book" else None,
         limit=LIMITS.get(scale),
-        cut=cut,
     )
 
 
@@ -110,7 +109,7 @@ def _data(job: Job, scale: str) -> list[str]:
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    readings = readings_of(scale, job["data"], job["markers"], job["words"], job.get("cut", "next"))
+    readings = readings_of(scale, job["data"], job["markers"], job["words"])
     return Reading(readings, machine, job)
 
 
