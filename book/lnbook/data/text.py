@@ -38,8 +38,6 @@ class Vocabulary:
     Args:
         words: without the three special ones, each once; the n-th gets the number n + 2.
 
-    Raises ValueError for a word given twice, or a special one.
-
     >>> words = Vocabulary.build([["a", "dog", "a"], ["a", "cat", "dog"]], size=2)
     >>> words.encode(["a", "cat", "dog"]), words.decode([3, 1, 2]), len(words)
     ([3, 1, 4], ['a', '<unk>', '<eos>'], 5)
@@ -48,12 +46,6 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = (*_SPECIAL, *words)
         self.number = {word: n for n, word in enumerate(self.words)}
-        if len(self.number) < len(self.words):
-            twice = [word for word, count in Counter(self.words).items() if count > 1]
-            raise ValueError(
-                f"A vocabulary has each word once, and {', '.join(_SPECIAL)} are there already; "
-                f"given twice: {', '.join(map(repr, twice[:5]))}."
-            )
 
     @classmethod
     def build(cls, sentences: Iterable[Sequence[str]], size: int) -> "Vocabulary":

@@ -40,13 +40,6 @@ def test_the_most_frequent_words_are_kept_and_ties_go_by_spelling() -> None:
     assert "b" not in words
 
 
-def test_a_word_that_stands_twice_is_refused() -> None:
-    with pytest.raises(ValueError, match="given twice: 'a'"):
-        Vocabulary(["a", "b", "a"])
-    with pytest.raises(ValueError, match="given twice: '<unk>'"):
-        Vocabulary(["<unk>"])
-
-
 @given(st.lists(st.lists(st.integers(3, 99), min_size=1, max_size=7), min_size=1, max_size=9))
 def test_padded_sequences_are_whole_and_end_in_padding(sequences: list[list[int]]) -> None:
     numbers, lengths = pad(sequences)
