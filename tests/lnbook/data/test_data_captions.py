@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lnbook import data
-from lnbook.data import DataError, DataSet, PublishedFile, StandInWarning
+from lnbook.data import DataSet, PublishedFile
 from lnbook.data.boxes import featurize
 from lnbook.data.captions import load_captions
 from lnbook.data.scenes import CLASSES, above
@@ -69,27 +69,11 @@ def test_captions_are_joined_with_the_boxes_of_their_picture(folder: Path) -> No
     assert len(seen) == PICTURES  # none twice, and none of those without a box
 
 
-def test_the_parts_are_the_same_each_time(folder: Path) -> None:
-    one, other = (load_captions("coco_captions").parts["valid"].texts for _ in range(2))
-    assert one == other
-
-
 def test_the_first_five_captions_are_kept(folder: Path) -> None:
     for part in load_captions("coco_captions").parts.values():
         five = part.first(5)
         assert np.bincount(five.owner).tolist() == [5] * len(part.features)
         assert all(text.startswith("caption 5") for text in set(part.texts) - set(five.texts))
-
-
-def test_without_coco_the_scenes_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LNLIB_DATA", raising=False)
-    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
-    monkeypatch.setenv("LNLIB_OFFLINE", "1")
-    with pytest.warns(StandInWarning, match=r"coco_captions is neither .* In its place: Scenes"):
-        found = load_captions("coco_captions")
-    assert (found.provenance["name"], found.provenance["requested"]) == ("scenes", "coco_captions")
-    with pytest.raises(DataError, match="coco_captions is neither"):
-        load_captions("coco_captions", on_stand_in="error")
 
 
 def test_the_scenes_captions_are_true_and_their_features_are_those_of_their_boxes() -> None:

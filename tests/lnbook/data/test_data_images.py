@@ -14,7 +14,6 @@ from lnbook import data
 from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile
 from lnbook.data.images import NO_LABEL
 
-WHOLE = {name: data.find(name) == "LNLIB_DATA" for name in ("mnist", "binarized_mnist")}
 IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 BATCHES = [*(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin"]
 DRAW = np.random.default_rng(0)
@@ -105,21 +104,6 @@ def test_color_pictures_come_as_planes_in_the_published_order(put) -> None:
     np.testing.assert_array_equal(np.concatenate([images.train_x, images.valid_x, images.test_x]), COLOR)
     assert (len(images.train_x), len(images.valid_x), len(images.test_x)) == (28, 2, 6)
     assert images.test_y.tolist() == [0, 1, 2, 3, 4, 5]
-
-
-@pytest.mark.skipif(not WHOLE["mnist"], reason="needs MNIST's files in $LNLIB_DATA")
-def test_mnist_is_the_published_one() -> None:
-    images = data.load("mnist")
-    assert (len(images.train_x), len(images.valid_x), len(images.test_x)) == (55_000, 5_000, 10_000)
-    assert images.train_y[:5].tolist() == [5, 0, 4, 1, 9]
-    assert images.train_x.mean() / 255 == pytest.approx(0.1307, abs=2e-4)  # as everybody rounds it
-
-
-@pytest.mark.skipif(not WHOLE["binarized_mnist"], reason="needs the files in $LNLIB_DATA")
-def test_binarized_mnist_is_the_published_one() -> None:
-    images = data.load("binarized_mnist")
-    means = [getattr(images, f"{part}_x").mean() for part in ("train", "valid", "test")]
-    assert means == pytest.approx([0.130562, 0.131127, 0.132512], abs=1e-6)  # its last digit
 
 
 def test_digits_are_always_there_and_always_the_same() -> None:
