@@ -16,7 +16,7 @@ from packaging.version import Version
 from lnbook.cli.claims import readme_results, replace_between_marks
 from lnbook.ledger.report import report
 from lnbook.ledger.rules import load_rules, load_sentences
-from lnbook.ledger.sentences import SENTENCE_WORDS
+from lnbook.ledger.verdicts import SENTENCE_WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT, BOOK = (

@@ -13,12 +13,11 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from digest import BOOK
 from lnbook.cli.experiments import find
 from lnbook.cli.settings import differences, settings_of
-from lnbook.ledger.flags import MARK, YOUNGER
 from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.tables import marked, measured_cell, quantity
-from lnbook.ledger.verdicts import Measurement, Verdict, judge
+from lnbook.ledger.verdicts import MARK, YOUNGER, Measurement, Verdict, judge
 from top import title
 
 Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside

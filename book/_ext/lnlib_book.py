@@ -28,9 +28,9 @@ from glossary import add_definitions
 from interactive import InteractiveDirective
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
-from lnbook.ledger.report import page_table
+from lnbook.ledger.recorded import load_measured
+from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
-from lnbook.ledger.stored import load_measured
 from lookup import LookupDirective
 from notation import EquationsDirective
 from origin import FromRole

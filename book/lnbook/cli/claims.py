@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lnbook.ledger.flags import MARK, YOUNGER, first_sight
-from lnbook.ledger.report import report
+from lnbook.ledger.recorded import first_sight
+from lnbook.ledger.report import report, sentences_table
 from lnbook.ledger.rows import SCALES, book_dir, read_pair, results_dir, write_pair, write_whole
 from lnbook.ledger.rules import Rule, load_rules
-from lnbook.ledger.tables import rules_table, sentences_table
+from lnbook.ledger.tables import rules_table
+from lnbook.ledger.verdicts import MARK, YOUNGER
 
 __all__ = ["main", "readme_results", "record", "replace_between_marks"]
 

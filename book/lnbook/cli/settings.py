@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lnbook.ledger.flags import changed_checkout
+from lnbook.ledger.recorded import changed_checkout
 from lnbook.ledger.rows import book_dir, read_facts
 from lnbook.training.task import Experiment
 

@@ -1,11 +1,10 @@
 """The paper's tables of results as printed, with what others measured beside them."""
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lnbook.ledger.rows import book_dir
+from lnbook.ledger.rules import claims_file, parsed
 
 __all__ = ["PrintedTable", "printed_table"]
 
@@ -33,27 +32,17 @@ def printed_table(id: str, *, path: Path | None = None) -> PrintedTable:
 
     Args:
         id: "table-2", "figure-2", "table-3" or "figure-5".
-        path: of another such file; default: the checkout's, else the copy installed with the package.
+        path: of another such file.
 
-    Raises:
-        ValueError: no such table; rows of another length than the columns.
+    Raises ValueError for rows of another length than the columns.
 
     >>> printed_table("table-3").rows["the paper"]["LN, 1.7M"]["MR"]
     79.4
     """
-    place = path or (book_dir() or Path(__file__).parents[1]) / "claims.toml"
-    tables: list[dict[str, Any]] = tomllib.loads(place.read_text(encoding="utf-8")).get("table", [])
-    found = next((table for table in tables if table.get("id") == id), None)
-    if found is None:
-        raise ValueError(f"{place.name} has no table {id!r}; it has {[t.get('id') for t in tables]}.")
-    columns = tuple(found["columns"])
+    tables = {table["id"]: table for table in parsed(path or claims_file())["table"]}
+    found: dict[str, Any] = tables[id]
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for by, model, *numbers in found["rows"]:
-        if len(numbers) != len(columns):
-            raise ValueError(
-                f"Table {id!r}, row {by!r}, {model!r}: {len(numbers)} numbers for {len(columns)} columns; "
-                f'write "" for one that is not given.'
-            )
-        given = {name: float(x) for name, x in zip(columns, numbers, strict=True) if x != ""}
-        rows.setdefault(by, {})[model] = given
-    return PrintedTable(id, found["says"], columns, rows)
+        given = zip(found["columns"], numbers, strict=True)
+        rows.setdefault(by, {})[model] = {name: float(x) for name, x in given if x != ""}
+    return PrintedTable(id, found["says"], tuple(found["columns"]), rows)

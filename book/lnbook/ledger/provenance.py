@@ -78,14 +78,8 @@ def _cpu() -> str:
 
 def _peak_memory_mb() -> int:
     """Peak resident memory of this process, in MB; 0 where the platform does not tell."""
-    try:  # Linux: getrusage would count the peak of the process that started this one too
+    try:  # getrusage would count the peak of the process that started this one, too
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6)
     except (OSError, StopIteration):
-        pass
-    try:
-        import resource
-    except ImportError:
         return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (1e6 if sys.platform == "darwin" else 1e3))

@@ -1,20 +1,19 @@
 """The whole ledger at once: every sentence and rule with its recorded evidence, for pages and the README."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lnbook.ledger.flags import YOUNGER, flags
 from lnbook.ledger.intervals import LEVEL
+from lnbook.ledger.recorded import flags, load_recorded
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
 from lnbook.ledger.sentences import Judged, judge_sentence
-from lnbook.ledger.stored import load_recorded
-from lnbook.ledger.tables import Table, marked, number, rules_table, tally_sentences
-from lnbook.ledger.verdicts import Measurement, judge, two_sided
+from lnbook.ledger.tables import Table, marked, number
+from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, judge, two_sided
 
-__all__ = ["Report", "page_table", "report"]
+__all__ = ["Report", "report", "sentences_table"]
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,13 @@ class Report:
         return [rule for rule in self.rules if origin(rule) == whose]
 
     def tally(self) -> Table:
-        """How many sentences of the paper have each verdict."""
-        return tally_sentences(self.sentences, self.younger)
+        """How many sentences of the paper have each verdict, and how many of them are marked."""
+        rows = []
+        for word in SENTENCE_WORDS:
+            if same := [j.sentence.id for j in self.sentences if j.verdict.word == word]:
+                young = sum(name in self.younger for name in same)
+                rows.append([word, str(len(same)) + (f" ({young} {MARK})" if young else "")])
+        return Table(("Verdict", "Sentences"), rows)
 
     def together(self) -> str:
         """Which decided estimates would not be if all estimates of the ledger shared one error of 5 %."""
@@ -104,12 +108,9 @@ def report(book: Path | None = None) -> Report:
     return Report(tuple(judged), tuple(rules), found, said)
 
 
-def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Path | None = None) -> Table:
-    """The rules of a page: estimates as recorded in `book/results/`, the rest as measured here, just now."""
-    place = book or book_dir()
-    found = {rule.id: here[rule.id] for rule in rules if not rule.sampled and rule.id in here}
-    if place is None:
-        return rules_table(rules, found)
-    estimates = [rule for rule in rules if rule.sampled]
-    found |= load_recorded(estimates, folder=place / "results")
-    return rules_table(rules, found, flags(rules, place / "results"))
+def sentences_table(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:
+    """A row per sentence of the paper: place, what it says, verdict; marked if its id is among `younger`."""
+    return Table(
+        ("Where", "The paper says", "Verdict"),
+        [[j.sentence.place, j.sentence.says, marked(j.verdict, j.sentence.id in younger)] for j in judged],
+    )

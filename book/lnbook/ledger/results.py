@@ -6,17 +6,17 @@ committed.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from lnbook.ledger.provenance import provenance
-from lnbook.ledger.report import page_table
-from lnbook.ledger.rows import SCALES, write_rows
+from lnbook.ledger.recorded import as_row, flags, load_recorded
+from lnbook.ledger.rows import SCALES, book_dir, write_rows
 from lnbook.ledger.rules import Rule, digest, load_rules
-from lnbook.ledger.stored import as_row
-from lnbook.ledger.tables import Table, number
+from lnbook.ledger.tables import Table, number, rules_table
 from lnbook.ledger.verdicts import Measurement, judge, measured, meets
 
-__all__ = ["Ledger", "Shown"]
+__all__ = ["Ledger", "Shown", "page_table"]
 
 
 class Shown:
@@ -92,3 +92,14 @@ class Ledger:
         facts["rules"] = {rule.id: digest(rule) for rule in self.rules.values()}
         write_rows(self.page, [as_row(m) for m in self.found.values()], facts, scale=self.scale)
         return page_table(list(self.rules.values()), self.found)
+
+
+def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Path | None = None) -> Table:
+    """The rules of a page: estimates as recorded in `book/results/`, the rest as measured here, just now."""
+    place = book or book_dir()
+    found = {rule.id: here[rule.id] for rule in rules if not rule.sampled and rule.id in here}
+    if place is None:
+        return rules_table(rules, found)
+    results = place / "results"
+    found |= load_recorded([rule for rule in rules if rule.sampled], folder=results)
+    return rules_table(rules, found, flags(rules, results))

@@ -16,7 +16,6 @@ from typing import Any
 
 __all__ = [
     "SCALES",
-    "UNFINISHED",
     "as_csv",
     "as_json",
     "book_dir",
@@ -32,13 +31,12 @@ __all__ = [
 
 SCALES = ("smoke", "book", "study", "paper")
 DIGEST = "rows_sha256"  # the fact that says which rows the other facts are of
-UNFINISHED = ".new"  # ends the name of a file that is being written
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write all of it under that name, or nothing: aside, under a name of this call's own, then renamed."""
-    aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
+    aside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     try:
         aside.write_bytes(content)
         aside.replace(path)
@@ -114,15 +112,11 @@ def write_rows(
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows with equal keys as CSV; numbers, also those in tensors, keep all their digits.
-
-    Raises ValueError, and writes nothing, for no rows or for rows whose keys differ.
-    """
+    """Write rows with equal keys as CSV; numbers, also those in tensors, keep all their digits."""
     write_whole(path, _alike(path.stem, rows))
 
 
 def _alike(name: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
-    """Rows with equal keys as CSV."""
     if not rows:
         raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
     keys = list(rows[0])

@@ -9,24 +9,24 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-from lnbook.ledger.rows import book_dir
 
 __all__ = [
     "KINDS",
     "SIZES",
     "Rule",
     "Sentence",
+    "claims_file",
     "criterion",
     "digest",
     "load_rules",
     "load_sentences",
     "origin",
+    "parsed",
 ]
 
 KINDS = ("identity", "error", "code", "computed", "limit", "effect", "same")
@@ -162,13 +162,20 @@ def origin(rule: Rule) -> str:
     return "explainers" if "explainer" in rule.source else "later literature"
 
 
+def claims_file() -> Path:
+    """The checkout's `claims.toml`, else the copy installed with the package."""
+    package = Path(__file__).resolve().parents[1]
+    checkout = package.parent / "claims.toml"
+    return checkout if checkout.is_file() else package / "claims.toml"
+
+
 def load_rules(path: Path | None = None) -> list[Rule]:
-    """The rules of the ledger; the default is the checkout's, else the copy installed with the package.
+    """The rules of a ledger's file; the default is `claims_file()`.
 
     Raises ValueError naming the rule and the field if an entry is malformed, appears twice or names a
     sentence that is not there.
     """
-    place = path or _ledger_file()
+    place = path or claims_file()
     rules = _entries(place, "rule", Rule)
     known = {sentence.id for sentence in load_sentences(place)}
     for rule in rules:
@@ -181,42 +188,35 @@ def load_rules(path: Path | None = None) -> list[Rule]:
 
 def load_sentences(path: Path | None = None) -> list[Sentence]:
     """The paper's sentences, in its order; see :func:`load_rules`."""
-    return _entries(path or _ledger_file(), "sentence", Sentence)
+    return _entries(path or claims_file(), "sentence", Sentence)
 
 
-def _ledger_file() -> Path:
-    return (book_dir() or Path(__file__).parents[1]) / "claims.toml"
-
-
-def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
-    entries = _parsed(path.read_text(encoding="utf-8")).get(name, [])
-    if not isinstance(entries, list):
-        raise ValueError(f"{path.name} has a table [{name}]; write [[{name}]], one for each {name}")
-    found: dict[str, Any] = {}
-    for entry in entries:
-        label = f"{name} {entry.get('id', '?')!r} in {path.name}"
-        _check_fields(entry, kind, label)
-        if entry["id"] in found:
-            raise ValueError(f"{label} appears twice; ids must be unique")
-        found[entry["id"]] = kind(**entry)
-    return list(found.values())
+def parsed(path: Path) -> dict[str, Any]:
+    """The tables of a ledger's file."""
+    return _parsed(path.read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=2)
 def _parsed(text: str) -> dict[str, Any]:
-    """The tables of a ledger file, which takes longer to parse than all else that a page asks of it."""
+    """It takes longer to parse than all else that a page asks of it."""
     return tomllib.loads(text)
 
 
-def _check_fields(entry: Mapping[str, Any], kind: type[Any], label: str) -> None:
-    known = {f.name: f for f in fields(kind)}
-    if unknown := set(entry) - set(known):
-        raise ValueError(f"{label} has unknown fields {sorted(unknown)}; known are {sorted(known)}")
-    if missing := [k for k, f in known.items() if f.default is MISSING and k not in entry]:
-        raise ValueError(f"{label} lacks {sorted(missing)}; add them")
-    types: dict[str, Any] = {key: f.type for key, f in known.items()}
-    if wrong := [key for key, value in entry.items() if not isinstance(value, types[key])]:
-        raise ValueError(f"{label} has the wrong type in {wrong}; quote text, and nothing else")
+def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
+    types: dict[str, Any] = {f.name: f.type for f in fields(kind)}
+    found: dict[str, Any] = {}
+    for entry in parsed(path).get(name, []):
+        label = f"{name} {entry.get('id', '?')!r} in {path.name}"
+        if wrong := [k for k, value in entry.items() if not isinstance(value, types.get(k, object))]:
+            raise ValueError(f"{label} has the wrong type in {wrong}; quote text, and nothing else")
+        try:
+            made = kind(**entry)
+        except TypeError as error:  # names the field that is missing or unknown
+            raise ValueError(f"{label}: {error}") from None
+        if made.id in found:
+            raise ValueError(f"{label} appears twice; ids must be unique")
+        found[made.id] = made
+    return list(found.values())
 
 
 def _mistakes(rule: Rule) -> Iterator[str]:

@@ -14,12 +14,10 @@ from dataclasses import dataclass, replace
 
 from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.rules import Rule, Sentence
-from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge, two_sided
+from lnbook.ledger.verdicts import NOT_TESTED, Measurement, Verdict, judge, two_sided
 
-__all__ = ["NOT_TESTED", "SENTENCE_WORDS", "Judged", "judge_sentence", "with_holm"]
+__all__ = ["Judged", "judge_sentence", "with_holm"]
 
-NOT_TESTED = "not tested at the paper's size"
-SENTENCE_WORDS = (*WORDS[:-1], "read", NOT_TESTED, WORDS[-1])
 AGAINST = (
     "error in print",
     "contradicted",

@@ -1,27 +1,13 @@
-"""The ledger as tables: rules with what was measured, sentences with their verdicts, counts."""
+"""Tables, and rules with what was measured for them."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
-from lnbook.ledger.flags import MARK, YOUNGER
 from lnbook.ledger.rules import Rule
-from lnbook.ledger.sentences import SENTENCE_WORDS, Judged
-from lnbook.ledger.verdicts import WORDS, Measurement, Verdict, judge
+from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, Verdict, judge
 
-__all__ = [
-    "HEADER",
-    "Table",
-    "marked",
-    "measured_cell",
-    "number",
-    "quantity",
-    "rules_table",
-    "sentences_table",
-    "tally_sentences",
-]
-
-HEADER = ("Where", "Statement", "We measured", "Verdict")
+__all__ = ["Table", "marked", "measured_cell", "number", "quantity", "rules_table"]
 
 
 class Table:
@@ -49,7 +35,7 @@ class Table:
     @staticmethod
     def _cell(column: str, text: str) -> str:
         """A cell that carries its column's name: on a phone, rows become cards and the head is not seen."""
-        word = max((w for w in {*WORDS, *SENTENCE_WORDS} if text.startswith(w)), key=len, default="")
+        word = max((w for w in SENTENCE_WORDS if text.startswith(w)), key=len, default="")
         shown = escape(text)
         if column == "Verdict" and word:
             kind = word.replace(" ", "-").replace("'", "")
@@ -103,7 +89,7 @@ def rules_table(
         if flag:
             verdict += f"; {flag}"
         rows.append([rule.source, rule.says, measured_cell(rule, found.get(rule.id)), verdict])
-    return Table(HEADER, rows)
+    return Table(("Where", "Statement", "We measured", "Verdict"), rows)
 
 
 def marked(verdict: Verdict, younger: bool) -> str:
@@ -113,22 +99,3 @@ def marked(verdict: Verdict, younger: bool) -> str:
     'supported † in a stand-in'
     """
     return f"{verdict.word} {MARK}{str(verdict).removeprefix(verdict.word)}" if younger else str(verdict)
-
-
-def sentences_table(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:
-    """A row per sentence of the paper: place, what it says, verdict; marked if its id is among `younger`."""
-    return Table(
-        ("Where", "The paper says", "Verdict"),
-        [[j.sentence.place, j.sentence.says, marked(j.verdict, j.sentence.id in younger)] for j in judged],
-    )
-
-
-def tally_sentences(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:
-    """How many sentences have each verdict, in the order of `SENTENCE_WORDS`, and how many are marked."""
-    rows = []
-    for word in SENTENCE_WORDS:
-        same = [j.sentence.id for j in judged if j.verdict.word == word]
-        if same:
-            young = sum(name in younger for name in same)
-            rows.append([word, str(len(same)) + (f" ({young} {MARK})" if young else "")])
-    return Table(("Verdict", "Sentences"), rows)

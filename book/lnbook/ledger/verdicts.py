@@ -21,15 +21,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import nctdtr, stdtr, stdtrit  # Student's t; scipy.stats takes a second to import
 
 from lnbook.ledger.intervals import LEVEL, TWO_SIDED, interval
 from lnbook.ledger.rules import Rule, criterion
 
 __all__ = [
     "FEWEST",
+    "MARK",
+    "NOT_TESTED",
     "POWER",
+    "SENTENCE_WORDS",
     "WORDS",
+    "YOUNGER",
     "Measurement",
     "Verdict",
     "judge",
@@ -54,6 +58,10 @@ WORDS = (
     "undecided",
     "not measured",
 )
+NOT_TESTED = "not tested at the paper's size"
+SENTENCE_WORDS = (*WORDS[:-1], "read", NOT_TESTED, WORDS[-1])
+MARK = "†"  # beside every verdict whose rule is younger than its data
+YOUNGER = "rule younger than its data"
 SAID = {"error": "error in print", "code": "implemented as described"}
 WHERE = {"exact": "", "paper": "", "stand-in": "in a stand-in", "implementation": "for this implementation"}
 
@@ -170,18 +178,18 @@ def _reaches(rule: Rule, found: Measurement) -> bool:
 def _same(rule: Rule, found: Measurement) -> str:
     """Two one-sided tests of 5 %: the interval of 90 % within the margins."""
     center, error = _estimate(rule, found)
-    half = float(stats.t.ppf(1 - LEVEL, found.n - 1)) * error
+    half = float(stdtrit(found.n - 1, 1 - LEVEL)) * error
     margin = _margin(rule)
     if abs(center) + half <= margin:
         return "supported"
-    wide = float(stats.t.ppf(TWO_SIDED, found.n - 1)) * error
+    wide = float(stdtrit(found.n - 1, TWO_SIDED)) * error
     return "contradicted" if abs(center) - wide >= margin else "undecided"
 
 
 def _estimate(rule: Rule, found: Measurement) -> tuple[float, float]:
     """How far the value is from the bound, and its standard error; of the logarithm if it is a ratio."""
     ends = [_on_scale(rule, x) for x in (found.value, found.low, found.high)]
-    error = (ends[2] - ends[1]) / 2 / float(stats.t.ppf(TWO_SIDED, found.n - 1))
+    error = (ends[2] - ends[1]) / 2 / float(stdtrit(found.n - 1, TWO_SIDED))
     return ends[0] - _on_scale(rule, criterion(rule)[1]), error
 
 
@@ -208,8 +216,8 @@ def two_sided(rule: Rule, found: Measurement) -> float:
     freedom = found.n - 1
     if rule.kind == "same":
         inside = (_margin(rule) - abs(distance)) / error
-        return float(stats.t.sf(inside, freedom) if inside >= 0 else 2 * stats.t.sf(-inside, freedom))
-    return float(2 * stats.t.sf(abs(distance) / error, freedom))
+        return float(stdtr(freedom, -inside) if inside >= 0 else 2 * stdtr(freedom, inside))
+    return float(2 * stdtr(freedom, -abs(distance) / error))
 
 
 def seeds_needed(rule: Rule, found: Measurement) -> int:
@@ -224,11 +232,11 @@ def seeds_needed(rule: Rule, found: Measurement) -> int:
         return 0
     if rule.kind == "same":
         size = _margin(rule) / spread
-        power = lambda n: 2 * stats.t.cdf(size * np.sqrt(n) - stats.t.ppf(1 - LEVEL, n - 1), n - 1) - 1  # noqa: E731
+        power = lambda n: 2 * stdtr(n - 1, size * np.sqrt(n) - stdtrit(n - 1, 1 - LEVEL)) - 1  # noqa: E731
     else:
         assert rule.effect is not None
         size = abs(_on_scale(rule, rule.effect) - _on_scale(rule, criterion(rule)[1])) / spread
-        power = lambda n: stats.nct.sf(stats.t.ppf(TWO_SIDED, n - 1), n - 1, size * np.sqrt(n))  # noqa: E731
+        power = lambda n: 1 - nctdtr(n - 1, size * np.sqrt(n), stdtrit(n - 1, TWO_SIDED))  # noqa: E731
     low, high = 1, max(FEWEST, found.n + 1)
     while high <= MOST and not power(high) >= POWER:
         low, high = high, 2 * high

@@ -20,7 +20,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (book.parent / "README.md").write_text(
         "before <!-- claims -->old<!-- /claims --> after", encoding="utf-8"
     )
-    for module in ("ledger.rules", "ledger.rows", "ledger.report", "cli.claims"):
+    monkeypatch.setattr("lnbook.ledger.rules.claims_file", lambda: book / "claims.toml")
+    for module in ("ledger.rows", "ledger.report", "ledger.results", "cli.claims"):
         monkeypatch.setattr(f"lnbook.{module}.book_dir", lambda: book)
     return book.parent
 

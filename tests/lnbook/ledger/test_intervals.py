@@ -6,12 +6,9 @@ import pytest
 from lnbook.ledger.intervals import interval
 
 
-def test_the_interval_is_students() -> None:
+def test_the_interval_is_students_and_one_measurement_has_none() -> None:
     mean, low, high = interval([1.0, 2.0, 3.0])
     assert mean == 2.0
     assert high - mean == pytest.approx(mean - low) == pytest.approx(4.302652729911275 / np.sqrt(3))
-
-
-def test_an_interval_of_one_measurement_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 2"):
         interval([1.0])

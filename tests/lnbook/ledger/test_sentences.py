@@ -5,8 +5,8 @@ import pytest
 from ledger_rules import measurement, rule
 
 from lnbook.ledger.rules import Sentence
-from lnbook.ledger.sentences import NOT_TESTED, judge_sentence, with_holm
-from lnbook.ledger.verdicts import judge, measured
+from lnbook.ledger.sentences import judge_sentence, with_holm
+from lnbook.ledger.verdicts import NOT_TESTED, judge, measured
 
 SENTENCE = Sentence("p", "6.6", "Section 6.6", "it is faster")
 FOR, AGAINST, OPEN = (1.0, 0.5, 1.5), (-1.0, -1.5, -0.5), (0.1, -2.0, 2.2)

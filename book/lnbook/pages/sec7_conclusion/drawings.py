@@ -9,7 +9,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from lnbook.figures import plots
 from lnbook.ledger.intervals import Pooled
-from lnbook.ledger.sentences import SENTENCE_WORDS
+from lnbook.ledger.verdicts import SENTENCE_WORDS
 from lnbook.pages.sec7_conclusion.reading import Factors
 
 __all__ = ["forest", "verdicts"]

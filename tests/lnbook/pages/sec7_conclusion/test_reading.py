@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from lnbook.ledger.intervals import interval
 from lnbook.ledger.rules import Rule, Sentence, load_sentences
-from lnbook.ledger.sentences import SENTENCE_WORDS, Judged
-from lnbook.ledger.verdicts import Measurement, Verdict, judge
+from lnbook.ledger.sentences import Judged
+from lnbook.ledger.verdicts import SENTENCE_WORDS, Measurement, Verdict, judge
 from lnbook.pages.sec7_conclusion import reading
 from lnbook.pages.sec7_conclusion.drawings import AGAINST, FOR, MARKS, OPEN
 from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section, margin, with_confidence
