@@ -17,9 +17,8 @@ The command line, and what becomes of the rows, is in `lnbook.cli`.
 from lnbook.training.batches import Minibatches, generators, noise_of
 from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import ALONE, Group
-from lnbook.training.fit import fit
 from lnbook.training.lengths import LengthBatches
-from lnbook.training.loop import NonFiniteLoss, Run, train
+from lnbook.training.loop import NonFiniteLoss, Run, fit, train
 from lnbook.training.sweeps import sweep, torch_threads
 from lnbook.training.task import Cases, Experiment, Job, Machine, Row, Settings, Task
 

@@ -3,20 +3,21 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.measure import measures
-from lnbook.training.task import Job, Machine, Row, Task
+from lnbook.training.task import Cases, Job, Machine, Row, Task
 
-__all__ = ["NonFiniteLoss", "Run", "train"]
+__all__ = ["NonFiniteLoss", "Run", "fit", "train"]
 
 
 class NonFiniteLoss(ArithmeticError):
@@ -190,3 +191,49 @@ def _resumed(task: Task, state: Mapping[str, Any]) -> Run:
     task.optimizer.load_state_dict(state["optimizer"])
     task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
     return Run(**{name: value for name, value in state.items() if name in Run.__dataclass_fields__})
+
+
+def fit(
+    model: nn.Module,
+    batches: Iterator[Cases],
+    loss: Callable[[Tensor, Tensor], Float[Tensor, ""]],
+    optimizer: torch.optim.Optimizer,
+    *,
+    updates: int,
+    device: torch.device | str,
+    every: int,
+    evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
+) -> list[Row]:
+    """`train` without an experiment around it: the rows, no checkpoints.
+
+    Args:
+        model: takes a batch's inputs; already on `device`.
+        batches: pairs (inputs, targets), moved to `device` here.
+        loss: of (outputs, targets), a scalar.
+        optimizer: over the model's parameters.
+        updates, every: as in `Task`.
+        device: where to compute; never guessed.
+        evaluate: measures the model, which it finds in evaluation mode and without gradients.
+    """
+    task = _Fit(model, batches, optimizer, updates, every, criterion=loss, evaluation=evaluate)
+    return train(task, machine=Machine(torch.device(device))).rows
+
+
+@dataclass
+class _Fit(Task):
+    """The task of `fit`."""
+
+    model: nn.Module
+    batches: Iterator[Cases]
+    optimizer: torch.optim.Optimizer
+    updates: int
+    every: int
+    parts: Mapping[str, Cases] = field(default_factory=dict)
+    criterion: Callable[[Tensor, Tensor], Tensor] = field(kw_only=True)
+    evaluation: Callable[[nn.Module], Mapping[str, float]] | None = field(kw_only=True)
+
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        return self.criterion(model(cases[0]), cases[1])
+
+    def overall(self, model: nn.Module) -> Mapping[str, float]:
+        return {} if self.evaluation is None else self.evaluation(model)

@@ -6,23 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 
-__all__ = ["cores", "sweep", "torch_threads"]
+__all__ = ["sweep", "torch_threads"]
 
-# glibc gives the memory of gradients back at every update, and the system clears its pages anew: a sixth of
-# the time of a step of 784-1000-1000-10.
+# In its processes glibc would give the memory of gradients back at every update, and the system clear its
+# pages anew: a sixth of the time of a step of 784-1000-1000-10.
 _KEEP = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**32)}
-
-
-def cores() -> int:
-    """How many CPU cores this process may use: as many as `LNLIB_CORES` says, if it is set, else all.
-
-    A build that runs several pages at a time gives each its share.
-    """
-    if share := os.environ.get("LNLIB_CORES"):
-        return int(share)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
@@ -52,17 +42,18 @@ def sweep(
         function: importable by name.
         jobs: keyword arguments, one mapping a job.
         common: arguments of all jobs; NumPy arrays rather than tensors, which processes would copy.
-        processes: default `cores()`, and no more than jobs.
+        processes: no more than jobs; default: as many as `LNLIB_CORES` says, by which a build that runs
+            several pages at a time gives each its share, else one for each core.
 
     Raises:
         What `function` raises. Other jobs under way are ended then, as they are at Ctrl-C.
         BrokenProcessPool: a process was killed, perhaps for want of memory.
     """
-    processes = max(1, min(processes or cores(), len(jobs)))
-    for name in _KEEP.keys() - os.environ.keys() if processes > 1 else ():
-        os.environ[name] = _KEEP[name]
+    processes = processes or int(os.environ.get("LNLIB_CORES") or cpu_count())
+    for name, value in _KEEP.items():
+        os.environ.setdefault(name, value)
     work = (delayed(_one)(function, common, job) for job in jobs)
-    return list(Parallel(processes, batch_size=1, mmap_mode="c")(work))
+    return list(Parallel(max(1, min(processes, len(jobs))), batch_size=1, mmap_mode="c")(work))
 
 
 def _one(function: Callable[..., Any], common: tuple[Any, ...], job: Mapping[str, Any]) -> Any:

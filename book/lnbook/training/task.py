@@ -118,11 +118,6 @@ class Settings:
     study: str
 
 
-def no_data(job: Job, scale: str) -> Sequence[str]:
-    """The data sets of an experiment that makes its data."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Experiment:
     """One of the paper's experiments, as `python -m lnbook run` finds it.
@@ -133,11 +128,11 @@ class Experiment:
         task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
         settings: where they come from.
         data: of (job, scale): the names of the data sets that the run is meant to read, whether they are
-            there or not. A run whose data have changed does not go on.
+            there or not. A run whose data have changed does not go on. Default: it makes its data.
     """
 
     name: str
     jobs: Callable[[str, int], list[Job]]
     task: Callable[[Job, str, Machine], Task]
     settings: Settings | None = None
-    data: Callable[[Job, str], Sequence[str]] = no_data
+    data: Callable[[Job, str], Sequence[str]] = lambda job, scale: ()

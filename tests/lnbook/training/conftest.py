@@ -13,13 +13,15 @@ from lnbook.training import torch_threads, train
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
-    """`python -m lnbook run small --scale smoke` with options, in this process.
-
-    It keeps a checkpoint of each update, not of each minute.
-    """
-    monkeypatch.setattr(command, "find", lambda name: EXPERIMENT)
+def each_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint after each update, not each minute."""
     monkeypatch.setattr("lnbook.training.runs.train", functools.partial(train, every_seconds=0))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
+    """`python -m lnbook run small --scale smoke` with options, in this process."""
+    monkeypatch.setattr(command, "find", lambda name: EXPERIMENT)
     monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
 
     def started(*options: Any) -> int:

@@ -17,7 +17,6 @@ from small import EXPERIMENT, JOB, Command, jobs, without_clock
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
 from lnbook.cli.experiments import EXPERIMENTS, find
-from lnbook.cli.records import summary
 from lnbook.data import DATA_SETS, DataSet, PublishedFile, load, loaded
 from lnbook.ledger.rows import SCALES
 from lnbook.training import Job, Machine, RunFolder, Task
@@ -82,17 +81,6 @@ def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
     assert lines[1].startswith("norm-layer_dropout-0.0_seed-0: update 7/40, 0 s, train_loss 0.")
 
 
-def test_the_table_has_means_and_intervals_over_seeds(whole: list[dict[str, Any]]) -> None:
-    text = summary(whole, list(JOB))
-    values = [r["test_nll"] for r in whole if r["selected"] and (r["norm"], r["dropout"]) == ("layer", 0.0)]
-    mean, half = sum(values) / 2, abs(values[0] - values[1]) / 2 * 12.706  # Student's t with one degree
-    line = next(line for line in text.splitlines() if "layer" in line)
-    assert line.split()[1:5] == ["0.0", f"{mean:.4g}", "±", f"{half:.2g}"]
-    assert line.split()[-1] == "2"
-    unselected = [row for row in whole if not row["selected"]]
-    assert f"{unselected[6]['test_nll']:.4g}" in summary(unselected[:7], list(JOB))
-
-
 def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(
     small: Command, whole: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,6 +124,7 @@ def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(
     assert {row["seed"] for row in table(tmp_path)} == {"1"}
 
 
+@pytest.mark.usefixtures("each_update")
 def test_a_run_goes_on_only_with_the_data_that_it_began_with(
     small: Command,
     points: Path,
@@ -159,6 +148,7 @@ def test_a_run_goes_on_only_with_the_data_that_it_began_with(
     assert table(out) == table(tmp_path / "whole")
 
 
+@pytest.mark.usefixtures("each_update")
 def test_a_run_of_several_commits_names_them_and_the_rules_of_the_first(
     small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,46 +173,24 @@ def test_a_study_accepts_a_stand_in_only_by_name(small: Command, points: Path, t
 
 
 @pytest.mark.parametrize(
-    ("section", "scale", "name"),
-    [
-        ("6.1", "study", "coco_captions"),
-        ("6.2", "study", "gutenberg"),
-        ("6.3", "paper", "gutenberg"),
-        ("6.4", "paper", "binarized_mnist"),
-        ("6.5", "study", "omniglot_strokes"),
-        ("6.6", "paper", "mnist"),
-        ("6.7", "study", "fashion_mnist"),
-    ],
-)
-def test_no_experiment_trains_on_digits_what_is_to_be_said_of_its_data(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    section: str,
-    scale: str,
-    name: str,
-) -> None:
-    nothing = {"LNLIB_DATA": "", "LNLIB_OFFLINE": "1", "LNLIB_CACHE": str(tmp_path / "cache")}
-    for variable, value in nothing.items():
-        monkeypatch.setenv(variable, value)
-    assert lnbook(["run", section, "--scale", scale, "--out", str(tmp_path / "out")]) == 1
-    said = capsys.readouterr().err
-    assert f"Scale {scale} of {find(section).name} is about {name}. " in said
-    assert "--accept stand-in, or --scale book" in said
-
-
-@pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--only", "norm=group"], "--only 'norm=group' fits no run"),
         (["--only", "size=3"], "KEY one of ['norm', 'dropout', 'seed']"),
         (["--only", "norm=layer", "--only", "dropout=0.3"], "VALUE one of ['0.0']"),
+        (["--device", "cuda"], "torch finds no CUDA here; give --device cpu"),
         (["--seed", "-1"], "go from -1 to 0, but must be at least 0 and below 2**32"),
     ],
 )
 def test_what_does_not_exist_is_refused_with_what_does(
-    small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    small: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
 ) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert small("--out", tmp_path, *options) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

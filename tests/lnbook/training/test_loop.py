@@ -3,7 +3,6 @@
 import itertools
 import math
 import time
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import torch
 from small import JOB, UPDATES, Small, without_clock
 from torch import Tensor, nn
 
-from lnbook.training import Cases, Machine, Minibatches, NonFiniteLoss, Row, Run, fit, train
+from lnbook.training import Machine, Minibatches, NonFiniteLoss, Row, Run, fit, train
 
 
 def small(dtype: torch.dtype = torch.float32, **settings: Any) -> Small:
@@ -28,9 +27,7 @@ def fitted(**options: Any) -> list[Row]:
 
 
 def test_rows_stand_before_the_first_update_each_few_and_after_the_last() -> None:
-    logged: list[Row] = []
-    run = train(small(), log=logged.append)
-    assert logged == run.rows
+    run = train(small())
     assert [row["update"] for row in run.rows] == [0, 7, 14, 21, 28, 35, 40]
     assert [row["cases_seen"] for row in run.rows] == [8 * row["update"] for row in run.rows]
     assert run.rows[0]["train_loss"] is None
@@ -123,17 +120,6 @@ def test_any_number_is_better_than_nan() -> None:
         run.add({"update": update, "x": value}, "x", model)
     assert run.best is not None
     assert run.best["row"] == {"update": 3, "x": 2.0}
-
-
-def test_measures_that_are_no_means_see_all_cases_of_a_part() -> None:
-    class Ranked(Small):
-        def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float] | None:
-            return {"rank": float(len(cases[0]))} if part == "test" else None
-
-    row = train(Ranked(Machine(), **JOB)).rows[-1]
-    assert row["test_rank"] == 3
-    assert "test_nll" not in row
-    assert row["valid_nll"] > 0
 
 
 def test_gradients_are_clipped_to_the_norm_that_the_task_asks_for() -> None:

@@ -1,4 +1,4 @@
-"""Seeds and the order of the data: independent, repeatable, parted evenly."""
+"""Seeds, and batches: independent, repeatable, parted evenly; little padding, nothing cut off."""
 
 import itertools
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 
 from lnbook.training import LengthBatches, Minibatches, generators, noise_of
 
@@ -19,9 +20,6 @@ def test_weights_order_and_noise_of_a_seed_have_nothing_in_common() -> None:
     draws = [torch.randn(2000, generator=g) for g in (*generators(3), noise_of(3, 0), noise_of(3, 1))]
     correlations = torch.corrcoef(torch.stack(draws)).fill_diagonal_(0)
     assert float(correlations.abs().max()) < 0.11  # 5 standard errors of the correlation of 2000 pairs
-
-
-def test_asking_for_more_generators_does_not_change_the_first() -> None:
     seeds = [g.initial_seed() for g in generators(5, 4)]
     assert [g.initial_seed() for g in generators(5)] == seeds[:2]
 
@@ -80,3 +78,68 @@ def test_a_batch_that_cannot_be_is_refused() -> None:
         Minibatches((torch.zeros(5),), 6, seeded())
     with pytest.raises(ValueError, match="4 cases does not part evenly among 3 processes"):
         Minibatches((torch.zeros(5),), 4, seeded(), world=3)
+
+
+def sentences(count: int, longest: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Case n is n + 1, repeated as often as its length says, then zeros."""
+    lengths = torch.randint(1, longest + 1, (count,), generator=seeded(seed))
+    inside = torch.arange(longest) < lengths[:, None]
+    return inside * torch.arange(1, count + 1)[:, None], lengths
+
+
+@given(count=st.integers(1, 60), longest=st.integers(1, 20), pool=st.integers(1, 5), data=st.data())
+def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
+    count: int, longest: int, pool: int, data: Any
+) -> None:
+    size = data.draw(st.integers(1, count))
+    words, lengths = sentences(count, longest)
+    batches = LengthBatches((words, lengths), lengths, size, seeded(), cut=[0], pool=pool)
+    for _ in range(2):
+        epoch = list(itertools.islice(batches, count // size))
+        for rows, long in epoch:
+            assert rows.shape == (size, int(long.max()))
+            assert torch.equal((rows > 0).sum(1), long)  # nothing of a sequence is cut off
+        cases = [int(row[0]) for rows, _ in epoch for row in rows]
+        assert len(set(cases)) == count // size * size
+
+
+def test_padding_is_counted_and_is_far_below_that_of_plain_batches() -> None:
+    words, lengths = sentences(6400, 40)
+    batches = LengthBatches((words,), lengths, 64, seeded(), cut=[0])
+    epoch = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(batches, 100)])
+    assert float(epoch.double().mean()) == pytest.approx(batches.padding(), abs=1e-12)
+    plain = Minibatches((words,), 64, seeded())
+    wasted = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(plain, 100)])
+    assert batches.padding() < 0.1 < 0.4 < float(wasted.double().mean())
+
+
+def test_batches_unite_other_cases_in_another_epoch_and_do_not_come_in_the_order_of_their_lengths() -> None:
+    words, lengths = sentences(600, 30)
+    batches = LengthBatches((words,), lengths, 10, seeded(), cut=[0], pool=4)
+    epochs = [[rows for (rows,) in itertools.islice(batches, 60)] for _ in range(2)]
+    first, second = ({frozenset(rows[:, 0].tolist()) for rows in epoch} for epoch in epochs)
+    assert len(first & second) < 6
+    widths = torch.tensor([[rows.shape[1] for rows in epochs[0]], range(60)])
+    assert abs(float(torch.corrcoef(widths.double())[0, 1])) < 0.5
+
+
+def test_two_tensors_are_cut_to_their_own_longest() -> None:
+    one, short = sentences(40, 6, seed=1)
+    other, long = sentences(40, 30, seed=2)
+    batches = LengthBatches(
+        (one, long, other), torch.stack([short, long], 1), 4, seeded(), cut=[0, 2], pool=10
+    )
+    for rows, lengths, more in itertools.islice(batches, 10):
+        assert more.shape[1] == int(lengths.max())
+        assert rows.shape[1] == int((rows > 0).sum(1).max())
+
+
+def test_processes_part_a_batch_and_cut_alike() -> None:
+    words, lengths = sentences(48, 9)
+    whole = LengthBatches((words,), lengths, 6, seeded(), cut=[0])
+    parts = [LengthBatches((words,), lengths, 6, seeded(), cut=[0], rank=k, world=2) for k in range(2)]
+    for _ in range(16):
+        (rows,) = next(whole)
+        (one,), (other,) = (next(part) for part in parts)
+        assert torch.equal(one, rows[::2])
+        assert torch.equal(other, rows[1::2])
