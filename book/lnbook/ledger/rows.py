@@ -23,7 +23,6 @@ __all__ = [
     "read_pair",
     "read_rows",
     "results_dir",
-    "write_csv",
     "write_pair",
     "write_rows",
     "write_whole",
@@ -101,43 +100,28 @@ def write_rows(
     """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path.
 
     They go to `<folder>/<scale>`, without a folder to `results_dir(scale)`.
-
-    Raises ValueError, and writes nothing, for no rows or for rows whose keys differ.
     """
     place = folder / scale if folder else results_dir(scale)
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{name}.csv"
-    write_pair(path, _alike(name, rows), facts)
+    write_pair(path, as_csv(rows), facts)
     return path
-
-
-def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows with equal keys as CSV; numbers, also those in tensors, keep all their digits."""
-    write_whole(path, _alike(path.stem, rows))
-
-
-def _alike(name: str, rows: Sequence[Mapping[str, Any]]) -> bytes:
-    if not rows:
-        raise ValueError(f"no rows for {name!r}: a result without rows says nothing")
-    keys = list(rows[0])
-    for row in rows:
-        if row.keys() != rows[0].keys():
-            raise ValueError(f"rows of {name!r} have keys {keys} and {list(row)}; make them equal")
-    return as_csv([{key: v.item() if hasattr(v, "item") else v for key, v in row.items()} for row in rows])
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     """Rows as CSV, columns in the order in which keys appear; what a row lacks, and None, is empty.
 
+    Numbers, also those in tensors, keep all their digits.
+
     >>> as_csv([{"norm": "layer", "nll": 0.5}, {"norm": "none", "update": 3}])
     b'norm,nll,update\\nlayer,0.5,\\nnone,,3\\n'
     """
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(
-        text, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n"
-    )
+    names = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({key: v.item() if hasattr(v, "item") else v for key, v in row.items()})
     return text.getvalue().encode()
 
 
@@ -158,10 +142,9 @@ def read_facts(name: str, *, scale: str, folder: Path | None = None) -> dict[str
 
 
 def _place(name: str, scale: str, folder: Path | None) -> Path:
-    book = book_dir()
-    places = (
-        [folder / scale] if folder else [results_dir(scale), *([book / "results" / scale] if book else [])]
-    )
+    places = [folder / scale] if folder else [results_dir(scale)]
+    if folder is None and (book := book_dir()):
+        places.append(book / "results" / scale)
     for place in places:
         if (place / f"{name}.csv").is_file():
             return place / f"{name}.csv"

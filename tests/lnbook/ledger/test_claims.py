@@ -69,16 +69,10 @@ def test_what_is_decided_against_the_paper_stands_in_the_readme(checkout: Path) 
     assert "| Section 3 | it is small | error: 1 | contradicted |" in text
 
 
-def test_nothing_to_record_is_status_1(checkout: Path, capsys) -> None:
+def test_what_cannot_be_done_is_status_1_and_said(checkout: Path, capsys) -> None:
     assert main(["claims", "--record"]) == 1
     assert "`make book SCALE=book` makes them" in capsys.readouterr().err
     assert not (checkout / "book" / "results").exists()
-
-
-def test_a_readme_without_marks_or_a_malformed_ledger_is_status_1(checkout: Path, capsys) -> None:
-    (checkout / "README.md").write_text("no marks", encoding="utf-8")
-    assert main(["claims", "--readme"]) == 1
-    assert "lacks the marks" in capsys.readouterr().err
     write(checkout / "book" / "claims.toml", FIELDS | {"expect": '"small"'})
     assert main(["claims"]) == 1
     assert "rule 'a' expects 'small'" in capsys.readouterr().err

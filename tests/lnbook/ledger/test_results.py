@@ -1,6 +1,5 @@
 """A page's ledger: what it accepts, what it prints, which verdict its table shows, the rows it keeps."""
 
-import json
 import math
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from ledger_rules import measurement, rule
 
 from lnbook.ledger.recorded import load_measured
 from lnbook.ledger.results import Ledger
-from lnbook.ledger.rules import Rule, digest
+from lnbook.ledger.rules import Rule
 from lnbook.ledger.tables import Table, rules_table
 from lnbook.ledger.verdicts import YOUNGER, Measurement
 
@@ -37,14 +36,6 @@ def test_what_is_measured_comes_back_from_the_stored_rows(results: Path) -> None
     assert {k: v for k, v in read.items() if k != "d"} == {k: v for k, v in page.found.items() if k != "d"}
     assert math.isnan(read["d"].value)
     assert sorted(file.name for file in (results / "smoke").iterdir()) == ["page.csv", "page.json"]
-
-
-def test_rows_are_kept_with_the_digests_of_the_rules_they_were_taken_under(results: Path) -> None:
-    page = ledger(rule())
-    page.measure("a", 0.5)
-    page.show()
-    facts = json.loads((results / "smoke" / "page.json").read_text(encoding="utf-8"))
-    assert facts["rules"] == {"a": digest(rule())}
 
 
 def test_every_rule_of_the_page_must_be_measured_and_no_other() -> None:
@@ -93,12 +84,6 @@ def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
     assert "2 [1.5, 2.5], 20 seeds" in first[2]
     assert first[3].startswith("supported in a stand-in")
     assert "0.25" in second[2], "mathematics is what this run computed"
-
-
-def test_an_estimate_without_a_record_is_not_measured() -> None:
-    page = ledger(rule())
-    page.measure("a", 5.0, low=4, high=6, n=9)
-    assert page.show().rows[0][3] == "not measured (not run)"
 
 
 def test_a_measurement_is_a_value_or_values_and_an_interval_over_several() -> None:

@@ -79,12 +79,6 @@ def test_what_was_not_run_or_has_no_number_is_not_measured() -> None:
     assert str(judge(rule(), Measurement("a", math.nan, math.nan, math.nan, 6))) == "not measured (no number)"
 
 
-def test_a_size_is_smaller_than_claimed_only_if_the_paper_claims_one() -> None:
-    small = measurement(0.1, -0.2, 0.4)
-    assert judge(rule(effect=1, effect_from="paper"), small).word == "smaller than claimed"
-    assert judge(rule(effect=1, effect_from="ours"), small).word == "below what counts here"
-
-
 def test_the_right_side_without_the_size_says_so() -> None:
     sixty = rule("< 1", scale="ratio", effect=0.6, effect_from="paper")
     assert judge(sixty, measurement(0.87, 0.77, 0.97)).note == "the right side, but the paper has 0.6"
