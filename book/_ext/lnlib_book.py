@@ -17,15 +17,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 import ledger
 import reference
+from directives import DEPENDENT, ExecutionsDirective, FromRole, InteractiveDirective, ReadingTimeDirective
 from equation_numbers import let_the_search_find_them, number_equations
 from execute import BOOK, BUILD, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
 from glossary import add_definitions
-from interactive import InteractiveDirective
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
 from lnbook.ledger.recorded import load_measured
@@ -33,15 +32,13 @@ from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
 from lookup import LookupDirective
 from notation import EquationsDirective
-from origin import FromRole
 from preflight import made_ready
 from schedule import executed_all
 from shown import with_cards
-from top import data_used, measured_facts, minutes, title, top
+from top import top
 
 logger = logging.getLogger(__name__)
-DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
-FAILURES = BUILD / "failures.txt"  # which of them failed, and why; not there if none did
+FAILURES = BUILD / "failures.txt"  # which pages failed, and why; not there if none did
 
 
 def execute_notebooks(app: Sphinx) -> None:
@@ -165,40 +162,6 @@ def publish_files(app: Sphinx, error: Exception | None) -> None:
             continue
         for file in run.results.rglob("*.*"):
             shutil.copy2(file, out / "book" / "data")
-
-
-class ExecutionsDirective(SphinxDirective):
-    """`{executions}`: when, at which scale, how long and on which data each page ran; the machine."""
-
-    def run(self) -> list[nodes.Node]:
-        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
-        rows, machine = [], ""
-        for page, run in sorted(self.env.app.lnlib_runs.items()):
-            link = f'<a href="{page}.html">{escape(title(page))}</a>'
-            cells = [self.config.lnlib_scale, f"failed: {run.failure}", "", ""]
-            if not run.failure:
-                facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
-                when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
-                data = data_used(measured_facts(page, run, facts.scale))
-                cells = [facts.scale, f"{facts.seconds:.0f} s", when, data]
-                hardware = escape(f"{facts.cpu}, {facts.cores} cores, device {facts.device}")
-                named = ("lnlib", "python", "torch", "numpy", "commit")
-                versions = escape(", ".join(f"{name} {facts[name]}" for name in named))
-                machine = f"<p>Machine: {hardware}.</p><p>Versions: {versions}.</p>"
-            columns = ("Page", "Scale", "Time", "Executed", "Data")
-            rows.append(("", [*zip(columns, [link, *map(escape, cells)], strict=True)]))
-        return [nodes.raw("", ledger.html_table("Executions", rows) + machine, format="html")]
-
-
-class ReadingTimeDirective(SphinxDirective):
-    """`{reading-time}`: how long all chapters together take to read, under the title of the first page."""
-
-    def run(self) -> list[nodes.Node]:
-        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
-        runs = self.env.app.lnlib_runs.values()
-        total = sum(minutes(nbformat.read(run.notebook, as_version=4)) for run in runs)
-        line = f"{len(runs)} chapters, {total / 60:.0f} hours to read; each says how long it takes."
-        return [nodes.raw("", f'<p class="badge-line">{line}</p>', format="html")]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

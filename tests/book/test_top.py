@@ -9,7 +9,7 @@ import nbformat
 import pytest
 import top
 import yaml
-from origin import FromRole
+from directives import FromRole
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))

@@ -1,0 +1,83 @@
+"""What pages say of the book itself: when each ran, how long it reads, where a section comes from."""
+
+from html import escape
+
+import nbformat
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from ledger import html_table
+from lnbook import explore
+from top import data_used, measured_facts, minutes, title
+
+DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
+KINDS = {
+    "paper": "from the paper",
+    "derived": "derived here",
+    "measured": "measured here",
+    "later": "later literature",
+}
+
+
+class ExecutionsDirective(SphinxDirective):
+    """`{executions}`: when, at which scale, how long and on which data each page ran; the machine."""
+
+    def run(self) -> list[nodes.Node]:
+        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
+        rows, machine = [], ""
+        for page, run in sorted(self.env.app.lnlib_runs.items()):
+            link = f'<a href="{page}.html">{escape(title(page))}</a>'
+            cells = [self.config.lnlib_scale, f"failed: {run.failure}", "", ""]
+            if not run.failure:
+                facts = nbformat.read(run.notebook, as_version=4).metadata.lnlib.run
+                when = facts.executed.replace("T", " ").replace("+00:00", " UTC")
+                data = data_used(measured_facts(page, run, facts.scale))
+                cells = [facts.scale, f"{facts.seconds:.0f} s", when, data]
+                hardware = escape(f"{facts.cpu}, {facts.cores} cores, device {facts.device}")
+                named = ("lnlib", "python", "torch", "numpy", "commit")
+                versions = escape(", ".join(f"{name} {facts[name]}" for name in named))
+                machine = f"<p>Machine: {hardware}.</p><p>Versions: {versions}.</p>"
+            columns = ("Page", "Scale", "Time", "Executed", "Data")
+            rows.append(("", [*zip(columns, [link, *map(escape, cells)], strict=True)]))
+        return [nodes.raw("", html_table("Executions", rows) + machine, format="html")]
+
+
+class ReadingTimeDirective(SphinxDirective):
+    """`{reading-time}`: how long all chapters together take to read, under the title of the first page."""
+
+    def run(self) -> list[nodes.Node]:
+        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
+        runs = self.env.app.lnlib_runs.values()
+        total = sum(minutes(nbformat.read(run.notebook, as_version=4)) for run in runs)
+        line = f"{len(runs)} chapters, {total / 60:.0f} hours to read; each says how long it takes."
+        return [nodes.raw("", f'<p class="badge-line">{line}</p>', format="html")]
+
+
+class InteractiveDirective(SphinxDirective):
+    """`{interactive} <name>`: a figure with its default data; without scripts, and in print, its table."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        (name,) = self.arguments
+        for file in explore.FOLDER.iterdir():
+            if file.suffix in {".css", ".js", ".py"}:
+                self.env.note_dependency(str(file))
+        return [nodes.raw("", explore.builder(name)()._repr_html_(), format="html")]
+
+
+class FromRole(SphinxRole):
+    """``{from}`paper: Section 3``` or ``{from}`measured```: a kind, and after a colon what exactly."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """The note, or a warning (which fails the build) for a kind that does not exist."""
+        kind, _, what = (part.strip() for part in self.text.partition(":"))
+        if kind not in KINDS:
+            message = f"{{from}}`{self.text}` names none of the kinds {', '.join(KINDS)}"
+            return [], [self.inliner.reporter.warning(message, line=self.lineno)]
+        note = nodes.inline(classes=["origin", f"origin-{kind}"])
+        note += nodes.inline("", KINDS[kind], classes=["origin-kind"])
+        if what:
+            note += nodes.Text(f" {what}")
+        note += nodes.Text(" ")
+        return [note], []
