@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-__all__ = ["as_array", "check_size"]
+__all__ = ["as_array"]
 
 
 def as_array(figure: str, name: str, values: ArrayLike | Tensor, **axes: tuple[int, int]) -> np.ndarray:
@@ -30,19 +30,14 @@ def as_array(figure: str, name: str, values: ArrayLike | Tensor, **axes: tuple[i
             f"{figure}: {name} is ({', '.join(axes)}), got shape {array.shape}; reshape or index it"
         )
     for (noun, limits), size in zip(axes.items(), array.shape, strict=True):
-        check_size(figure, noun, size, limits)
+        least, most = limits
+        if not least <= size <= most:
+            raise ValueError(
+                f"{figure}: {least} to {most} {noun} can be shown, got {size}; "
+                f"give {'more' if size < least else 'fewer'}"
+            )
     if not np.isfinite(array).all():
         where = tuple(np.argwhere(~np.isfinite(array))[0])
         at = ", ".join(map(str, where))
         raise ValueError(f"{figure}: numbers must be finite, and {name}[{at}] is {array[where]}; replace it")
     return array
-
-
-def check_size(figure: str, noun: str, size: int, limits: tuple[int, int]) -> None:
-    """Refuse a size that the figure cannot show."""
-    least, most = limits
-    if not least <= size <= most:
-        raise ValueError(
-            f"{figure}: {least} to {most} {noun} can be shown, got {size}; "
-            f"give {'more' if size < least else 'fewer'}"
-        )

@@ -15,11 +15,10 @@ from lnlib.norms.normalize import layer_norm
 __all__ = ["axis_flip"]
 
 MAX_CASES, MAX_UNITS = 12, 10
+EPS = 1e-5
 
 
-def axis_flip(
-    a: ArrayLike | Tensor | None = None, *, seed: int = 0, cases: int = 6, units: int = 8, eps: float = 1e-5
-) -> Element:
+def axis_flip(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     r"""Let a reader see which numbers share a mean and a standard deviation.
 
     A grid of summed inputs beside its normalized outputs, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$. The
@@ -31,33 +30,31 @@ def axis_flip(
     Args:
         a: summed inputs (cases, units), at most 12 by 10; one decimal is printed in a cell. Drawn from
             `seed` where left out.
-        seed, cases, units: of the drawn summed inputs, whose units differ in mean and cases in spread.
-        eps: added to the variance.
+        seed: of the drawn summed inputs, whose units differ in mean and cases in spread.
 
     Raises:
-        ValueError: not a grid, larger than the figure, not finite, negative `eps`.
+        ValueError: not a grid, larger than the figure, not finite.
 
     >>> axis_flip([[1.0, 2.0], [3.0, 8.0]])
     <interactive figure: The axis flip>
     """
-    drawn = _draw(seed, cases, units) if a is None else a
+    drawn = _draw(seed) if a is None else a
     grid = as_array("axis_flip", "a", drawn, cases=(1, MAX_CASES), units=(1, MAX_UNITS))
-    return Element(
-        "axis_flip", "axisFlip", "The axis flip", {"a": grid.tolist(), "eps": eps}, _fallback(grid, eps)
-    )
+    state = {"a": grid.tolist(), "eps": EPS}
+    return Element("axis_flip", "axisFlip", "The axis flip", state, _fallback(grid))
 
 
-def _draw(seed: int, cases: int, units: int) -> np.ndarray:
-    """Summed inputs whose units differ in mean and whose cases differ in spread, as printed: one decimal."""
+def _draw(seed: int) -> np.ndarray:
+    """Six cases of eight units, which differ in mean, and cases in spread; as printed: one decimal."""
     rng = np.random.default_rng(seed)
-    offset, spread = rng.normal(0, 1.2, units), rng.uniform(0.4, 1.8, (cases, 1))
-    return np.round(offset + spread * rng.normal(size=(cases, units)), 1) + 0.0
+    offset, spread = rng.normal(0, 1.2, 8), rng.uniform(0.4, 1.8, (6, 1))
+    return np.round(offset + spread * rng.normal(size=(6, 8)), 1) + 0.0
 
 
-def _fallback(grid: np.ndarray, eps: float) -> str:
+def _fallback(grid: np.ndarray) -> str:
     """Mean and standard deviation of every case and unit, after each normalization."""
     a = torch.from_numpy(grid)
-    outputs = {"none": a, "batch norm": batch_norm(a, eps=eps), "layer norm": layer_norm(a, eps=eps)}
+    outputs = {"none": a, "batch norm": batch_norm(a, eps=EPS), "layer norm": layer_norm(a, eps=EPS)}
     rows = []
     for axis, noun in ((1, "case"), (0, "unit")):
         columns = [_moments(out, axis) for out in outputs.values()]

@@ -22,9 +22,7 @@ SIZES = (3, 6)
 SCALES, EPSILONS = (3.0, 0.05, -1.0), (0.0, 1e-3)  # of the table
 
 
-def case_scale(
-    a: ArrayLike | Tensor | None = None, *, seed: int = 0, cases: int = 4, units: int = 4
-) -> Element:
+def case_scale(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     r"""Let a reader multiply one case of several, and see what moves: all cases, or none.
 
     The same summed inputs without a normalization, with batch norm and with layer norm. The reader chooses
@@ -36,7 +34,7 @@ def case_scale(
 
     Args:
         a: summed inputs (cases, units), 3 to 6 of both. Drawn from `seed` where left out.
-        seed, cases, units: of the drawn summed inputs.
+        seed: of the drawn summed inputs.
 
     Raises:
         ValueError: not a grid, a size that the figure cannot show, not finite.
@@ -44,16 +42,15 @@ def case_scale(
     >>> case_scale()
     <interactive figure: Case scale>
     """
-    drawn = _draw(seed, cases, units) if a is None else a
-    grid = as_array("case_scale", "a", drawn, cases=SIZES, units=SIZES)
+    grid = as_array("case_scale", "a", _draw(seed) if a is None else a, cases=SIZES, units=SIZES)
     state = {"a": grid.tolist()}
     return Element("case_scale", "caseScale", "Case scale", state, _fallback(grid), plots=True)
 
 
-def _draw(seed: int, cases: int, units: int) -> np.ndarray:
-    """Summed inputs of one decimal, whose units differ in mean."""
+def _draw(seed: int) -> np.ndarray:
+    """Four cases of four units, of one decimal; the units differ in mean."""
     rng = np.random.default_rng(seed)
-    return np.round(rng.normal(0, 0.6, units) + rng.normal(0, 0.8, (cases, units)), 1) + 0.0
+    return np.round(rng.normal(0, 0.6, 4) + rng.normal(0, 0.8, (4, 4)), 1) + 0.0
 
 
 def _fallback(grid: np.ndarray) -> str:

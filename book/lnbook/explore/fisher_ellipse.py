@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnbook.explore.arrays import as_array, check_size
 from lnbook.explore.element import Element, table
 from lnlib.fisher import fisher
 from lnlib.glm import GLM
@@ -29,12 +27,9 @@ MODELS = {
 OUTPUTS = {"gaussian": "Gaussian", "bernoulli": "Bernoulli"}
 DEGREES = 90
 START = {"norm": "batch", "family": "gaussian", "length": 2, "degrees": DEGREES, "c": 0.05}
-CASES, UNITS = (3, 16), (3, 8)
 
 
-def fisher_ellipse(
-    X: ArrayLike | Tensor | None = None, *, seed: int = 0, cases: int = 6, units: int = 6
-) -> Element:
+def fisher_ellipse(*, seed: int = 0) -> Element:
     r"""Let a reader grow and turn two weights, and see which others predict nearly the same.
 
     A plane of weights with two sets around $w$: the ball $E_x D_{KL}[P(y|x;w)\,\|\,P(y|x;w')]\le c$, and the
@@ -50,24 +45,14 @@ def fisher_ellipse(
     *Source* Eq. (8), Section 5.2.2; the figure is ours.
 
     Args:
-        X: cases (N, 2), 3 to 16. Drawn from `seed` where left out.
-        seed, cases: of the drawn cases; the $M_i$ come from `seed`, too.
-        units: of the layer-normalized models, 3 to 8.
-
-    Raises:
-        ValueError: cases that are not two finite features each, too few or too many of them or of units, or
-            cases on one line, along which batch norm would divide by 0.
+        seed: of the six cases of two features, and of the $M_i$ of six units.
 
     >>> fisher_ellipse()
     <interactive figure: The Fisher ellipse>
     """
-    state = _draw(seed, cases, units)
-    if X is not None:
-        state["X"] = _checked(X).tolist()
-    state["start"] = START
-    return Element(
-        "fisher_ellipse", "fisherEllipse", "The Fisher ellipse", state, _fallback(state), plots=True
-    )
+    state = {**_draw(seed), "start": START}
+    title = "The Fisher ellipse"
+    return Element("fisher_ellipse", "fisherEllipse", title, state, _fallback(state), plots=True)
 
 
 def model(
@@ -114,28 +99,14 @@ def metric(
     return basis @ fisher(glm, X) @ basis.T
 
 
-def _draw(seed: int, cases: int, units: int) -> dict[str, Any]:
+def _draw(seed: int) -> dict[str, Any]:
     """Cases about one unit from the origin on average, and how the other units' weights differ from w."""
-    check_size("fisher_ellipse", "cases", cases, CASES)
-    check_size("fisher_ellipse", "units", units, UNITS)
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(cases, 2))
+    X = rng.normal(size=(6, 2))
     X = (X - X.mean(0)) / X.std(0) + rng.normal(scale=0.3, size=2)
-    turns = rng.normal(scale=0.5**0.5, size=(units, 2))
+    turns = rng.normal(scale=0.5**0.5, size=(6, 2))
     turns[0] = 1, 0
     return {"X": (np.round(X, 1) + 0.0).tolist(), "units": (np.round(turns, 2) + 0.0).tolist()}
-
-
-def _checked(X: ArrayLike | Tensor) -> np.ndarray:
-    """The cases as float64, once they are known to be such as the figure can show."""
-    x = as_array("fisher_ellipse", "X", X, cases=CASES, features=(2, 2))
-    spread = np.linalg.svd(x - x.mean(0), compute_uv=False)
-    if spread[1] <= 1e-6 * spread[0]:
-        raise ValueError(
-            "fisher_ellipse: the cases lie on one line, across which batch norm would divide by a standard "
-            f"deviation of 0 (their spreads are {spread[0]:.3g} and {spread[1]:.3g}); add a case beside it"
-        )
-    return x
 
 
 def _fallback(state: dict[str, Any]) -> str:

@@ -33,9 +33,6 @@ def invariance_playground(
     X: ArrayLike | Tensor | None = None,
     *,
     seed: int = 0,
-    units: int = 4,
-    inputs: int = 3,
-    cases: int = 5,
 ) -> Element:
     r"""Let a reader transform a small layer, and see which normalizations do not notice.
 
@@ -48,7 +45,7 @@ def invariance_playground(
     Args:
         W, X: weights (units, inputs) and data (cases, inputs), both or neither: 3 to 6 units, 3 to 8 cases,
             2 to 8 inputs. Drawn from `seed` where left out.
-        seed, units, inputs, cases: of the drawn layer; the directions of the shifts come from `seed`, too.
+        seed: of the drawn layer, and of the directions of the shifts.
 
     Raises:
         ValueError: weights without data, not two grids that fit each other and the figure, not finite, or
@@ -61,7 +58,7 @@ def invariance_playground(
     if (W is None) != (X is None):
         raise ValueError("invariance_playground: give weights W and data X, or neither of them")
     if W is None or X is None:
-        W, X = _draw(rng, 0.5, 0.0, units, inputs), _draw(rng, 1.0, 0.5, cases, inputs)
+        W, X = _draw(rng, 0.5, 0.0, 4, 3), _draw(rng, 1.0, 0.5, 5, 3)
     w = as_array("invariance_playground", "W", W, units=SIZES["units"], inputs=SIZES["inputs"])
     x = as_array("invariance_playground", "X", X, cases=SIZES["cases"], inputs=SIZES["inputs"])
     if w.shape[1] != x.shape[1]:

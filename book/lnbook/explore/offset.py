@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.explore.arrays import check_size
 from lnbook.explore.element import Element, table, two_decimals
 from lnlib.norms.normalize import layer_norm, rms_norm
 
@@ -18,7 +17,7 @@ __all__ = ["offset", "shifted_weights"]
 RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation of about 1.2
 
 
-def offset(*, seed: int = 0, units: int = 5, inputs: int = 3) -> Element:
+def offset(*, seed: int = 0) -> Element:
     r"""Let a reader add a number to all summed inputs: layer norm removes it, RMSNorm keeps it.
 
     $a = (W + c\,\mathbf 1\gamma^\top)\,x = Wx + c\,\mathbf 1$, where $\gamma^\top x = 1$, beside its
@@ -30,17 +29,11 @@ def offset(*, seed: int = 0, units: int = 5, inputs: int = 3) -> Element:
 
     Args:
         seed: of the weights and the input.
-        units, inputs: of the layer, 3 to 7 and 2 to 5.
-
-    Raises:
-        ValueError: a layer that the figure cannot show.
 
     >>> offset()
     <interactive figure: The offset>
     """
-    check_size("offset", "units", units, (3, 7))  # two normalized units keep their order only
-    check_size("offset", "inputs", inputs, (2, 5))
-    layer = _draw(seed, units, inputs)
+    layer = _draw(seed, units=5, inputs=3)
     state = {**{name: values.tolist() for name, values in layer.items()}, "range": RANGE}
     return Element("offset", "offset", "The offset", state, _fallback(**layer), plots=True)
 

@@ -10,14 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.explore.arrays import check_size
 from lnbook.explore.element import Element, table
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["Setting", "recurrent_drift", "unroll"]
 
 MOST_STEPS = 200  # that the figure's slider reaches
-UNITS = (3, 32)  # two normalized units keep their order and nothing else
 FUNCTIONS = {"none": lambda a: a, "relu": torch.relu, "tanh": torch.tanh}
 
 
@@ -44,7 +42,7 @@ PRESETS = {
 }
 
 
-def recurrent_drift(*, seed: int = 0, units: int = 24) -> Element:
+def recurrent_drift(*, seed: int = 0) -> Element:
     r"""Let a reader drag the per-step factor of a recurrence, and see its states and gradients drift or hold.
 
     $h_t = f(a_t)$ beside $h_t = f\big(\frac{g}{\sigma_t}(a_t - \mu_t)\big)$, both with
@@ -56,21 +54,14 @@ def recurrent_drift(*, seed: int = 0, units: int = 24) -> Element:
 
     Args:
         seed: of W, V, the inputs and the initial state.
-        units: of the recurrence, 3 to 32.
-
-    Raises:
-        ValueError: too few units, or too many.
 
     >>> recurrent_drift()
     <interactive figure: Recurrent drift>
     """
-    check_size("recurrent_drift", "units", units, UNITS)
-    weights = _draw(seed, units)
-    presets = {name: asdict(setting) for name, setting in PRESETS.items()}
-    state = {**weights, "presets": presets}
-    return Element(
-        "recurrent_drift", "recurrentDrift", "Recurrent drift", state, _fallback(weights), plots=True
-    )
+    weights = _draw(seed, units=24)
+    state = {**weights, "presets": {name: asdict(setting) for name, setting in PRESETS.items()}}
+    title = "Recurrent drift"
+    return Element("recurrent_drift", "recurrentDrift", title, state, _fallback(weights), plots=True)
 
 
 def unroll(

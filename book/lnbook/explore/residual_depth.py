@@ -10,11 +10,11 @@ from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradie
 __all__ = ["residual_depth"]
 
 PLACEMENTS = {"pre": "pre-LN", "post": "post-LN", "none": "no norm"}
-WIDTHS = (8, 16, 32)
+WIDTH = 16  # that the figure starts with
 DEPTHS = (1, 4, 16, 64)  # of the table; the figure has the powers of two between them as well
 
 
-def residual_depth(*, seed: int = 0, width: int = 16) -> Element:
+def residual_depth(*, seed: int = 0) -> Element:
     r"""Let a reader deepen a residual network, and see which gradient its last and first block get.
 
     Three stacks of L blocks $F(u) = W_2\,\mathrm{relu}(W_1u)$ with the same random weights: layer norm in
@@ -28,32 +28,29 @@ def residual_depth(*, seed: int = 0, width: int = 16) -> Element:
 
     Args:
         seed: of the weights; "Draw again" goes on from there.
-        width: the units that the figure starts with, 8, 16 or 32.
 
     Raises:
-        ValueError: another width, or a seed that is no whole number.
+        ValueError: a seed that is no whole number of 21 bits.
 
     >>> residual_depth()
     <interactive figure: Residual depth>
     """
-    if width not in WIDTHS:
-        raise ValueError(f"residual_depth: the figure has {WIDTHS} units to choose from, got {width}")
     if not isinstance(seed, int) or abs(seed) >= 2**21:  # 1000 of them and more fit 32 bits
         raise ValueError(f"residual_depth: seed is {seed!r}; give a whole number between -2**21 and 2**21")
-    state = {"seed": seed, "width": width}
-    return Element("residual_depth", "residualDepth", "Residual depth", state, _fallback(width), plots=True)
+    state = {"seed": seed, "width": WIDTH}
+    return Element("residual_depth", "residualDepth", "Residual depth", state, _fallback(), plots=True)
 
 
 @cache
-def _fallback(width: int) -> str:
+def _fallback() -> str:
     """Gradients of the last block at several depths, as multiples of what the figure takes for 1."""
-    unit, rows = wide_limit("none", 1, 1, width), []
+    unit, rows = wide_limit("none", 1, 1, WIDTH), []
     for placement, name in PLACEMENTS.items():
-        norms = gradient_by_depth(placement, DEPTHS, width, range(3)) / unit
+        norms = gradient_by_depth(placement, DEPTHS, WIDTH, range(3)) / unit
         power = "" if placement == "none" else f"{exponent(DEPTHS[1:], norms[:, 1:]).mean():.2f}"
         rows.append([name, *(f"{value:.2g}" for value in norms.mean(0)), power])
     caption = (
-        f"The gradient of the last block's weights in residual networks of {width} units at initialization, "
+        f"The gradient of the last block's weights in residual networks of {WIDTH} units at initialization, "
         f"mean of 3 networks; 1 is that of a single wide block without a norm. With layer norm after the sum "
         f"(post-LN) depth hardly matters. With layer norm in the branch (pre-LN) the gradient falls about as "
         f"one over the root of the depth."

@@ -18,8 +18,9 @@ from lnbook.explore.fisher_ellipse import DEGREES, MODELS, OUTPUTS, START, fishe
 from lnlib.fisher import kl
 
 FIGURE = fisher_ellipse  # of the fixture `file`
-STATES = [fisher_ellipse(seed=0).state, fisher_ellipse(seed=1, cases=3, units=3).state]
-STATES.append(fisher_ellipse([[1.5, 0.2], [-1.0, 2.0], [0.3, -2.5], [4.0, 4.0]], seed=2, units=8).state)
+STATES = [fisher_ellipse(seed=seed).state for seed in range(3)]
+STATES[1] |= {"X": STATES[1]["X"][:3], "units": STATES[1]["units"][:3]}
+STATES[2] |= {"X": [[1.5, 0.2], [-1.0, 2.0], [0.3, -2.5], [4.0, 4.0]]}
 HOMOGENEOUS = ("batch", "weight", "layer")  # models that do not see the length of w
 
 

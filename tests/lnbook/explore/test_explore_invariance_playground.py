@@ -57,7 +57,8 @@ def settings() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     rng = np.random.default_rng(0)
     drawn = []
     for seed, (units, inputs, cases) in enumerate([(4, 3, 5), (6, 8, 8), (3, 2, 4), (4, 5, 3)]):
-        state = invariance_playground(seed=seed, units=units, inputs=inputs, cases=cases).state
+        W, X = rng.normal(size=(units, inputs)).round(2), rng.normal(size=(cases, inputs)).round(2)
+        state = invariance_playground(W, X, seed=seed).state
         for eps in (0.0, 1e-8, 1e-5, 0.1):
             sizes = [float(size) or 0.05 for size in np.round(rng.uniform(-3, 3, 6), 1)]
             drawn.append((state, {"sizes": sizes, "eps": eps, "frozen": bool(rng.integers(2))}))

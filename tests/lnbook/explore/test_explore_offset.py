@@ -15,10 +15,10 @@ from lnbook.explore.offset import RANGE, offset, shifted_weights
 from lnlib.norms.normalize import layer_norm, rms_norm
 
 FIGURE = offset  # of the fixture `file`
-LAYERS = [
-    offset(seed=seed, units=units, inputs=inputs).state
-    for seed, units, inputs in ((0, 5, 3), (1, 3, 2), (2, 7, 5), (3, 4, 4))
-]
+LAYERS = [offset().state]
+for sizes in ((3, 2), (7, 5), (4, 4)):
+    rng = np.random.default_rng(sizes)
+    LAYERS.append({"W": rng.normal(size=sizes).tolist(), "x": rng.normal(size=sizes[1]).tolist()})
 LANES = ("none", "layer", "rms")
 
 
