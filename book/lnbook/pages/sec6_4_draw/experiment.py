@@ -44,12 +44,12 @@ class Study:
 
 EPOCH = 50_000 // 128
 DATA = dict.fromkeys(("book", "study", "paper"), "binarized_mnist") | {"smoke": "binarized_digits"}
-SMOKE = Study(4, 32, 8, read=3, write=3, batch_size=64, updates=120, rows=6, quick=100, seeds=2)
+SMOKE = Study(4, 32, 8, read=3, write=3, batch_size=64, updates=120, rows=6, quick=100, seeds=1)
 LARGER = Study(16, 256, 100, read=4, write=5, batch_size=128, updates=2 * EPOCH, rows=13, quick=500)
 OTHER_RATES = (3e-4, 3e-3, 1e-2)  # of the study
 STUDIES = {
-    "smoke": [replace(SMOKE, seeds=1, norms=("propagation",)), SMOKE],
-    "book": [Study(8, 64, 16, read=5, write=5, batch_size=64, updates=400, rows=10, quick=250)],
+    "smoke": [replace(SMOKE, norms=("propagation",)), SMOKE],
+    "book": [Study(8, 64, 16, 5, 5, batch_size=32, updates=150, rows=1, quick=250, seeds=1, rate=5e-3)],
     "study": [
         *(replace(LARGER, rate=rate, seeds=5) for rate in OTHER_RATES),
         *(replace(LARGER, rate=rate, seeds=5, norms=("propagation",)) for rate in (RATE, *OTHER_RATES)),
