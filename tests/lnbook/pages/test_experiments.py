@@ -1,6 +1,5 @@
 """What every experiment of Section 6 keeps: its scales, starts and batches, repeatability, and float64."""
 
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ PAPER: dict[str, dict[str, Any]] = {
         "every": 300,
         "rate": 1e-3,
     },
-    "6.2": {"data": "cnn", "units": 240, "rate": 8e-5, "batch_size": 64, "cut": "top4", **asdict(RELEASED)},
+    "6.2": {"data": "cnn", "units": 240, "rate": 8e-5, "batch_size": 64, "cut": "top4", **RELEASED},
     "6.3": {"units": 2400, "size": 620, "words": 20_000, "batch_size": 128, "longest": 30, "rate": 2e-4}
     | {"updates": 1_000_000, "rows": 20, "quick": 0},
     "6.4": {"glimpses": 64, "units": 256, "codes": 100, "read": 2, "write": 5, "batch_size": 128}

@@ -18,23 +18,17 @@ LABELS = {
     "batch everywhere": "batch norm everywhere",
     "layer": "layer norm",
 }
-LINES = {**plots.LINES, "batch everywhere": (0, (1, 1))}
 WORD = {"ha": "center", "va": "center", "family": "monospace", "fontsize": 8.5, "parse_math": False}
 WIDTH = 46  # of a line of text, in characters
 Bands = Mapping[Any, pd.DataFrame]  # as `lnbook.curves.band` makes them, by norm or gain
 
 
-def errors(curves: Bands, lines: Mapping[str, float]) -> Figure:
-    """Validation error in percent against updates: one band per norm, other errors as lines."""
+def errors(curves: Bands) -> Figure:
+    """Validation error in percent against updates: one band per norm."""
     fig, ax = plots.subplots(figsize=(6.4, 3.6))
     for norm, curve in curves.items():
-        _band(ax, curve, norm.split()[0], LABELS[norm], LINES[norm])
-    end = max(curve["update"].max() for curve in curves.values())
-    for name, level in lines.items():
-        ax.axhline(level, color=plots.INK, linewidth=0.8)
-        ax.annotate(name, (end, level), (0, -12), textcoords="offset points", ha="right")
-    lowest = min([*lines.values(), *(curve["mean"].min() for curve in curves.values())])
-    # an interval of two seeds may be wider than all there is
+        _band(ax, curve, norm, LABELS[norm], plots.LINES[norm])
+    lowest = min(curve["mean"].min() for curve in curves.values())
     ax.set(xlabel="updates", ylabel="validation error (%)", ylim=(lowest - 8, 100))
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     return fig

@@ -1,4 +1,4 @@
-r"""What the public code of the attentive reader adds to the printed equations, each as a switch.
+r"""What the public code of the attentive reader adds to the printed equations: all of this, or none.
 
 With the letters of `lnbook.pages.sec6_2_attentive_reader.model`:
 
@@ -24,27 +24,18 @@ published for layer norm, `--use_dq_sims 1 --learn_h0 1 --use_desc_skip_c_g 1` (
 The code has biases, and dropout at 0.5 unless told otherwise; the name of the authors' log says it was on.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-__all__ = ["PRINTED", "RELEASED", "Extras", "dropped"]
+__all__ = ["RELEASED", "dropped"]
 
-
-@dataclass(frozen=True)
-class Extras:
-    """Which of these a reader has; by default none."""
-
-    dropout: float = 0.0  # p, the probability that an entry is dropped
-    similarity: bool = False
-    states: bool = False
-    mean: bool = False
-    biases: bool = False
-
-
-PRINTED = Extras()
-RELEASED = Extras(dropout=0.5, similarity=True, states=True, mean=True, biases=True)
+RELEASED: dict[str, float] = {
+    "dropout": 0.5,
+    "similarity": True,
+    "states": True,
+    "mean": True,
+    "biases": True,
+}
 
 
 def dropped(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:

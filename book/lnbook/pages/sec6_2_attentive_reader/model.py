@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, Extras, dropped
+from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED, dropped
 from lnlib.linear import Linear
 from lnlib.norms.modules import BatchNorm
 from lnlib.rnn import LSTM
@@ -45,8 +45,8 @@ class AttentiveReader(nn.Module):
             1, and word vectors uniform as below, or standard normal. All else is uniform within
             sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units). "small"
             is how the public code of the attentive reader starts, but for W_ym, there 0.05 times orthogonal.
-        extras: what is added to the equations. B starts as a block of the LSTMs does, W_yg as all else; what
-            there is without extras starts as it does without them.
+        released: whether there is what the public code adds. B starts as a block of the LSTMs does, W_yg as
+            all else; what there is without it starts as it does without it.
 
     >>> model = AttentiveReader(9, 3, units=4, norm="layer", generator=torch.Generator().manual_seed(0))
     >>> passage, question = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[3, 8], [4, 0]])
@@ -66,30 +66,28 @@ class AttentiveReader(nn.Module):
         gain: float = 1.0,
         start: str = "small",
         longest: int = 200,
-        extras: Extras = PRINTED,
+        released: bool = False,
     ) -> None:
         super().__init__()
-        self.norm, self.extras = norm, extras
+        self.released = released
         self.vectors = nn.Embedding(words, units, padding_idx=0, _weight=torch.empty(words, units))
         inside, steps = norm.split()[0], longest if norm.startswith("batch") else None
         self.passage, self.query = (
             LSTM(units, units, batch_first=True, norm=inside, max_steps=steps) for _ in range(2)
         )
         everywhere = norm == "batch everywhere"  # whose shifts are the biases in the tanhs
-        shifted = ("attend_passage", "join_query") if extras.biases and not everywhere else ()
+        shifted = ("attend_passage", "join_query") if released and not everywhere else ()
         for name in TERMS:
             setattr(self, name, nn.utils.skip_init(Linear, units, units, bias=name in shifted))
         self.score = nn.Parameter(torch.empty(units))
-        if extras.states:
+        self.answer = nn.utils.skip_init(Linear, units, entities, bias=released)
+        if released:
             self.start_passage, self.start_query = (nn.Parameter(torch.empty(units)) for _ in range(2))
-        self.answer = nn.utils.skip_init(Linear, units, entities, bias=extras.biases)
-        if extras.similarity:
             self.similar = nn.utils.skip_init(Linear, units, units, bias=False)
-        if extras.mean:
             self.join_mean = nn.utils.skip_init(Linear, units, units, bias=False)
         self.norms = nn.ModuleDict()
         if everywhere:  # each with a shift, of which one a sum would do
-            terms = (*TERMS, "join_mean") if extras.mean else TERMS
+            terms = (*TERMS, "join_mean") if released else TERMS
             self.norms.update({name: BatchNorm(units) for name in terms})
         self._draw(gain, start, generator)
 
@@ -126,7 +124,7 @@ class AttentiveReader(nn.Module):
 
         Words are numbers, 0 after the end; lengths are at least 1. In training dropout needs noise.
         """
-        rate = self.extras.dropout if self.training else 0.0
+        rate = RELEASED["dropout"] if self.released and self.training else 0.0
         x, asked = (dropped(self.vectors(numbers), rate, noise) for numbers in (passages, queries))
         y = self._states("passage", x, passage_lengths)
         each = torch.arange(len(queries), device=queries.device)
@@ -134,11 +132,11 @@ class AttentiveReader(nn.Module):
         real = torch.arange(passages.shape[1], device=passages.device) < passage_lengths[:, None]
         to_query = self._term("attend_query", u)
         inside = self._words_term("attend_passage", y, real) + to_query[:, None]
-        if self.extras.similarity:
+        if self.released:
             inside = inside + (self.similar(y) @ self.similar(u)[..., None])
         r, attention = attend(torch.tanh(inside) @ self.score, y, real)
         joined = self._term("join_passage", r) + self._term("join_query", u)
-        if self.extras.mean:
+        if self.released:
             mean = (y * real[..., None]).sum(1) / passage_lengths[:, None]
             joined = joined + self._term("join_mean", mean)
         scores: Tensor = self.answer(dropped(torch.tanh(joined), rate, noise))
@@ -153,7 +151,7 @@ class AttentiveReader(nn.Module):
         is three times as slow over packed sequences. What comes after a sequence's end is not read.
         """
         lstm, first = getattr(self, name), None
-        if self.extras.states:
+        if self.released:
             h = getattr(self, f"start_{name}").to(x.dtype).expand(1, len(x), -1).contiguous()
             first = h, torch.zeros_like(h)
         if lstm.norm in ("batch", "none"):

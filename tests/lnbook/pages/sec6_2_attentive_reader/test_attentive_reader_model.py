@@ -1,26 +1,18 @@
-"""The attentive reader and each extra against loops over words; padding; what norms change and share."""
+"""The attentive reader, printed and released, against loops over words; padding; what norms share."""
 
-from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_2_attentive_reader.extras import PRINTED, RELEASED, Extras, dropped
+from lnbook.pages.sec6_2_attentive_reader.extras import dropped
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader
 from lnlib.rnn import LSTM
 
 WORDS, ENTITIES, H = 12, 4, 6
 Texts = tuple[Tensor, Tensor, Tensor, Tensor]
-ALONE = {name: replace(PRINTED, **{name: value}) for name, value in asdict(RELEASED).items()}
-ADDED = {
-    "dropout": set(),
-    "similarity": {"similar.weight"},
-    "states": {"start_passage", "start_query"},
-    "mean": {"join_mean.weight"},
-    "biases": {"attend_passage.bias", "join_query.bias", "answer.bias"},
-}
+ADDED = {"start_passage", "start_query", "attend_passage.bias", "join_query.bias", "answer.bias"}
 
 
 def texts(seed: int = 1) -> Texts:
@@ -35,15 +27,14 @@ def texts(seed: int = 1) -> Texts:
     return found[0], found[1], found[2], found[3]
 
 
-def made(norm: str, extras: Extras = PRINTED, start: str = "unit", **settings: Any) -> AttentiveReader:
-    """What an extra starts at 0 is drawn, too, so that it has a say."""
+def made(norm: str, *, released: bool = False, start: str = "unit", **settings: Any) -> AttentiveReader:
+    """What the public code starts at 0 is drawn, too, so that it has a say."""
     draw = torch.Generator().manual_seed(0)
-    model = AttentiveReader(
-        WORDS, ENTITIES, units=H, norm=norm, longest=9, generator=draw, extras=extras, start=start, **settings
-    ).double()
+    settings |= {"norm": norm, "released": released, "start": start}
+    model = AttentiveReader(WORDS, ENTITIES, units=H, longest=9, generator=draw, **settings).double()
     with torch.no_grad():
         for name, value in model.named_parameters():
-            if name in ADDED["states"] | ADDED["biases"]:
+            if name in ADDED:
                 value.normal_(generator=draw)
     return model
 
@@ -58,7 +49,7 @@ def states(lstm: LSTM, words: Tensor, first: Tensor) -> list[Tensor]:
 
 
 def literally(model: AttentiveReader, case: Texts, n: int, masks: list[Tensor]) -> tuple[Tensor, Tensor]:
-    """Case n word by word, every extra as its formula; what the model lacks is 0."""
+    """Case n word by word, as the formulas; what the model lacks is 0."""
     passages, lengths, queries, query_lengths = case
     W, none = dict(model.named_parameters()), torch.zeros(1, dtype=torch.float64)
     T, S = int(lengths[n]), int(query_lengths[n])
@@ -93,13 +84,10 @@ def masks_of(rate: float, case: Texts, noise: torch.Generator) -> list[Tensor]:
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("norm", ["none", "layer"])
-@pytest.mark.parametrize("extras", [PRINTED, *ALONE.values(), RELEASED], ids=["none", *ALONE, "all"])
-def test_the_reader_and_each_extra_are_those_of_an_explicit_loop_over_words(
-    extras: Extras, norm: str, training: bool
-) -> None:
-    model, case = made(norm, extras).train(mode=training), texts()
-    rate = extras.dropout if training else 0.0
-    masks = masks_of(rate, case, torch.Generator().manual_seed(7))
+@pytest.mark.parametrize("released", [False, True])
+def test_the_reader_is_that_of_an_explicit_loop_over_words(released: bool, norm: str, training: bool) -> None:
+    model, case = made(norm, released=released).train(mode=training), texts()
+    masks = masks_of(0.5 if released and training else 0.0, case, torch.Generator().manual_seed(7))
     with torch.no_grad():
         scores, attention = model(*case, torch.Generator().manual_seed(7))
         for n in range(len(scores)):
@@ -107,36 +95,32 @@ def test_the_reader_and_each_extra_are_those_of_an_explicit_loop_over_words(
             # float64, a few dozen sums of numbers near 1
             torch.testing.assert_close(scores[n], expected, atol=1e-12, rtol=1e-10)
             torch.testing.assert_close(attention[n, : len(weights)], weights, atol=1e-12, rtol=1e-10)
-        plain = made(norm, PRINTED)(*case)[0]
-    changes = extras not in (PRINTED, ALONE["dropout"]) or (training and extras != PRINTED)
-    assert torch.equal(scores, plain) != changes
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("name", ADDED)
-def test_a_switch_adds_its_parameters_and_leaves_the_start_of_all_others(name: str, norm: str) -> None:
+def test_the_public_code_adds_its_parameters_and_leaves_the_start_of_all_others(norm: str) -> None:
     draws = (torch.Generator().manual_seed(0) for _ in range(2))
     sizes = {"units": H, "norm": norm, "start": "small"}
     plain, more = (
-        dict(AttentiveReader(WORDS, ENTITIES, generator=draw, extras=extras, **sizes).named_parameters())
-        for draw, extras in zip(draws, (PRINTED, ALONE[name]), strict=True)
+        dict(AttentiveReader(WORDS, ENTITIES, generator=draw, released=kind, **sizes).named_parameters())
+        for draw, kind in zip(draws, (False, True), strict=True)
     )
     assert all(torch.equal(more[key], value) for key, value in plain.items())
-    everywhere = norm == "batch everywhere"
-    kept = {key for key in ADDED[name] if not (everywhere and key.endswith(("passage.bias", "query.bias")))}
-    if name == "mean" and everywhere:
-        kept |= {"norms.join_mean.weight", "norms.join_mean.bias"}
-    assert set(more) - set(plain) == kept
-    assert not any(more[key].any() for key in kept if "start" in key or "bias" in key)
-    if name == "similarity":  # drawn in float32
-        B = more["similar.weight"]
-        torch.testing.assert_close(B @ B.T, 0.05**2 * torch.eye(H), atol=1e-6, rtol=0)
+    added = {"similar.weight", "join_mean.weight", *ADDED}
+    if norm == "batch everywhere":  # whose shifts are the biases in the tanhs
+        added -= {"attend_passage.bias", "join_query.bias"}
+        added |= {"norms.join_mean.weight", "norms.join_mean.bias"}
+    assert set(more) - set(plain) == added
+    assert not any(more[key].any() for key in added & ADDED)
+    B = more["similar.weight"]  # drawn in float32
+    torch.testing.assert_close(B @ B.T, 0.05**2 * torch.eye(H), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("extras", [PRINTED, RELEASED], ids=["none", "all"])
-def test_more_padding_changes_no_answer_in_evaluation(extras: Extras, norm: str) -> None:
-    model, (passages, lengths, queries, query_lengths) = made(norm, extras).train(mode=False), texts()
+@pytest.mark.parametrize("released", [False, True])
+def test_more_padding_changes_no_answer_in_evaluation(released: bool, norm: str) -> None:
+    model = made(norm, released=released).train(mode=False)
+    passages, lengths, queries, query_lengths = texts()
     wider = torch.nn.functional.pad(passages, (0, 2)), torch.nn.functional.pad(queries, (0, 3))
     with torch.no_grad():
         scores, _ = model(passages, lengths, queries, query_lengths)
