@@ -187,7 +187,7 @@ def test_plain_descent_moves_along_the_gradient_and_width_is_a_setting() -> None
 
 
 def test_the_sizes_are_the_papers_where_the_paper_gives_them() -> None:
-    for scale in ("book", "study", "paper"):
+    for scale in ("study", "paper"):
         assert (experiment.DATA[scale], experiment.HIDDEN[scale]) == ("mnist", (1000, 1000))
     first = STUDIES["paper"][0]
     assert (first.batch_size, first.epochs, first.rates) == (128, 60, (1e-3,))

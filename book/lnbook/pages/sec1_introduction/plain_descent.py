@@ -9,20 +9,18 @@ from typing import Any
 
 from lnbook.training import Job
 
-__all__ = ["BATCH", "SIZES", "jobs"]
-
 BATCH, RATES = 128, (0.1, 0.3, 1.0)
-SIZES = {"smoke": (2, 60), "book": (5, 200), "study": (10, 200)}  # seeds, updates
+SIZES = {"smoke": (2, 60), "book": (2, 80), "study": (10, 200)}  # seeds, updates
 
 
 def jobs(scale: str, seed: int) -> list[Job]:
     """The runs of both methods at each step size, for `lnbook.training.runs.run`.
 
     >>> len(jobs("book", 0)), jobs("book", 0)[0]["optimizer"]
-    (30, 'sgd')
+    (12, 'sgd')
     """
     seeds, updates = SIZES[scale]
-    common: dict[str, Any] = {"batch_size": BATCH, "updates": updates, "rows": 20, "quick": 1000}
+    common: dict[str, Any] = {"batch_size": BATCH, "updates": updates, "rows": updates // 10, "quick": 1000}
     common |= {"whole": False, "optimizer": "sgd", "units": 100}
     return [
         {"norm": norm, **common, "rate": rate, "seed": seed + k}

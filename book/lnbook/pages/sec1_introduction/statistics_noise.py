@@ -14,8 +14,6 @@ from torch.nn.functional import cross_entropy
 from lnbook.shared.shift import Cases, Network
 from lnlib.norms.batch import batch_norm, batch_norm_by
 
-__all__ = ["answers", "train", "wrong_answers"]
-
 
 def train(
     cases: Cases, seed: int, *, exact: bool, updates: int, units: int = 64, batch: int = 32, rate: float = 0.3

@@ -12,18 +12,6 @@ from matplotlib.ticker import NullLocator
 from lnbook.curves import Mean
 from lnbook.figures import plots
 
-__all__ = [
-    "LABELS",
-    "along",
-    "by_setting",
-    "confidence",
-    "first_epoch",
-    "learning",
-    "listed",
-    "overconfident",
-    "settings",
-]
-
 LABELS = {
     "none": "no norm",
     "batch": "batch norm",
@@ -159,7 +147,8 @@ def _band(ax: Axes, norm: str, curve: Curve, passes: float = 1) -> None:
     """A curve over its updates, times the passes that an update is."""
     look, at = _look(norm), passes * np.asarray(curve["update"])
     ax.plot(at, curve["mean"], **look)
-    ax.fill_between(at, curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
+    if "low" in curve:
+        ax.fill_between(at, curve["low"], curve["high"], color=look["color"], alpha=0.2, linewidth=0)
 
 
 def _look(norm: str) -> dict[str, Any]:
