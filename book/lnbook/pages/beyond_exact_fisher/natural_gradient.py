@@ -122,20 +122,6 @@ def _case_gradients(glm: GLM, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"]) -
     return glm.pack(A[:, :, None] * x[:, None, :], r, r * lin.unit)
 
 
-class _Adam:
-    """Adam's direction with its usual constants."""
-
-    def __init__(self) -> None:
-        self.first, self.second, self.steps = torch.zeros(()), torch.zeros(()), 0
-
-    def __call__(self, g: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
-        self.steps += 1
-        self.first = 0.9 * self.first + 0.1 * g
-        self.second = 0.999 * self.second + 0.001 * g.square()
-        first, second = self.first / (1 - 0.9**self.steps), self.second / (1 - 0.999**self.steps)
-        return first / (second.sqrt() + 1e-8)
-
-
 def train(task: Task, method: Method, setting: Setting, seed: int, steps: int, every: int) -> list[Row]:
     """One run: loss of all training cases and test error (%) every so many steps.
 
@@ -143,7 +129,9 @@ def train(task: Task, method: Method, setting: Setting, seed: int, steps: int, e
     start from the same weights and see the same mini-batches.
     """
     weights, order = generators(seed)
-    glm, adam, seconds, rows = start(task, weights), _Adam(), 0.0, []
+    glm, seconds, rows = start(task, weights), 0.0, []
+    theta = glm.theta.clone()
+    adam = torch.optim.Adam([theta], lr=setting.rate)
     batches = Minibatches((task.x, task.y), BATCH, order)
     for step in range(steps + 1):
         if step % every == 0:
@@ -153,8 +141,12 @@ def train(task: Task, method: Method, setting: Setting, seed: int, steps: int, e
             rows.append({"method": method, "seed": seed} | row)
         x, y = next(batches)
         began = time.process_time()
-        d = adam(gradient(glm, x, y)) if method == "adam" else direction(method, glm, x, y, setting.damping)
-        glm = glm.with_theta(glm.theta - setting.rate * d)
+        if method == "adam":
+            theta.grad = gradient(glm, x, y)
+            adam.step()
+        else:
+            theta = theta - setting.rate * direction(method, glm, x, y, setting.damping)
+        glm = glm.with_theta(theta)
         seconds += time.process_time() - began
     return rows
 

@@ -71,22 +71,6 @@ def test_the_factored_direction_solves_with_the_product_of_the_mean_factors(batc
         torch.testing.assert_close(d.flatten(), exact, rtol=1e-6, atol=1e-8)
 
 
-def test_adam_is_torchs(task) -> None:
-    rows = learn.train(task, "adam", learn.Setting(0.1), seed=0, steps=6, every=6)
-    weights, order = learn.generators(0)
-    glm = learn.start(task, weights)
-    theta = torch.nn.Parameter(glm.theta)
-    optimizer = torch.optim.Adam([theta], lr=0.1)
-    batches = learn.Minibatches((task.x, task.y), learn.BATCH, order)
-    for _ in range(6):
-        x, y = next(batches)
-        optimizer.zero_grad()
-        cross_entropy(glm.with_theta(theta).natural(x), y).backward()
-        optimizer.step()
-    loss = float(cross_entropy(glm.with_theta(theta.detach()).natural(task.x), task.y))
-    assert rows[-1]["loss"] == pytest.approx(loss, rel=1e-9)
-
-
 def test_tuning_drops_a_rate_that_fails_on_one_seed(task) -> None:
     settings = [learn.Setting(1e-4), learn.Setting(1.0), learn.Setting(1e6)]
     best, (when, loss) = learn.tune(task, "sgd", (0, 1), 10, 0.01, settings)
@@ -100,15 +84,3 @@ def test_tuning_prefers_to_reach_the_goal_soon_over_a_low_loss_at_the_end(task) 
     best, (when, _) = learn.tune(task, "adam", (0,), 20, 1.5, [learn.Setting(r) for r in (0.001, 0.1, 3.0)])
     assert best.rate == 0.1
     assert 0 < when < 20
-
-
-ROWS = [
-    {"method": "sgd", "seed": seed, "step": step, "seconds": step / 10, "loss": loss * scale, "error": 50.0}
-    for seed, scale in ((0, 1.0), (1, 4.0))
-    for step, loss in ((0, 1.0), (2, 0.5), (4, 0.25))
-]
-
-
-def test_the_goal_is_reached_between_measurements_or_never() -> None:
-    np.testing.assert_allclose(learn.reach(ROWS, "sgd", 0.375, "step"), [3.0, np.inf])
-    np.testing.assert_allclose(learn.reach(ROWS, "sgd", 0.375, "seconds"), [0.3, np.inf])
