@@ -10,19 +10,26 @@ from torch import Tensor, nn
 
 from lnbook.data import Images
 from lnbook.pages.sec6_7_convnets import experiment as convnet
-from lnbook.pages.sec6_7_convnets.model import ConvNet
+from lnbook.pages.sec6_7_convnets.model import ConvNet, Norm
 from lnbook.shared import permutation_mnist
 from lnbook.training import Machine, train
 
-__all__ = ["CASES", "HIDDEN", "SEEDS", "trained", "with_inputs_of_relus"]
-
 HIDDEN = (256, 256)  # units of the fully connected network
 SEEDS = {"smoke": 2, "book": 5, "study": 5}
-CASES = {"smoke": 100, "book": 1000, "study": 1000}  # of the test cases, to measure contributions on
+UPDATES = {"smoke": 20, "book": 60, "study": 1718}
+CASES = {"smoke": 100, "book": 500, "study": 1000}  # of the test cases, to measure contributions on
 
 
-def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn.Module]:
-    """The fully connected network and the ConvNet after so many updates with the same step and batch size.
+def convnet_of(images: Images, scale: str, norm: Norm, seed: int) -> convnet.Classification:
+    """A ConvNet of a page to train for `UPDATES`, its measurements on few cases."""
+    job = {"norm": norm, "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
+    job |= {"seed": seed, "rows": 1}
+    layers, few = convnet.layers_of(scale, images), {"quick": 100, "last": 100}
+    return convnet.Classification(images, *layers, Machine(), job, updates=UPDATES[scale], **few)
+
+
+def trained(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
+    """A fully connected network and a ConvNet after so many updates with the same step and batch size.
 
     The seed fixes each one's initial weights and the order of the cases.
     """
@@ -34,17 +41,16 @@ def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn
         batch_size=convnet.BATCH,
         seed=seed,
         rows=1,
-        updates=updates,
+        updates=UPDATES[scale],
         rate=convnet.RATE,
         quick=100,
         whole=False,
     )
-    job = {"norm": "none", "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
-    job |= {"seed": seed, "rows": 1}
-    layers = convnet.layers_of(scale, images)
-    local = convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
     found: dict[str, nn.Module] = {}
-    for name, task in {"fully connected": wide, "convolutional": local}.items():
+    for name, task in {
+        "fully connected": wide,
+        "convolutional": convnet_of(images, scale, "none", seed),
+    }.items():
         train(task)
         found[name] = task.model.eval()
     return found
@@ -53,14 +59,7 @@ def trained(images: Images, scale: str, seed: int, updates: int) -> dict[str, nn
 def with_inputs_of_relus(
     network: nn.Module, x: Float[Tensor, "N h w"]
 ) -> tuple[Float[Tensor, "N K"], list[Tensor]]:
-    """The logits of a `ConvNet` or a chain of layers, and what the ReLU of each hidden layer receives.
-
-    >>> import torch
-    >>> chain = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
-    >>> logits, (z,) = with_inputs_of_relus(chain, torch.ones(5, 2, 2))
-    >>> logits.shape, z.shape
-    (torch.Size([5, 2]), torch.Size([5, 3]))
-    """
+    """The logits of a `ConvNet` or a chain of layers, and what the ReLU of each hidden layer receives."""
     if isinstance(network, ConvNet):
         received = [z for _, z in network.layers(x[:, None])]
         return network.head(received[-1].relu().flatten(1)), received

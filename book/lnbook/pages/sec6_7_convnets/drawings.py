@@ -11,8 +11,6 @@ from torch import Tensor
 
 from lnbook.figures import plots
 
-__all__ = ["LABELS", "by_layer", "curves", "dots", "flat", "layer_maps", "parts", "spoken"]
-
 LABELS = {
     "none": "no norm",
     "batch": "batch norm",

@@ -24,8 +24,6 @@ from lnbook.shared.classifiers import initialize
 from lnlib import norms
 from lnlib.linear import Linear
 
-__all__ = ["BorderApart", "ConvNet", "Norm", "Padding", "PositionNorm"]
-
 Norm = Literal[
     "none",
     "batch",
@@ -41,15 +39,10 @@ GROUPS = 4
 
 
 class ConvNet(nn.Module):
-    """Convolutions, each with a normalization and a ReLU; the mean over positions; logits.
+    """Convolutions, each with a normalization and a ReLU; logits of all units of the last.
 
-    Args:
-        shape: of a picture, (h, w) or (channels, h, w), square.
-        classes: how many logits.
-        channels, strides: of the layers.
-        norm: see above.
-        generator: draws the weights (He: normal, variance 2 / inputs), the same for every `norm`.
-        padding: what lies around the input of each layer.
+    `shape` is that of a square picture, (h, w) or (channels, h, w). The weights (He: normal, variance
+    2 / inputs) are the same for every `norm`.
     """
 
     def __init__(
@@ -91,19 +84,21 @@ class ConvNet(nn.Module):
 
 
 def _normalization(norm: Norm, channels: int, over: Bool[Tensor, "h w"]) -> nn.Module:
-    if norm == "none":
-        return nn.Identity()
-    if norm == "batch":
-        return norms.BatchNorm(channels)
-    if norm == "position":
-        return PositionNorm(channels)
-    if norm == "instance":
-        return norms.InstanceNorm(channels, affine=True)
-    if norm == "layer, border apart":
-        return BorderApart(channels, over, lambda: norms.GroupNorm(1, channels, affine=False))
-    if norm == "batch, border apart":
-        return BorderApart(channels, over, lambda: norms.BatchNorm(channels, affine=False))
-    return norms.GroupNorm(1 if norm == "layer" else GROUPS, channels)
+    kinds: dict[Norm, Callable[[], nn.Module]] = {
+        "none": nn.Identity,
+        "batch": lambda: norms.BatchNorm(channels),
+        "layer": lambda: norms.GroupNorm(1, channels),
+        "position": lambda: PositionNorm(channels),
+        "group": lambda: norms.GroupNorm(GROUPS, channels),
+        "instance": lambda: norms.InstanceNorm(channels, affine=True),
+        "layer, border apart": lambda: BorderApart(
+            channels, over, lambda: norms.GroupNorm(1, channels, affine=False)
+        ),
+        "batch, border apart": lambda: BorderApart(
+            channels, over, lambda: norms.BatchNorm(channels, affine=False)
+        ),
+    }
+    return kinds[norm]()
 
 
 class PositionNorm(norms.LayerNorm):

@@ -10,8 +10,6 @@ from lnbook.pages.sec6_7_convnets import experiment
 from lnbook.pages.sec6_7_convnets.experiment import PLAIN, RATE, RATES, Study
 from lnbook.training import Job
 
-__all__ = ["EXPERIMENT"]
-
 FIRST = 100  # seed
 STUDIES = {
     "smoke": [Study(PLAIN, "digits", epochs=1, seeds=2, rows=2, rates=(RATE, RATES[0]))],

@@ -6,8 +6,6 @@ from lnbook.pages.sec6_7_convnets import experiment, own_steps
 from lnbook.pages.sec6_7_convnets.experiment import LONGER, PLAIN, RATE, Study
 from lnbook.training import Job
 
-__all__ = ["EXPERIMENT"]
-
 STUDIES = {
     "smoke": own_steps.STUDIES["smoke"],
     "study": [Study(PLAIN, "fashion_mnist", epochs=10, seeds=5, rows=20, rates=(RATE, *LONGER))],

@@ -4,27 +4,18 @@ A layer's summed inputs $a$ and what its ReLU receives, $z$, have axes N cases, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-
-__all__ = ["Maps", "columns", "maps", "ratio", "reaches_over", "shares"]
 
 
 def reaches_over(size: int, strides: Sequence[int]) -> list[Bool[Tensor, "_ _"]]:
     r"""Which units see past the edge of a picture, for each of a stack of 3 x 3 convolutions.
 
     The first unit of a layer looks at pixels from $s_l = s_{l-1} - j_{l-1}$ on, over
-    $r_l = r_{l-1} + 2 j_{l-1}$ pixels, and its neighbor begins $j_l = j_{l-1}\,\mathrm{stride}_l$ later.
-
-    Args:
-        size: of the square picture, in pixels.
-        strides: of the layers; each has one ring of padding.
-
-    Returns:
-        For each layer a map of its positions: True where the receptive field reaches over the edge.
+    $r_l = r_{l-1} + 2 j_{l-1}$ pixels, and its neighbor begins $j_l = j_{l-1}\,\mathrm{stride}_l$ later. The
+    square picture has `size` pixels a side, each layer one ring of padding. True: over the edge.
 
     >>> reaches_over(4, [1])[0].int()
     tensor([[1, 1, 1, 1],
@@ -42,24 +33,9 @@ def reaches_over(size: int, strides: Sequence[int]) -> list[Bool[Tensor, "_ _"]]
     return found
 
 
-@dataclass(frozen=True)
-class Maps:
-    """One layer, position by position, over cases and channels."""
-
-    on: Float[Tensor, "h w"]  # the share whose ReLU lets something through
-    mean: Float[Tensor, "h w"]  # of the summed inputs
-    std: Float[Tensor, "h w"]
-
-
-def maps(a: Float[Tensor, "N C h w"], z: Float[Tensor, "N C h w"]) -> Maps:
-    """The maps of a layer from its summed inputs and what its ReLU receives."""
-    std, mean = torch.std_mean(a.double(), (0, 1), correction=0)
-    return Maps((z > 0).double().mean((0, 1)), mean, std)
-
-
-def ratio(values: Float[Tensor, "h w"], over: Bool[Tensor, "h w"]) -> float:
-    """The mean over the units at the border divided by that over the others; NaN if either has none."""
-    return float(values[over].mean() / values[~over].mean())
+def on_map(z: Float[Tensor, "N C h w"]) -> Float[Tensor, "h w"]:
+    """The share of cases and channels whose ReLU lets something through, at each position."""
+    return (z > 0).double().mean((0, 1))
 
 
 def shares(z: Float[Tensor, "N C h w"], over: Bool[Tensor, "h w"]) -> dict[str, float]:
@@ -95,15 +71,16 @@ def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Bool[Tensor,
     """
     found: dict[str, float] = {}
     for level, ((a, z), border) in enumerate(zip(layers, over, strict=True), 1):
-        here, on = maps(a, z), (z > 0).double()
+        std, mean = torch.std_mean(a.double(), (0, 1), correction=0)
+        on, here = (z > 0).double(), on_map(z)
         rare = (on.mean(0) < 0.1).double()
-        shift = here.mean[border].mean() - here.mean[~border].mean()
+        shift = mean[border].mean() - mean[~border].mean()
         values = {
-            "on_border": here.on[border].mean(),
-            "on_center": here.on[~border].mean(),
+            "on_border": here[border].mean(),
+            "on_center": here[~border].mean(),
             "rare_border": rare[:, border].mean(),
             "rare_center": rare[:, ~border].mean(),
-            "std_ratio": ratio(here.std.square(), border) ** 0.5,
+            "std_ratio": (std[border].square().mean() / std[~border].square().mean()) ** 0.5,
             "shift": shift / a.double().std(correction=0),
             **shares(z, border),
             "dead": (on.mean((0, 2, 3)) < 0.01).double().mean(),

@@ -13,7 +13,7 @@ from lnbook.training import generators
 
 @pytest.fixture(scope="module")
 def networks() -> dict[str, nn.Module]:
-    return contributions.trained(load("digits"), "smoke", seed=0, updates=3)
+    return contributions.trained(load("digits"), "smoke", seed=0)
 
 
 @pytest.mark.parametrize("kind", ["fully connected", "convolutional"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnbook.pages.sec6_7_convnets.statistics import columns, maps, reaches_over, shares
+from lnbook.pages.sec6_7_convnets.statistics import columns, reaches_over, shares
 
 
 def asked(size: int, strides: list[int]) -> list[Tensor]:
@@ -31,14 +31,6 @@ def test_units_see_past_the_edge_exactly_where_the_formula_says(size: int, strid
 
 def layer(seed: int = 0) -> Tensor:
     return torch.randn(40, 6, 5, 5, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def test_maps_are_moments_over_cases_and_channels() -> None:
-    a = layer()
-    found = maps(a, a - 0.5)
-    assert found.on[2, 3] == (a[:, :, 2, 3] > 0.5).double().mean()
-    assert found.mean[0, 1] == pytest.approx(float(a[:, :, 0, 1].mean()), rel=1e-12)
-    assert found.std[4, 4] == pytest.approx(float(a[:, :, 4, 4].std(correction=0)), rel=1e-12)
 
 
 def test_shares_are_sums_of_squares_and_the_border_is_a_part_of_the_positions() -> None:
