@@ -18,17 +18,6 @@ from torch import Tensor
 import lnlib
 from lnbook.shared.shift import Network, Normalize
 
-__all__ = [
-    "SamplingErrors",
-    "StepErrors",
-    "disagreement",
-    "in_company",
-    "sampling_errors",
-    "sentences",
-    "step_errors",
-]
-
-
 GROUPS = 10  # of draws, each of which gives a number
 
 
@@ -63,10 +52,7 @@ class SamplingErrors:
 def sampling_errors(
     A: Float[Tensor, "N H"], sizes: Sequence[int], *, draws: int, generator: torch.Generator
 ) -> SamplingErrors:
-    """Draw batches without replacement and compare their statistics with those of all N cases.
-
-    The batches of one draw are nested: each is the beginning of the next larger one.
-    """
+    """Batches without replacement against all N cases; those of one draw are nested."""
     sigma, mu = torch.std_mean(A, 0, correction=0)
     squares = np.zeros((3, draws, len(sizes)))
     for r in range(draws):
@@ -96,11 +82,7 @@ def in_company(
 def disagreement(
     network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, "M D"], sizes: Sequence[int]
 ) -> list[float]:
-    """Share of test cases that are answered differently in a batch than with stored statistics.
-
-    The stored ones are those of all training cases `x`, exact for the network's weights; the batches are
-    consecutive. `network` keeps the normalization that it came with.
-    """
+    """Share of test cases answered differently in a batch than with the exact statistics of all cases `x`."""
     own, stored = network.normalize, {}
 
     def store(k: int, a: Tensor) -> Tensor:
@@ -123,10 +105,9 @@ def disagreement(
 
 
 def sentences() -> tuple[Int[Tensor, "T N"], Int[Tensor, " N"], int]:
-    """Sentences of 3 to 99 words of the documentation that comes with Python, as numbers of words.
+    """Sentences of 3 to 99 words of Python's documentation: numbers of words, lengths, how many words.
 
-    Returns:
-        The numbers, one column per sentence, padded with 0 at the end; the lengths; the vocabulary's size.
+    One column per sentence, padded with 0 at the end.
     """
     found = []
     for topic in topics.values():
@@ -183,10 +164,7 @@ def step_errors(
     generator: torch.Generator,
     least: int = 20,
 ) -> StepErrors:
-    """What shared and separate statistics get wrong at each step that `least` sequences reach.
-
-    The truth at a step is the standard deviation over all sequences that reach it.
-    """
+    """What both get wrong at each step that `least` sequences reach, against all sequences that reach it."""
     alive: Bool[Tensor, "T N"] = torch.arange(len(a))[:, None] < lengths
     T = int((alive.sum(1) >= least).sum())
     pooled = a[alive].std(0)

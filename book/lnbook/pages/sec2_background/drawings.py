@@ -12,8 +12,6 @@ from lnbook.figures import plots
 from lnbook.pages.sec2_background.batches import SamplingErrors, StepErrors
 from lnbook.shared.shift import Group
 
-__all__ = ["by_step", "clouds", "company", "sampling", "shift_and_loss", "stored"]
-
 NONE, BATCH, INK = plots.COLORS["none"], plots.COLORS["batch"], plots.INK
 
 

@@ -9,9 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import LABELS, lines
-
-__all__ = ["LABELS", "known", "reading", "told", "written"]
+from lnbook.shared.learning_curves import lines
 
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
 Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them

@@ -19,19 +19,6 @@ from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
-__all__ = [
-    "EXPERIMENT",
-    "NORMS",
-    "RATES",
-    "STUDIES",
-    "Study",
-    "Writing",
-    "cases_of",
-    "known",
-    "seen",
-    "wanted",
-]
-
 
 @dataclass(frozen=True)
 class Study:

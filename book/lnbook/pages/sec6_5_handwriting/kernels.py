@@ -18,8 +18,6 @@ from lnlib.rnn.kernels.lstm import _row_backward as normalized_row_backward
 from lnlib.rnn.kernels.matmul import multiply, share
 from lnlib.rnn.kernels.rows import _exp_parts, _within, one, sigmoid, tanh
 
-__all__ = ["backward", "forward"]
-
 two, largest = np.float32(2), np.float32(87)
 
 

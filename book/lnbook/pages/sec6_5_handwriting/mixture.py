@@ -15,8 +15,6 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["CLOSEST", "FINEST", "Mixture", "draw", "mixture", "nll"]
-
 CLOSEST = 0.999  # |rho| stays below, so that 1 - rho^2 is 0.002 at least
 FINEST = 7.0  # |log sigma| stays within: e^-7 is a thousandth of a usual offset
 
@@ -40,12 +38,12 @@ def mixture(y: Float[Tensor, "*N P"], bias: float | Float[Tensor, "*N"] = 0.0) -
 
     `bias` is Graves' b, one for all or one each: at 0 the density itself, above it only what is likely.
     """
-    count, bias = y.shape[-1] // 6, torch.as_tensor(bias)[..., None]
+    count, b = y.shape[-1] // 6, torch.as_tensor(bias)[..., None]
     weight, mean, std, rho, lift = y.split([count, 2 * count, 2 * count, count, 1], -1)
     return Mixture(
-        F.log_softmax(weight * (1 + bias), -1),
+        F.log_softmax(weight * (1 + b), -1),
         mean.unflatten(-1, (count, 2)),
-        std.unflatten(-1, (count, 2)).clamp(-FINEST, FINEST) - bias[..., None],
+        std.unflatten(-1, (count, 2)).clamp(-FINEST, FINEST) - b[..., None],
         CLOSEST * torch.tanh(rho),
         lift.squeeze(-1),
     )

@@ -26,8 +26,6 @@ from lnbook.shared.studies import begin
 from lnlib.linear import Linear
 from lnlib.rnn import LSTM
 
-__all__ = ["Handwriting", "State"]
-
 
 class State(NamedTuple):
     """What is carried: of the layer that reads, and (h, c) of the two above it."""

@@ -25,8 +25,6 @@ from lnlib.matmul import product
 from lnlib.rnn import LSTM
 from lnlib.rnn.backends import why_not_compiled
 
-__all__ = ["Look", "ReadingLSTM", "ReadingState", "window"]
-
 
 class ReadingState(NamedTuple):
     """What is carried from step to step."""

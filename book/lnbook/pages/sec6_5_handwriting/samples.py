@@ -17,8 +17,6 @@ from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.training import torch_threads
 from lnlib.rnn import plain
 
-__all__ = ["RECORDED", "Script", "load_weights", "save_weights", "write"]
-
 # the weights of the long run, by `save_weights`
 RECORDED = (book_dir() or Path()) / "results" / "study" / "handwriting_weights.npz"
 

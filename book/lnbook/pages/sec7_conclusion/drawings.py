@@ -12,8 +12,6 @@ from lnbook.ledger.intervals import Pooled
 from lnbook.ledger.verdicts import SENTENCE_WORDS
 from lnbook.pages.sec7_conclusion.reading import Factors
 
-__all__ = ["forest", "verdicts"]
-
 # Filled marks are decided, red ones against the sentence; the shape tells the verdicts of one kind apart.
 FOR, AGAINST, OPEN = plots.INK, plots.OTHERS["red"], "none"
 MARKS = {

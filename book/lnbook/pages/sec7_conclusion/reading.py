@@ -13,8 +13,6 @@ from lnbook.ledger.rules import Rule, criterion
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement
 
-__all__ = ["RECURRENT", "SECTIONS", "advantage", "by_section", "margin", "races", "with_confidence"]
-
 SECTIONS = {
     "1": "1 Introduction",
     "2": "2 Background",
@@ -111,10 +109,7 @@ def margin(rule: Rule, found: Measurement) -> float | None:
 
 
 def with_confidence(found: Measurement, confidence: float) -> Measurement:
-    """The same measurement with an interval of another confidence than `1 - LEVEL`.
-
-    Both ends move away from the value, or towards it, as the quantile of Student's t over n - 1 degrees of
-    freedom does; a measurement without an interval stays as it is.
+    """The same measurement with an interval of another confidence than `1 - LEVEL`, by Student's t.
 
     >>> wide = with_confidence(Measurement("x", 3.0, 1.0, 5.0, 5), 0.99)
     >>> round(wide.low, 3), round(wide.high, 3)

@@ -23,13 +23,6 @@ def test_errors_of_the_mean_and_the_biased_variance_follow_sampling_theory(gener
     assert np.mean(found.powers()) == pytest.approx(-0.5, abs=0.03)
 
 
-def test_in_company_of_one_other_only_the_sign_is_left(generator) -> None:
-    a = torch.randn(50, generator=generator, dtype=torch.float64)
-    values = batches.in_company(a, 7, [2, 40], draws=200, generator=generator)
-    np.testing.assert_allclose(np.abs(values[2][values[2] != 0]), 1, atol=1e-12)
-    assert values[40].std() < values[2].std()
-
-
 def test_a_batch_of_all_training_cases_does_not_disagree_and_a_batch_of_one_says_one_thing(generator) -> None:
     x = torch.rand(64, 12, generator=generator)
     network = Network((12, 8, 8, 10), 0, lambda k, a: lnlib.batch_norm(a))
@@ -38,13 +31,6 @@ def test_a_batch_of_all_training_cases_does_not_disagree_and_a_batch_of_one_says
     assert whole == 0
     assert one > 0
     assert network.normalize is own
-
-
-def test_sentences_are_padded_columns() -> None:
-    tokens, lengths, vocabulary = batches.sentences()
-    assert tokens.shape == (int(lengths.max()), len(lengths))
-    assert int(lengths.min()) >= 3
-    assert int(tokens.max()) == vocabulary - 1
 
 
 def test_step_errors_find_a_transient_and_the_dwindling_of_the_sequences(generator) -> None:

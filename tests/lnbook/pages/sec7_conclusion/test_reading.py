@@ -1,18 +1,15 @@
 """Reading the ledger: sections, experiments, margins."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.ledger.intervals import interval
 from lnbook.ledger.rules import Rule, Sentence, load_sentences
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import SENTENCE_WORDS, Measurement, Verdict, judge
 from lnbook.pages.sec7_conclusion import reading
 from lnbook.pages.sec7_conclusion.drawings import AGAINST, FOR, MARKS, OPEN
-from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section, margin, with_confidence
+from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section, margin
 
 
 def rule(expect: str = "> 0") -> Rule:
@@ -23,26 +20,6 @@ def rule(expect: str = "> 0") -> Rule:
 
 def measured(value: float, low: float, high: float, n: int = 5) -> Measurement:
     return Measurement("a", value, low, high, n)
-
-
-def judged(section: str) -> Judged:
-    return Judged(Sentence("p", section, "...", "..."), Verdict("verified"))
-
-
-@pytest.mark.parametrize(
-    ("section", "found"),
-    [
-        ("3", "3"),
-        ("3.1", "3.1"),
-        ("5.2.2", "5.2"),
-        ("6.6", "6.6"),
-        ("supplement", "supplement"),
-        ("abstract", "1"),
-    ],
-)
-def test_a_sentence_belongs_to_the_innermost_section_that_holds_it(section: str, found: str) -> None:
-    inside = by_section([judged(section)])
-    assert {name for name, sentences in inside.items() if sentences} == {found}
 
 
 def test_every_sentence_of_the_ledger_has_its_section_and_so_has_every_section_a_sentence() -> None:
@@ -73,25 +50,6 @@ def test_a_margin_above_one_decides_and_one_below_does_not(value, below, above, 
 def test_without_an_interval_there_is_no_margin() -> None:
     assert margin(rule(), measured(3, 3, 3, n=1)) is None
     assert margin(rule(), measured(3, 2, 4, n=4)) is None, "too few for an interval"
-
-
-def test_another_confidence_gives_students_interval_of_that_confidence() -> None:
-    seeds = [1.0, 2.5, 3.0, 4.5, 2.0]
-    mean, low, high = interval(seeds)
-    found = with_confidence(measured(mean, low, high), 0.5)
-    spread = math.sqrt(sum((s - mean) ** 2 for s in seeds) / 4 / 5)
-    # 0.740697: the third quartile of Student's t with 4 degrees of freedom, from a table
-    assert found.high == pytest.approx(mean + 0.740697 * spread, rel=1e-6)
-    assert found.low == pytest.approx(mean - 0.740697 * spread, rel=1e-6)
-    assert with_confidence(measured(mean, low, high), 0.95).low == pytest.approx(low)
-
-
-def test_a_verdict_that_needs_little_confidence_falls_when_more_is_asked() -> None:
-    close = measured(1.0, 0.1, 1.9)
-    assert judge(rule(), close).word == "supported"
-    assert judge(rule(), with_confidence(close, 0.99)).word == "below what counts here"
-    single = measured(1.0, 1.0, 1.0, n=1)
-    assert with_confidence(single, 0.99) is single
 
 
 def test_only_an_experiment_with_both_factors_takes_part() -> None:
