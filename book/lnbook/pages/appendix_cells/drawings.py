@@ -7,8 +7,9 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.pages.appendix_cells import costs
 from lnlib.rnn.variants import Variant
@@ -131,13 +132,11 @@ def dead_start(
         mean = np.convolve(runs.mean(0), np.ones(10) / 10, "valid")  # of ten updates in a row
         left.semilogy(np.arange(1, len(mean) + 1), mean, line, color=color, label=name)
     left.set(xlabel="update", ylabel="loss")
-    left.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    left.yaxis.set_major_formatter("{x:g}")
+    on.plain(left.yaxis)
     for (name, distance), line in zip(moved.items(), ("--", ":"), strict=True):
         right.plot(np.arange(len(distance)), distance, color=INK, ls=line, lw=2.4, label=name)
     right.set(xlabel="update", ylabel="how far gains have moved")
     for ax in (left, right):
-        ax.yaxis.set_minor_locator(NullLocator())
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
     return fig
 
@@ -149,7 +148,7 @@ def blank_steps(steps: Sequence[int], gradients: Mapping[str, Sequence[float]], 
         gradients.items(), (LAYER, LAYER, LAYER, NONE), ("o-", "s--", "^-.", "x:"), strict=True
     ):
         ax.semilogy(steps, values, mark, color=color)
-        ax.annotate(name, (steps[-1], values[-1]), (8, -4), textcoords="offset points")
+        on.name(ax, name, steps, values, (8, -4))
     ax.axhline(largest, color=INK, lw=1, ls=":")
     ax.annotate("the largest float32", (steps[0], largest), (0, -14), textcoords="offset points")
     ax.set(xlabel="blank steps before the first input", title="largest gradient of a bias")
@@ -176,8 +175,8 @@ def ratios(rows: Sequence[Mapping[str, str]]) -> Figure:
         ax.set_yticks(range(len(networks)), [f"{kind}, {task}" for task, kind in networks])
         ax.set(ylim=(len(networks) - 0.5, -0.5), xscale="log", title=mode)
         ax.xaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 3, 5, 10]))
-        ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_locator(NullLocator())
     axes[1].set_xlabel("time over torch.nn's without a norm")
     axes[0].legend(loc="lower center", bbox_to_anchor=(0.3, 1.12), ncols=2, frameon=False)
     return fig

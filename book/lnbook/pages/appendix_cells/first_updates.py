@@ -73,10 +73,7 @@ def learn(
     rate: float = 0.01,
     clip: float | None = None,
 ) -> Run:
-    """Train with Adam on the last state of each sequence; a run whose loss is not a number ends there.
-
-    The readout, 10 classes, is drawn from the seed; `clip` is the largest norm of the gradient.
-    """
+    """Train with Adam on the last state of each sequence; a run whose loss is not a number ends there."""
     draw, order = generators(seed)
     dtype = _value(network, "weight_hh_l0").dtype
     weight = torch.randn(10, network.hidden_size, generator=draw, dtype=dtype) / network.hidden_size**0.5

@@ -109,10 +109,7 @@ def autograd(
     X: Float[np.ndarray, "T D"],
     d_outputs: Float[np.ndarray, "T H"],
 ) -> tuple[Float[np.ndarray, "T H"], dict[str, Tensor]]:
-    """Outputs of a module of one layer that gets these letters; gradients by parameter, `h_0` and `c_0`.
-
-    `names` gives the letters by the module's names; those that it does not have are left out.
-    """
+    """Outputs of a module of one layer that gets these letters; gradients by parameter, `h_0` and `c_0`."""
     module.load_state_dict(dict(names(p)), strict=False)
     module.zero_grad()
     start = {k: torch.tensor(p[k])[None].requires_grad_() for k in ("h_0", "c_0") if k in p}
@@ -125,14 +122,7 @@ def autograd(
 def compare(
     module: nn.RNNBase, run: Run, names: Names, p: Letters, d: Letters, X: Float[np.ndarray, "T D"]
 ) -> tuple[float, float]:
-    """How far a module is from the print, in its outputs and in a derivative.
-
-    The derivative is that of a weighted sum of all outputs along a direction in all letters at once: of the
-    print by a central difference, of the module by autograd.
-
-    Returns:
-        The largest difference of an output, and the relative difference of the two derivatives.
-    """
+    """How far a module is from the print: largest difference of outputs, relative one of a derivative."""
     printed = run(p, X)
     weights = np.cos(np.arange(printed.size)).reshape(printed.shape)
     outputs, gradients = autograd(module, names, p, X, weights)
@@ -145,10 +135,7 @@ def compare(
 
 
 def rank(run: Run, p: Letters, X: Float[np.ndarray, "T D"], names: Sequence[str]) -> int:
-    """Independent directions among some letters: the rank of the outputs' derivative by them.
-
-    By central differences, whose error is far below the 1e-6 of the largest singular value that counts as 0.
-    """
+    """Independent directions among some letters: the rank of the outputs' derivative by them."""
     columns = []
     for name in names:
         for unit in np.eye(p[name].size).reshape(-1, *p[name].shape):

@@ -76,7 +76,7 @@ def print_error(
         left.loglog(x, values.T, mark, color=color, alpha=0.45, ms=5, mew=0)
         on.name(left, name, x, values.mean(0), (0, -16), ha="right", color=color)
     left.set(xlabel="units $H$", title="relative error of Eq. (13)", ylim=(0.1, 1.2))
-    on.exactly(left.xaxis, x)
+    on.exactly(left.xaxis, H)
     on.exactly(left.yaxis, [0.1, 0.2, 0.5, 1])
     rows = np.arange(len(curvatures))[::-1]
     for row, (exact, printed) in zip(rows, curvatures.values(), strict=True):
