@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.pages.sec3_1_recurrent.measure import Run
 from lnlib.rnn.diagnostics import Diagnosis
@@ -17,10 +17,7 @@ NAMES = {"none": "plain", "layer": "layer norm", "batch": "batch norm"}
 
 
 def drift(linear: Mapping[str, np.ndarray], measured: Mapping[str, np.ndarray]) -> Figure:
-    """Size by step: linear recurrences, and the summed inputs of networks that read.
-
-    Names stand at the lines' ends; those that begin with "layer" or "ReLU" have a look of their own.
-    """
+    """Size by step: linear recurrences, and the summed inputs of networks that read."""
     fig, axes = plots.subplots(1, 2, figsize=(5.6, 3))
     for ax, lines in zip(axes, (linear, measured), strict=True):
         for name, values in lines.items():
@@ -36,7 +33,7 @@ def drift(linear: Mapping[str, np.ndarray], measured: Mapping[str, np.ndarray]) 
 def _named(ax: Axes, name: str, x: np.ndarray, y: np.ndarray, color: str, ls: Any) -> None:
     """A line on a logarithmic axis with its name at its end."""
     ax.semilogy(x, y, color=color, ls=ls)
-    ax.annotate(name, (x[-1], y[-1]), (4, 0), textcoords="offset points", va="center", size=10)
+    on.name(ax, name, x, y, (4, 0), va="center", size=10)
 
 
 def gradients(
@@ -51,7 +48,7 @@ def gradients(
         _named(left, name, np.arange(len(values)), values, plots.COLORS[norm], plots.LINES[norm])
     left.set(xlabel="lag (steps)", title="gradient by lag", xlim=(0, 1.3 * len(values)))
     _growths(right, factors, growth)
-    _ticks(right, factors[::2])
+    on.exactly(right.xaxis, factors[::2])
     right.set(xlabel=r"factor of $W_{hh}$", title="growth (nats per step)")
     return fig
 
@@ -60,7 +57,7 @@ def by_strength(strengths: Sequence[float], growth: Mapping[str, np.ndarray]) ->
     """The gradient's growth a step against the strength of the input; dots for seeds."""
     fig, ax = plots.subplots(figsize=(5.6, 3.2))
     _growths(ax, strengths, growth)
-    _ticks(ax, strengths)
+    on.exactly(ax.xaxis, strengths)
     ax.set(xlabel="strength of the input", title="growth (nats per step)")
     return fig
 
@@ -88,7 +85,7 @@ def trained(runs: Sequence[Run]) -> Figure:
             ax.semilogx(factors, np.mean(table, 1), color=color, ls=plots.LINES[norm], label=NAMES[norm])
             ax.semilogx(factors, table, ".", color=color, ms=5, mew=0)
     for ax in (left, right):
-        _ticks(ax, factors)
+        on.exactly(ax.xaxis, factors)
         ax.set(xlabel=r"$W_{hh}$'s factor at the start")
     left.set(title="right answers (%)", ylim=(0, 100))
     left.legend(loc="lower left")
@@ -109,16 +106,10 @@ def long_streams(groups: Mapping[str, Sequence[Run]], edges: Sequence[int]) -> F
         x = middles[: len(table)]
         ax.semilogx(x, table.mean(1), color=color, ls=(0, (1, 1)) if "any" in name else line, label=name)
         ax.semilogx(x, table, ".", color=color, ms=5, mew=0, alpha=0.5)
-    _ticks(ax, edges)
+    on.exactly(ax.xaxis, edges)
     ax.set(xlabel="step", title="right answers (%)")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return fig
-
-
-def _ticks(ax: Axes, values: Sequence[float]) -> None:
-    """Exactly these ticks on a logarithmic axis."""
-    ax.set_xticks(values, [f"{v:,g}" for v in values])
-    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def diagnosis(found: Diagnosis) -> Figure:
@@ -135,9 +126,7 @@ def diagnosis(found: Diagnosis) -> Figure:
     _band(stretch, found.singular_values.median(-1).values.numpy(), NONE, "median", ":")
     stretch.axhline(1, color=INK, lw=0.8)
     stretch.set(title="singular values", xlabel="step", yscale="log")
-    stretch.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    stretch.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    stretch.yaxis.set_minor_locator(NullLocator())
+    on.plain(stretch.yaxis)
     stretch.legend()
     lag.semilogy(found.gradient_by_lag.numpy(), color=LAYER)
     lag.set(title=rf"gradient, $\lambda$ = {found.lyapunov.median():.2f}", xlabel="lag")
@@ -146,7 +135,5 @@ def diagnosis(found: Diagnosis) -> Figure:
 
 def _band(ax: Axes, values: np.ndarray, color: str, label: str, ls: str = "-") -> None:
     """The median of the cases by step, and the quartiles around it; values are (T, N)."""
-    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=1)
-    step = np.arange(1, len(values) + 1)
-    ax.plot(step, middle, color=color, ls=ls, label=label)
-    ax.fill_between(step, low, high, color=color, alpha=0.2, lw=0)
+    quartiles = np.quantile(values, (0.5, 0.25, 0.75), axis=1).T
+    on.band(ax, np.arange(1, len(values) + 1), quartiles, color=color, ls=ls, label=label)

@@ -153,11 +153,7 @@ def drift(model: Reader, x: Float[Tensor, "T N D"], after: int = 10) -> float:
 
 
 def between(a: Float[Tensor, "N H"], b: Float[Tensor, "M H"]) -> float:
-    r"""$\max_z\lvert F_a(z)-F_b(z)\rvert$ between the cases' distributions of each unit; mean over the units.
-
-    *Source* the distance of Kolmogorov and Smirnov; ours to take it here. Two samples of 500 cases of one
-    distribution are 0.05 apart on average.
-    """
+    r"""$\max_z\lvert F_a(z)-F_b(z)\rvert$ of the cases' distributions, mean over the units."""
     return float(np.mean([ks_2samp(*pair).statistic for pair in zip(a.T.numpy(), b.T.numpy(), strict=True)]))
 
 
@@ -193,10 +189,7 @@ def measure(
     anywhere: bool = False,
     **options: Any,
 ) -> Run:
-    """Train a network as :func:`train` does, and test it on streams of another length.
-
-    The first image of a stream is not counted: no other went before it, which makes it easier to read.
-    """
+    """Train a network as :func:`train` does, and test it on streams of another length."""
     test = Streams(images, "test")
     model = train(images, norm, factor, seed, updates=updates, anywhere=anywhere, **options)
     draw = torch.Generator().manual_seed(1)
@@ -228,17 +221,14 @@ class Scale:
 
 
 SCALES = {
-    "smoke": Scale(40, 500, (0.5, 4), few=2, many=2, processes=1),
+    "smoke": Scale(20, 500, (0.5, 4), few=1, many=2, processes=1),
     "book": Scale(160, 5000, (0.5, 2, 4), few=3, many=5, processes=None),
     "study": Scale(160, 5000, (0.5, 2, 4), few=3, many=10, processes=None),
 }
 
 
 def compare(scale: str, seed: int, images: Images) -> list[Run]:
-    """Networks of factor 1 with each norm, tested on long streams; without, and layer norm, at other factors.
-
-    Batch norm has statistics for each step of training, and a second time streams that begin anywhere.
-    """
+    """Networks of factor 1 with each norm, on long streams; plain and layer norm at other factors."""
     size = SCALES[scale]
     jobs: list[dict[str, Any]] = []
     for norm in ("batch", "none", "layer"):
