@@ -22,15 +22,3 @@ def test_the_normal_cases_have_normal_moments() -> None:
     x, weights = magnitudes.normal_cases()
     for power, moment in ((0, 1), (1, 0), (2, 1), (4, 3), (6, 15)):
         assert float(weights @ x[:, 0] ** power) == pytest.approx(moment, rel=EXACT, abs=1e-13)
-
-
-def test_the_ratio_has_one_entry_a_unit_and_is_1_for_constant_variance() -> None:
-    a = torch.randn(30, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    assert magnitudes.true_over_printed("gaussian", 2.0, 1.0, a) == pytest.approx([1, 1, 1], rel=EXACT)
-    poisson = magnitudes.true_over_printed("poisson", 1.0, 0.0, *magnitudes.normal_cases())
-    assert poisson == pytest.approx([2], rel=1e-10)  # 1 + g^2; the quadrature's error
-    # each unit is measured alone: the second as if the others were not there
-    alone = magnitudes.true_over_printed("bernoulli", 1.0, 0.5, a[:, 1:2])
-    together = magnitudes.true_over_printed("bernoulli", 1.0, 0.5, a)
-    assert together[1] == pytest.approx(float(alone[0]), rel=EXACT)
-    assert abs(float(together[0] / together[1]) - 1) > 1e-3

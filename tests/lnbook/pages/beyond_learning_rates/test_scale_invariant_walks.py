@@ -60,13 +60,3 @@ def test_the_first_update_is_adams_and_its_decay_is_where_the_setting_says():
         optimizer([other], lr=0.01, weight_decay=0.5, betas=(0.9 if kind == 2 else 0.0, 0.99)).step()
         # float32; Adam's epsilon counts where a gradient is as small
         assert math.isclose(float(length(seen(other.detach()))), float(found), rel_tol=1e-5)
-
-
-def test_weights_that_are_held_keep_their_length_and_free_ones_grow():
-    x, y = digits(64)
-    free, held = train(
-        [Setting(3, 0.03), Setting(3, 0.03, held=True)], x, y.expand(2, -1), updates=20, layers=(16,)
-    ).length[..., 0]
-    first = length(seen(Networks([3], x.shape[1], layers=(16,)).weights[0])).double()
-    assert float((held / first.flatten() - 1).abs().max()) < 1e-5  # float32
-    assert float(free[-1] / held[-1]) > 1.05

@@ -42,12 +42,6 @@ def test_a_block_turns_the_stream_part_of_the_way_to_what_its_sublayers_say() ->
     assert (block(h) - h).abs().max() > 0.01
 
 
-def test_the_stream_has_length_one_and_a_logit_is_at_most_its_characters_factor() -> None:
-    m = model()
-    torch.testing.assert_close(m.stream(text()).norm(dim=-1), torch.ones(2, LENGTH, dtype=torch.float64))
-    assert (m(text()).abs() <= m.temperature() + 1e-12).all()
-
-
 def vectors(m: nn.Module) -> dict[str, Tensor]:
     """Lengths of all vectors that live in the space of the stream."""
     found = {}

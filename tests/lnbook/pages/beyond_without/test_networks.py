@@ -41,18 +41,6 @@ def test_streams_and_logits_are_those_by_hand():
     torch.testing.assert_close(nets.logits(LAYERED, x)[1], expected, rtol=0, atol=1e-12)
 
 
-def test_numbers_that_are_fixed_are_given_to_blocks_and_end():
-    method = Method(lambda x, p: x + p["add"], lambda x, p: 10 * x + p["add"])
-    add = torch.tensor([1.0, 2.0, 3.0])[:, None, None, None]
-    nets = begin(method, 2, 4, (0,), inputs=2).adding(add=add)
-    assert nets.depth == 2
-    torch.testing.assert_close(nets.read(method, torch.zeros(1, 2)), torch.full((1, 1, 4), 33.0))
-    doubled = nets.double()
-    assert {t.dtype for t in (doubled.into, doubled.out, *doubled.stack.values(), doubled.fixed["add"])} == {
-        torch.float64
-    }
-
-
 def test_a_step_along_the_gradient_changes_what_is_read_by_its_square():
     nets = begin(LAYERED, 3, 8, (5,), inputs=8, dtype=torch.float64)
     size, moved = first_step(nets, LAYERED, (5,))
