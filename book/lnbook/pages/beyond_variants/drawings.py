@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_variants.measure import Memory
@@ -50,9 +50,7 @@ def memories(raw: Memory, carried: Memory) -> Figure:
         ax.plot(step[shown], memory.correlation[shown], mark, color=color, ms=5)
         ax.plot([], [], mark + line, color=color, label=label)
     ax.set(xlabel="step", ylabel="left of the first value", ylim=(-0.1, 1.05))
-    ax.xaxis.set_major_locator(FixedLocator([1, 3, 10, 30, 100, 300]))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.exactly(ax.xaxis, [1, 3, 10, 30, 100, 300])
     ax.legend(loc="lower left")
     return fig
 
@@ -65,14 +63,13 @@ def blanks(
     for ((variant, eps), values), (color, line) in zip(norms.items(), LINES, strict=False):
         name = NAMES[variant] + (f", $10^{{{np.log10(eps):.0f}}}$" if variant != "none" else "")
         ax.semilogy(counts, values, color=color, ls=line, marker="o", ms=4)
-        ax.annotate(name, (counts[-1], values[-1]), (8, 0), textcoords="offset points", va="center")
+        on.name(ax, name, counts, values, (8, 0), va="center")
     ax.axhline(largest, color=INK, lw=1)
     ax.annotate("largest float32", (counts[0], largest), (0, 4), textcoords="offset points")
     ax.set(xlabel="blank steps at the start", ylabel="norm of the gradient")
     ax.set_xlim(counts[0] - 0.2, counts[-1] * 1.42)
     ax.set_xticks(counts)
-    ax.yaxis.set_major_locator(LogLocator(numticks=7))
-    ax.yaxis.set_minor_locator(NullLocator())
+    on.decades(ax.yaxis)
     return fig
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
@@ -40,10 +41,7 @@ def settings(variant: str | Variant | None, eps: float = 1e-5) -> dict[str, Any]
 
 
 def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
-    """The same weights in another variant: each parameter goes where its name is, and others are left out.
-
-    What only the new variant has starts as it does in a new network: gains at 1, biases at 0.
-    """
+    """The same weights in another variant: each parameter goes where its name is, and others are left out."""
     with torch.random.fork_rng(devices=[]):  # its initial weights are overwritten
         other = LSTM(lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype, **keywords)
     other.load_state_dict(lstm.state_dict(), strict=False)
@@ -51,10 +49,7 @@ def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
 
 
 def random_lstm(inputs: int, units: int, generator: torch.Generator, spread: float = 0.0) -> LSTM:
-    """A network with every parameter of every variant: weights of variance 1 / D and 1 / H.
-
-    Gains are about 1 and biases about 0 with a standard deviation of `spread`.
-    """
+    """A network with every parameter of every variant: weights of variance 1 / D and 1 / H."""
     with torch.random.fork_rng(devices=[]):
         lstm = LSTM(inputs, units, variant=EVERYTHING, dtype=torch.float64)
     with torch.no_grad():
@@ -87,11 +82,8 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     >>> groups(np.array([[0, 0.001, 1], [0.001, 0, 1], [1, 1, 0]]), 0.01)
     [[0, 1], [2]]
     """
-    found: list[list[int]] = []
-    for k in range(len(apart)):
-        near = [g for g in found if (apart[k, g] < closer).any()]
-        found = [g for g in found if g not in near] + [sorted([k, *(m for g in near for m in g)])]
-    return sorted(found)
+    count, label = connected_components(apart < closer, directed=False)
+    return sorted(np.flatnonzero(label == k).tolist() for k in range(count))
 
 
 def between(apart: Float[np.ndarray, "K K"], found: Sequence[Sequence[int]]) -> Float[np.ndarray, " pairs"]:
@@ -103,10 +95,7 @@ def between(apart: Float[np.ndarray, "K K"], found: Sequence[Sequence[int]]) -> 
 def off(
     step: Callable[..., tuple[Tensor, Tensor]], lstm: LSTM, x: Float[Tensor, "T N D"], **switches: Any
 ) -> float:
-    """The largest difference of a network's last output from a step function's, both from a zero state.
-
-    `step` takes x, h, c, the parameters by torch's names and the switches to the next h and c.
-    """
+    """The largest difference of a network's last output from a step function's, both from a zero state."""
     p = {name.removesuffix("_l0"): value for name, value in lstm.named_parameters()}
     h = c = x.new_zeros(x.shape[1], lstm.hidden_size)
     for x_t in x:
@@ -165,10 +154,7 @@ class Memory:
 
 @torch.no_grad()
 def memory(cell: str, steps: int, *, opening: float, units: int, generator: torch.Generator) -> Memory:
-    """Hold a random cell with the forget gate open, while the input gate lets a share of random inputs in.
-
-    `cell` "output" carries the raw cell, "carried" the normalized one.
-    """
+    """Hold a random cell with the forget gate open, while the input gate lets a share of random inputs in."""
     lstm = as_variant(random_lstm(units, units, generator), **settings(Variant("separate", cell=cell)))
     p = dict(lstm.named_parameters())
     p["gain_hh_l0"].zero_()  # the gates do not look at h
@@ -189,10 +175,7 @@ def memory(cell: str, steps: int, *, opening: float, units: int, generator: torc
 def blank_gradients(
     keywords: Mapping[str, Any], blanks: Sequence[int], lstm: LSTM, generator: torch.Generator
 ) -> list[float]:
-    """Norm of all gradients when a sequence begins with so many steps of zeros, and a zero state.
-
-    The loss is the mean square of one random projection of h after eight more steps of random inputs.
-    """
+    """Norm of all gradients when a sequence begins with so many steps of zeros, and a zero state."""
     network = as_variant(lstm, **keywords)
     x = torch.randn(8, 32, lstm.input_size, generator=generator, dtype=torch.float64)
     projection = torch.randn(lstm.hidden_size, generator=generator, dtype=torch.float64)

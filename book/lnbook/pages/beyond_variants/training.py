@@ -40,7 +40,7 @@ class Scale:
 
 
 SCALES = {
-    "smoke": Scale(2, 16, 16, 10, 40, 40, processes=1),
+    "smoke": Scale(2, 16, 16, 10, 20, 20, processes=1),
     "book": Scale(5, 32, 32, 20, 150, 150, processes=None),
     "study": Scale(10, 32, 32, 20, 150, 150, processes=None),
 }
@@ -98,16 +98,14 @@ def _train(reader: Reader, batches: Iterator[Any], loss: Any, rate: float, updat
     fit(reader, batches, loss, optimizer, updates=updates, device="cpu", every=updates)
 
 
+Jobs = Sequence[tuple[str, Any]]  # a variant, and whether a 1 stands beside the numbers, or a rate
 Arrays = tuple[
     Float[np.ndarray, "N h w"], Int64[np.ndarray, " N"], Float[np.ndarray, "M h w"], Int64[np.ndarray, " M"]
 ]
 
 
 def pictures(images: Images) -> Arrays:
-    """Training and test pictures, at most 20,000 and 1,000, less the mean pixel and over its deviation.
-
-    So a blank row is not zero: from a zero state, zeros would drive the gradients to infinity.
-    """
+    """Training and test pictures, at most 20,000 and 1,000, less the mean pixel and over its deviation."""
     every = max(1, len(images.test_x) // 1000)
     x, test = images.train_x[:20_000], images.test_x[::every]
     mean, std = np.float32(x.mean()), np.float32(x.std())
@@ -138,43 +136,40 @@ def moves(
 
     Columns: the same variants in their order, at the usual epsilon, then the own variant at these epsilons.
     """
-    usual = [settings(readers[0]["variant"]) for readers in runs]
-    errors = [
-        [_errors_as(run, [*usual, *(settings(run["variant"], e) for e in eps)], arrays) for run in readers]
-        for readers in runs
-    ]
-    return np.array(errors).swapaxes(0, 1)
-
-
-def _errors_as(run: Row, others: Sequence[Mapping[str, Any]], arrays: Arrays) -> list[float]:
-    """Test errors (%) of a trained reader with its weights in other LSTMs, given by their keywords."""
     x, y = map(torch.from_numpy, arrays[2:])
-    outputs, units = run["weights"]["out.weight"].shape
-    reader = Reader(x.shape[2], units, outputs, settings(run["variant"]), torch.Generator())
-    reader.load_state_dict({name: torch.from_numpy(p) for name, p in run["weights"].items()})
-    trained, errors = reader.lstm, []
-    for keywords in others:
-        reader.lstm = as_variant(trained, **keywords)
-        errors.append(_error(reader, x, y))
-    return errors
+    variants = [settings(readers[0]["variant"]) for readers in runs]
+
+    def errors(run: Row) -> list[float]:
+        outputs, units = run["weights"]["out.weight"].shape
+        reader = Reader(x.shape[2], units, outputs, settings(run["variant"]), torch.Generator())
+        reader.load_state_dict({name: torch.from_numpy(p) for name, p in run["weights"].items()})
+        trained, found = reader.lstm, []
+        for keywords in [*variants, *(settings(run["variant"], e) for e in eps)]:
+            reader.lstm = as_variant(trained, **keywords)
+            found.append(_error(reader, x, y))
+        return found
+
+    return np.array([[errors(run) for run in readers] for readers in runs]).swapaxes(0, 1)
 
 
-def mean_runs(
-    jobs: Sequence[tuple[str, bool]], seeds: Sequence[int], scale: str
-) -> dict[tuple[str, bool], list[Row]]:
+def mean_runs(jobs: Jobs, seeds: Sequence[int], scale: str) -> dict[tuple[str, Any], list[Row]]:
     """`mean_run` for each variant, alone or beside a 1, and seed."""
-    asked = [{"variant": v, "one": one, "seed": s, "scale": scale} for v, one in jobs for s in seeds]
-    runs = iter(sweep(mean_run, asked, processes=SCALES[scale].processes))
-    return {job: [next(runs) for _ in seeds] for job in jobs}
+    return _runs(mean_run, jobs, seeds, scale, "one")
 
 
 def rows_runs(
-    arrays: Arrays, jobs: Sequence[tuple[str, float]], seeds: Sequence[int], scale: str
-) -> dict[tuple[str, float], list[Row]]:
+    arrays: Arrays, jobs: Jobs, seeds: Sequence[int], scale: str
+) -> dict[tuple[str, Any], list[Row]]:
     """`rows_run` for each variant and rate, and seed."""
-    asked = [{"variant": v, "rate": rate, "seed": s, "scale": scale} for v, rate in jobs for s in seeds]
-    runs = iter(sweep(rows_run, asked, common=(arrays,), processes=SCALES[scale].processes))
-    return {job: [next(runs) for _ in seeds] for job in jobs}
+    return _runs(rows_run, jobs, seeds, scale, "rate", arrays)
+
+
+def _runs(
+    run: Any, jobs: Jobs, seeds: Sequence[int], scale: str, second: str, *common: Arrays
+) -> dict[tuple[str, Any], list[Row]]:
+    asked = [{"variant": v, second: option, "seed": s, "scale": scale} for v, option in jobs for s in seeds]
+    found = iter(sweep(run, asked, common=common, processes=SCALES[scale].processes))
+    return {job: [next(found) for _ in seeds] for job in jobs}
 
 
 @torch.no_grad()
