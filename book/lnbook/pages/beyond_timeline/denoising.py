@@ -127,11 +127,7 @@ def train(
 
 
 def best(found: Float[np.ndarray, "rates seeds rows"]) -> Float[np.ndarray, "seeds rows"]:
-    """The losses at the rate whose last mean is lowest; one that diverged is never the best.
-
-    >>> best(np.array([[[1.0, 0.5]], [[1.0, np.nan]], [[1.0, 0.4]]]))
-    array([[1. , 0.4]])
-    """
+    """The losses at the rate whose last mean is lowest; one that diverged is never the best."""
     return found[np.nan_to_num(found[..., -1].mean(1), nan=np.inf).argmin()]
 
 

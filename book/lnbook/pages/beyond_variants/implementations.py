@@ -2,12 +2,6 @@ r"""Thirteen layer-normalized LSTMs that people use, and the settings with which
 
 All of them call themselves the LSTM of this paper. They differ in what is normalized together, where the
 biases act, which cell is carried to the next step, and in $\epsilon$. *Source* each project's own code.
-
->>> theirs = IMPLEMENTATIONS["tf_addons"]
->>> theirs.normalized, theirs.carried
-('each projection, all gates', 'normalized')
->>> theirs.settings
-{'variant': 'normalized_state', 'eps': 0.001, 'forget_bias': 1.0}
 """
 
 from __future__ import annotations
