@@ -7,8 +7,8 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
@@ -72,8 +72,7 @@ def parted(
                 ax.plot(sizes, values, mark, color=color, ms=3, alpha=0.3, mew=0)
             ax.plot(sizes, np.median(values, 1), color=color, ls=line, marker=mark or None, ms=5)
         ax.set_xscale("log", base=2)
-        ax.set_xticks(sizes, sizes)
-        ax.xaxis.set_minor_locator(NullLocator())
+        on.exactly(ax.xaxis, sizes)
         ax.set(title=titles[panel], xlabel="cases in a process", ylim=(-4, 100), yticks=range(0, 91, 30))
     axes[0].set_ylabel("angle between updates")
     axes[0].yaxis.set_major_formatter("{x:.0f}°")
@@ -103,9 +102,7 @@ def messages(
         left.annotate(name, place, (-4, 0), textcoords="offset points", color=color, ha="right")
     left.set(xlabel="bytes of a message", title="time of one all-reduce (ms)")
     left.set_ylim(middle.min() / 2, middle.max() * 3)
-    left.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    left.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    left.yaxis.set_minor_locator(NullLocator())
+    on.plain(left.yaxis, subs=(1, 3))
     looks = {
         "layer": (LAYER, "-", "layer"),
         "batch": (BATCH, "--", "batch"),
@@ -115,9 +112,7 @@ def messages(
         color, line, name = looks[norm]
         height = 1e3 * np.median(values, 1)
         right.plot(depths, height, color=color, ls=line, marker="o", ms=4)
-        right.annotate(
-            name, (depths[-1], height[-1]), (6, 0), textcoords="offset points", color=color, va="center"
-        )
+        on.name(right, name, depths, height, color=color, va="center")
     right.set(xlabel="normalized layers", title="time of a step (ms)", xticks=depths)
     right.set_xlim(0, depths[-1] * 1.45)
     right.set_ylim(0, None)

@@ -37,21 +37,10 @@ class SyncBatchNorm(BatchNorm):
 
     @classmethod
     def convert(cls, model: nn.Module) -> nn.Module:
-        """The model with every batch norm inside synchronized; it keeps its parameters and statistics.
-
-        >>> type(SyncBatchNorm.convert(torch.nn.BatchNorm2d(3))).__name__
-        'SyncBatchNorm'
-        """
+        """The model with every batch norm inside synchronized; it keeps its parameters and statistics."""
         if isinstance(model, nn.modules.batchnorm._BatchNorm) and not isinstance(model, cls):
-            new = cls(
-                model.num_features,
-                model.eps,
-                model.momentum,
-                model.affine,
-                model.track_running_stats,
-                device="meta",
-                unbiased=getattr(model, "unbiased", False),
-            )
+            options = model.eps, model.momentum, model.affine, model.track_running_stats
+            new = cls(model.num_features, *options, device="meta")
             new._parameters, new._buffers = model._parameters, model._buffers
             return new.train(model.training)
         for name, child in model.named_children():
@@ -63,7 +52,7 @@ class SyncBatchNorm(BatchNorm):
         if not (self.training and shared):
             return super().forward(a)
         check_built_for("SyncBatchNorm", a, self.num_features)
-        out, mean, var, cases = _Together.apply(widen(a), self.eps, self.unbiased)
+        out, mean, var, cases = _Together.apply(widen(a), self.eps)
         self._follow(mean, var, cases)
         weight, bias = (None if p is None else widen(p) for p in (self.weight, self.bias))
         return affine(out, weight, bias, 1).to(a.dtype)
@@ -73,18 +62,10 @@ class SyncBatchNorm(BatchNorm):
         """Move the running statistics towards those of all cases; the variance becomes an unbiased one."""
         if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
             return
-        n = int(cases)
-        if n == 0:
-            return
-        if n == 1:
-            raise ValueError(
-                "SyncBatchNorm: the running variance is an unbiased one, which needs 2 cases, and all "
-                "processes together have 1; give more cases, use evaluation mode, or set "
-                "track_running_stats=False"
-            )
         self.num_batches_tracked.add_(1)
         step = 1 / int(self.num_batches_tracked) if self.momentum is None else self.momentum
-        unbiased = var * (1 if self.unbiased else n / (n - 1))
+        n = int(cases)
+        unbiased = var * (n / (n - 1))
         self.running_mean.add_(step * (mean.to(self.running_mean.dtype) - self.running_mean))
         self.running_var.add_(step * (unbiased.to(self.running_var.dtype) - self.running_var))
 
@@ -99,18 +80,17 @@ def standardize_together(a: Float[Tensor, "N H *space"], eps: float = 1e-5) -> F
     $\frac{1}{\sigma_i}\left(d_i - \frac1n\sum d_i - \frac{\hat a_i}{n}\sum d_i \hat a_i\right)$,
     its sums over all processes.
     """
-    return _Together.apply(widen(a), eps, False)[0].to(a.dtype)
+    return _Together.apply(widen(a), eps)[0].to(a.dtype)
 
 
 class _Together(torch.autograd.Function):
     """(standardized, mean, variance, number of all cases); only the first has a gradient."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, eps: float, unbiased: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         others = [axis for axis in range(x.ndim) if axis != 1]
         cases, mean, squares = _gather(*_moments(x, others))
-        divisor = (cases - int(unbiased)).clamp(min=1)
-        var = squares / divisor
+        var = squares / cases.clamp(min=1)
         shape = (1, -1, *[1] * (x.ndim - 2))
         # the mean as a sum of two numbers of x's type: x - near is exact where x is close to it
         near = mean.to(x.dtype)
@@ -120,7 +100,7 @@ class _Together(torch.autograd.Function):
         rstd = 1 / std
         equal = (d == 0) & (std == 0).view(shape)  # 0 / 0 is 0 by definition
         out = (d / std.view(shape)).masked_fill(equal, 0.0)
-        ctx.save_for_backward(out, rstd, cases, divisor)
+        ctx.save_for_backward(out, rstd, cases)
         ctx.others, ctx.shape = others, shape
         ctx.mark_non_differentiable(mean, var, cases)
         return out, mean, var, cases
@@ -128,20 +108,17 @@ class _Together(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
-        out, rstd, cases, divisor = ctx.saved_tensors
+        out, rstd, cases = ctx.saved_tensors
         sums = torch.stack([d.sum(ctx.others), (d * out).sum(ctx.others)])
         dist.all_reduce(sums)
         plain, along = (s.view(ctx.shape) for s in sums)
-        d = d - plain / cases.to(d.dtype) - out * (along / divisor.to(d.dtype))
+        d = d - plain / cases.to(d.dtype) - out * (along / cases.to(d.dtype))
         rstd = rstd.masked_fill(rstd == math.inf, 0.0)  # equal values pass no gradient, by definition
-        return d * rstd.view(ctx.shape), None, None
+        return d * rstd.view(ctx.shape), None
 
 
 def _moments(x: Tensor, others: list[int]) -> tuple[int, Tensor, Tensor]:
-    """Number of cases, mean and sum of squared deviations of each unit, in float64.
-
-    Float64 for what travels: it keeps means far from 0, squares of any float32 and counts beyond 2**24.
-    """
+    """Number of cases, mean and sum of squared deviations of each unit, in float64."""
     cases = x.numel() // max(1, x.shape[1])
     if cases == 0:
         zero = x.new_zeros(x.shape[1], dtype=torch.float64)

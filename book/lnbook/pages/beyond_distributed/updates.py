@@ -70,10 +70,7 @@ def flat(model: nn.Module) -> Float[np.ndarray, " P"]:
 def stored_means(
     group: Group, norm: str, x: Float[np.ndarray, "U N D"], weight: Float[np.ndarray, "H D"]
 ) -> tuple[Float[np.ndarray, " H"], Float[np.ndarray, " H"]]:
-    """A layer's running means after U batches that the processes share, its weights at rest.
-
-    What is saved, the same in all processes; and what this process's own cases alone lead to.
-    """
+    """Running means after U batches that the processes share: the saved, and this process's own."""
     H, D = weight.shape
     layer = nn.Linear(D, H, bias=False, device="meta")
     layer.weight = nn.Parameter(torch.from_numpy(weight))
@@ -164,10 +161,7 @@ def all_reduce_seconds(
 def parted_units(
     group: Group, norm: str, x: Float[np.ndarray, "N D"], weight: Float[np.ndarray, "H D"], sync: bool
 ) -> Float[np.ndarray, "N share"]:
-    """A normalized layer whose *units* are parted: each process has some rows of the weights, and all cases.
-
-    With `sync` layer norm's statistics run over all units, else over the process's own.
-    """
+    """A normalized layer whose *units* are parted: each process has some rows of the weights."""
     rows = torch.from_numpy(weight).chunk(group.world)[group.rank]
     a: Tensor = torch.from_numpy(x) @ rows.mT
     if norm == "batch":

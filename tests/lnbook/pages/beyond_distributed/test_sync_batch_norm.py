@@ -72,7 +72,6 @@ def test_any_shares_give_what_one_process_gives(three, shares: list[int], shape:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"unbiased": True},
         {"affine": False},
         {"track_running_stats": False},
         {"momentum": None},
@@ -113,26 +112,11 @@ def test_equal_values_become_zero_and_nan_stays_in_its_unit(three: Processes) ->
     assert np.isfinite(y[:, 2]).all()
 
 
-@pytest.mark.parametrize(
-    ("shape", "message"), [((1, 3), "needs 2 cases"), ((6, 2), "axis 1 holds the 3 units, and the shape")]
-)
-def test_what_cannot_be_normalized_is_refused_in_every_process(
-    three: Processes, shape: tuple[int, int], message: str
-) -> None:
-    assert all(message in said for said in three.call(refused, cases(*shape)))
-
-
-def refused(group: Group, x: np.ndarray) -> str:
-    with pytest.raises(ValueError, match="SyncBatchNorm") as error:
-        SyncBatchNorm(3, dtype=torch.float64)(torch.from_numpy(x[group.rank :: 3]))
-    return str(error.value)
-
-
 def test_converting_keeps_parameters_statistics_settings_and_mode() -> None:
-    model = nn.Sequential(nn.BatchNorm2d(3, 0.1, None), nn.Sequential(BatchNorm(2, unbiased=True), nn.ReLU()))
+    model = nn.Sequential(nn.BatchNorm2d(3, 0.1, None), nn.Sequential(BatchNorm(2), nn.ReLU()))
     before, parameters = copy.deepcopy(model.eval().state_dict()), list(model.parameters())
     made = SyncBatchNorm.convert(model)
-    norms = [(m.eps, m.momentum, m.unbiased, m.training) for m in made.modules() if type(m) is SyncBatchNorm]
-    assert norms == [(0.1, None, False, False), (1e-5, 0.1, True, False)]
+    norms = [(m.eps, m.momentum, m.training) for m in made.modules() if type(m) is SyncBatchNorm]
+    assert norms == [(0.1, None, False), (1e-5, 0.1, False)]
     assert all(a is b for a, b in zip(parameters, made.parameters(), strict=True))
     assert_close(dict(made.state_dict()), dict(before))
