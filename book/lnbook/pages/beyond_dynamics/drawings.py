@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
@@ -34,8 +34,7 @@ def parting(
         right.semilogy(np.where(expected <= distance.max(), expected, np.nan), color=INK, lw=0.8)
         right.semilogy(distance, color=color, ls=line, lw=2.4, label=name)
     right.set(xlabel="step", title="distance between the copies", ylim=(1e-16, 1e1))
-    right.yaxis.set_major_locator(LogLocator(numticks=6))
-    right.yaxis.set_minor_locator(NullLocator())
+    on.decades(right.yaxis, ticks=6)
     right.legend(loc="center right", fontsize=9)
     return fig
 
@@ -52,10 +51,9 @@ def by_gain(
     names = {"layer": ("layer norm, gain $g$", "o"), "none": ("no norm, weights of scale $s$", "s")}
     for norm, (label, marker) in names.items():
         ax.semilogx(gains, curves[norm], color=plots.COLORS[norm], ls=plots.LINES[norm])
-        _bars(ax, places, measured[norm], plots.COLORS[norm], marker, label)
+        on.bars(ax, places, measured[norm], color=plots.COLORS[norm], fmt=marker, ms=5, label=label)
     ax.set(xlabel="$g$ or $s$", ylabel=r"exponent $\lambda$ (nats a step)", ylim=(-1.5, 0.8))
-    ax.set_xticks(places, [f"{g:g}" for g in places])
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.exactly(ax.xaxis, places)
     ax.legend(loc="lower right")
     return fig
 
@@ -65,15 +63,15 @@ def by_share(
     curves: Mapping[float, Curve],
     places: Sequence[float],
     measured: Mapping[float, Sequence[Interval]],
-    gains: Float[np.ndarray, " gains"],
-    critical: Float[np.ndarray, " gains"],
+    gains: Curve,
+    critical: Curve,
 ) -> Figure:
     """Exponents against the state's share for some gains; the share at which they are zero for all gains."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5))
     left.axhline(0, color=INK, lw=0.8)
     for (gain, curve), line, marker in zip(curves.items(), STYLES[1:], "o^s", strict=True):
         left.plot(shares, curve, color=LAYER, ls=line, lw=1.4)
-        _bars(left, places, measured[gain], LAYER, marker, f"$g = {gain:g}$")
+        on.bars(left, places, measured[gain], color=LAYER, fmt=marker, ms=5, label=f"$g = {gain:g}$")
     left.set(xlabel="share $r$ of the state", ylabel=r"exponent $\lambda$", title="theory and measurement")
     left.legend(loc="lower right")
     right.plot(gains, critical, color=LAYER)
@@ -93,11 +91,10 @@ def by_size(
     ax.axhline(0, color=INK, lw=0.8)
     for (gain, values), marker in reversed(list(zip(measured.items(), "v^os", strict=True))):
         ax.plot(sizes, [v[0] for v in values], color=LAYER, lw=1)
-        _bars(ax, sizes, values, LAYER, marker, f"$g = {gain:g}$")
+        on.bars(ax, sizes, values, color=LAYER, fmt=marker, ms=5, label=f"$g = {gain:g}$")
         ax.plot((sizes[-1], 2.5 * sizes[-1]), [theory[gain]] * 2, color=INK, lw=1.4)
     ax.set(xscale="log", xlabel="units $H$", ylabel=r"exponent $\lambda$ (nats a step)")
-    ax.set_xticks([*sizes, 2.5 * sizes[-1]], [*map(str, sizes), r"$\infty$"])
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.exactly(ax.xaxis, [*sizes, 2.5 * sizes[-1]], [*map(str, sizes), r"$\infty$"])
     ax.legend(loc="upper left")
     return fig
 
@@ -138,7 +135,7 @@ def lstms(
         for name, (color, line, marker) in looks.items():
             values = measured[name][panel]
             ax.plot(forget, [v[0] for v in values], color=color, ls=line)
-            _bars(ax, forget, values, color, marker, labels[name])
+            on.bars(ax, forget, values, color=color, fmt=marker, ms=5, label=labels[name])
         ax.set(title=title, xlabel="forget bias", xticks=forget)
     axes[0].set_ylabel(r"exponent $\lambda$ (nats a step)")
     handles, names = axes[0].get_legend_handles_labels()
@@ -153,12 +150,3 @@ def _spread(places: Curve, apart: float) -> Curve:
     for lower, upper in pairwise(order):
         spread[upper] = max(spread[upper], spread[lower] + apart)
     return spread - (spread - places).mean()
-
-
-def _bars(
-    ax: Axes, x: Sequence[float], values: Sequence[Interval], color: str, marker: str, label: str
-) -> None:
-    mean, low, high = np.array(values).T
-    ax.errorbar(
-        x, mean, (mean - low, high - mean), fmt=marker, color=color, ms=5, capsize=3, lw=1.4, label=label
-    )

@@ -103,10 +103,7 @@ def exponents(
 def twins(
     networks: Networks, apart: float, steps: int, skip: int, generator: torch.Generator
 ) -> tuple[Float[np.ndarray, "T 2 B S H"], Float[np.ndarray, "T B S"]]:
-    """Two copies of every network with the same inputs, set apart at random after `skip` steps.
-
-    The states of both, and the root mean square distance between them, from the displacement on.
-    """
+    """States of two copies with the same inputs, set apart after `skip` steps, and the distance between."""
     h = networks.states(generator)
     for _ in range(skip):
         h = networks.step(h, networks.noise(generator))
@@ -123,10 +120,7 @@ def twins(
 def gradient_norms(
     networks: Networks, lags: int, skip: int, generator: torch.Generator
 ) -> Float[np.ndarray, "T B S"]:
-    r"""Norm of $v^\top\partial h^T/\partial h^{T-k}$ for a random unit vector v, lag k = 0 first.
-
-    The first `skip` steps only settle the state.
-    """
+    r"""Norm of $v^\top\partial h^T/\partial h^{T-k}$ for a random unit vector v, lag k = 0 first."""
     h = networks.states(generator)
     for _ in range(skip):
         h = networks.step(h, networks.noise(generator))
@@ -170,10 +164,7 @@ def lstm_exponents(
     skip: int,
     seed: int,
 ) -> Float[np.ndarray, "draws forget strength"]:
-    """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights.
-
-    Each network meets every bias of the forget gate and every standard deviation of the inputs.
-    """
+    """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights."""
     rows = []
     with torch_threads(1), torch.random.fork_rng():
         torch.manual_seed(seed)
