@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import NullLocator
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.figures.blocks import block
 from lnbook.ledger.intervals import interval
@@ -117,8 +117,7 @@ def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
         ax.semilogx(list(of), list(of.values()), "o", ls=LINE[method], color=COLOR[method], base=2)
         ax.text(max(of) * 1.08, heights[method], NAME[method], va="center", color=INK, fontsize=10)
     steps = list(next(iter(errors.values())))
-    ax.set_xticks(steps, [f"{n}\n(trained)" if n == min(steps) else str(n) for n in steps])
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.exactly(ax.xaxis, steps, [f"{n}\n(trained)" if n == min(steps) else str(n) for n in steps])
     ax.set(xlabel="steps of the test sequences", title="test error (%)", ylim=(0, 92))
     ax.set_xlim(min(steps) * 0.9, max(steps) * 1.9)
     return fig

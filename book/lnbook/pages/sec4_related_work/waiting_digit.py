@@ -44,10 +44,10 @@ def waiting(
 
 @dataclass(frozen=True)
 class Run:
-    """One network after training. Errors are in percent of the test cases.
+    """One network after training, errors in percent of the test cases.
 
-    `loss`: by update, NaN from where it diverged. `by_length`: at each length of the sequences. `pooled`: at
-    the trained length, batch norm's stored statistics of all steps pooled; NaN for methods that have none.
+    `loss`: by update, NaN from where it diverged. `by_length`: the errors at each length of the sequences.
+    `pooled`: batch norm's, its stored statistics of all steps pooled; NaN for other methods.
     """
 
     method: str
@@ -79,19 +79,12 @@ class Runs:
 
     def panel(self, batch: int) -> dict[str, Float[np.ndarray, " seeds"]]:
         """The errors of each method that was trained on such batches; NaN where networks diverged."""
-        lost = {m: any(np.isnan(run.loss).any() for run in self.of(m, batch=batch)) for m in METHODS}
         found = {m: self.errors(m, batch=batch) for m in METHODS if self.of(m, batch=batch)}
-        return {m: np.full(len(e), np.nan) if lost[m] else e for m, e in found.items()}
+        lost = {m for m in found if any(np.isnan(run.loss).any() for run in self.of(m, batch=batch))}
+        return {m: np.full(len(e), np.nan) if m in lost else e for m, e in found.items()}
 
 
-def compare(
-    images: Images,
-    *,
-    seeds: Sequence[int],
-    steps: int,
-    units: int,
-    updates: int,
-) -> Runs:
+def compare(images: Images, *, steps: int, seeds: Sequence[int], processes: int | None, **sizes: int) -> Runs:
     """Train every method on batches of 32, batch and layer norm from two gains each; some on batches of 8."""
     jobs: list[dict[str, Any]] = []
     for method in METHODS:
@@ -99,8 +92,8 @@ def compare(
         jobs.append({"method": method, "gains": gains, "batch": 32})
         if method in SMALL_BATCHES:
             jobs.append({"method": method, "gains": [START.get(method, 1.0)], "batch": 8})
-    common = {"seeds": list(seeds), "steps": steps, "units": units, "updates": updates}
-    found = sweep(train, [job | common for job in jobs], common=(pixels(images),))
+    common = {"seeds": list(seeds), "steps": steps, **sizes}
+    found = sweep(train, [job | common for job in jobs], common=(pixels(images),), processes=processes)
     return Runs(steps, [run for runs in found for run in runs])
 
 
