@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.pages.beyond_numerics.epsilons import Program, short_below
 from lnbook.pages.beyond_numerics.precision import Reading
@@ -25,10 +25,7 @@ LOOKS = {
 
 
 def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure:
-    """Relative errors against |mean|/std in one precision: of the variance, left, and of the outputs, right.
-
-    Thin lines are the first and the second power; a method whose variance is not seen is not on the left.
-    """
+    """Relative errors against |mean|/std in one precision: of the variance, and of the outputs."""
     fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.7), sharey=True)
     for ax, field, title in zip(
         axes, ("variance", "output"), ("of the variance", "of the outputs"), strict=True
@@ -45,7 +42,7 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
             tilt = place / roundoff
             ax.annotate(name, (tilt, roundoff * tilt**power), (-4, 6), textcoords="offset points", ha="right")
         ax.set(xlabel=r"$\kappa$, mean over std", title=title, ylim=(roundoff / 16, 30))
-        _decades(ax, ticks=5)
+        on.decades(ax.xaxis, ax.yaxis, ticks=5)
     axes[0].set_ylabel("relative error")
     handles, names = axes[1].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside upper center", ncols=3)
@@ -73,7 +70,7 @@ def precisions(seen: Mapping[str, Mapping[str, Sequence[Reading]]]) -> Figure:
         xlabel=r"$\kappa$, mean over std", ylabel="error of the variance\nin units of $u$", ylim=(0.1, 1e17)
     )
     ax.set_xlim(0.7, 4e9)
-    _decades(ax)
+    on.decades(ax.xaxis, ax.yaxis)
     ax.legend(loc="upper left", ncols=2)
     return fig
 
@@ -94,7 +91,7 @@ def atlas(programs: Sequence[Program]) -> Figure:
     ax.set_yticks(range(len(order)), [p.name for p in order])
     ax.set(xscale="log", xlabel="standard deviation of the summed inputs", ylim=(-0.7, len(order) - 0.3))
     ax.grid(axis="y", visible=False)
-    _decades(ax, y=False)
+    on.decades(ax.xaxis)
     fig.legend(loc="outside upper center", ncols=2)
     return fig
 
@@ -123,10 +120,3 @@ def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
     ax.grid(visible=False)
     fig.legend(loc="outside upper center", ncols=3)
     return fig
-
-
-def _decades(ax: Axes, y: bool = True, ticks: int = 7) -> None:
-    """Few ticks, all at powers of ten."""
-    for axis in (ax.xaxis, *([ax.yaxis] if y else [])):
-        axis.set_major_locator(LogLocator(numticks=ticks))
-        axis.set_minor_locator(NullLocator())

@@ -4,10 +4,12 @@ The place matters as much as the size. *Inside the root* the divisor is $\sqrt{\
 it is $\sigma+\epsilon$. All that follows from size and place alone is computed here.
 """
 
+import csv
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -16,22 +18,7 @@ from torch import Tensor
 from lnbook.ledger.tables import Table
 from lnlib.invariance import EPS_DEFAULTS, eps_factor
 
-Place = Literal["inside", "outside"]
-SITES = {
-    "Keras": "https://github.com/keras-team/keras/blob/master/keras/src/layers/normalization/layer_normalization.py",
-    "TensorFlow Addons LSTM": "https://www.tensorflow.org/addons/api_docs/python/tfa/rnn/LayerNormLSTMCell",
-    "PyTorch": "https://docs.pytorch.org/docs/stable/generated/torch.nn.LayerNorm.html",
-    "MXNet": "https://mxnet.apache.org/versions/master/api/python/docs/api/npx/generated/mxnet.npx.layer_norm.html",
-    "PaddlePaddle": "https://www.paddlepaddle.org.cn/documentation/docs/en/api/paddle/nn/LayerNorm_en.html",
-    "ONNX": "https://onnx.ai/onnx/operators/onnx__LayerNormalization.html",
-    "Haiku": "https://github.com/google-deepmind/dm-haiku/blob/main/haiku/_src/layer_norm.py",
-    "the authors' Theano layers": "https://github.com/ryankiros/layer-norm/blob/master/layers.py",
-    "Flax": "https://github.com/google/flax/blob/main/flax/linen/normalization.py",
-    "Tensor2Tensor": "https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/layers/common_layers.py",
-    "T5": "https://huggingface.co/docs/transformers/model_doc/t5",
-    "BERT": "https://huggingface.co/docs/transformers/model_doc/bert",
-    "TensorFlow 1 contrib": "https://github.com/tensorflow/tensorflow/blob/r1.15/tensorflow/contrib/layers/python/layers/layers.py",
-}
+Place = str  # "inside" or "outside" of the root
 
 
 class Program(NamedTuple):
@@ -45,55 +32,14 @@ class Program(NamedTuple):
 
 
 # Read in the code or the documentation behind each link; PyTorch's and ONNX's are also run by the tests.
-ATLAS = (
-    *(Program(d.program, d.eps, "inside", SITES[d.program]) for d in EPS_DEFAULTS),
-    Program(
-        "MindSpore",
-        1e-7,
-        "inside",
-        "https://www.mindspore.cn/docs/en/br_base/api_python/nn/mindspore.nn.LayerNorm.html",
-    ),
-    Program("MLX", 1e-5, "inside", "https://github.com/ml-explore/mlx/blob/main/mlx/fast.cpp"),
-    Program(
-        "Equinox",
-        1e-5,
-        "inside",
-        "https://github.com/patrick-kidger/equinox/blob/main/equinox/nn/_normalisation.py",
-    ),
-    Program(
-        "Chainer",
-        1e-6,
-        "inside",
-        "https://github.com/chainer/chainer/blob/master/chainer/links/normalization/layer_normalization.py",
-    ),
-    Program(
-        "lstms.pth",
-        1e-6,
-        "inside",
-        "https://github.com/seba-1511/lstms.pth/blob/master/lstms/normalize.py",
-        biased=False,
-    ),
-    Program(
-        "the authors' Lua layer",
-        1e-5,
-        "outside",
-        "https://github.com/ryankiros/layer-norm/blob/master/torch_modules/LayerNormalization.lua",
-    ),
-    Program("CNTK", 1e-5, "outside", "https://microsoft.github.io/CNTK-R/reference/LayerNormalization.html"),
-    Program(
-        "Flux.jl (2022)",
-        1e-5,
-        "outside",
-        "https://github.com/FluxML/Flux.jl/blob/f943531783da3adc96599a1bc825e93e8875939f/src/layers/stateless.jl",
-    ),
-    Program(
-        "The Annotated Transformer",
-        1e-6,
-        "outside",
-        "https://github.com/harvardnlp/annotated-transformer",
-        biased=False,
-    ),
-)
+# Where the table has no epsilon, the library has it.
+def _program(name: str, eps: str, biased: str, **rest: Any) -> Program:
+    known = {default.program: default.eps for default in EPS_DEFAULTS}
+    return Program(name, float(eps or known[name]), biased=biased == "yes", **rest)
+
+
+with Path(__file__).with_name("programs.csv").open(encoding="utf-8") as _file:
+    ATLAS = tuple(_program(**row) for row in csv.DictReader(_file))
 
 
 def loudness(std: Float[Tensor, "*N"], eps: float, place: Place) -> Float[Tensor, "*N"]:
@@ -132,11 +78,7 @@ def factor(std: Float[Tensor, "*N"], eps: float, place: Place, delta: float) -> 
 
 
 def stored(eps: float, dtype: torch.dtype) -> float:
-    """An epsilon as a dtype stores it: 0 up to half of its smallest number.
-
-    >>> stored(1e-12, torch.float16), stored(1e-12, torch.bfloat16) > 0
-    (0.0, True)
-    """
+    """An epsilon as a dtype stores it: 0 up to half of its smallest number."""
     return float(torch.tensor(eps, dtype=torch.float64).to(dtype))
 
 

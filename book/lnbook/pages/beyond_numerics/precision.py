@@ -84,11 +84,7 @@ def slides(
 def readings(
     views: Iterable[Slide], way: Way | None = None, norm: Norm | None = None, wide: bool = False
 ) -> list[Reading]:
-    """Look at every slide through a way to the variance, or through a whole layer norm without epsilon.
-
-    Of a whole `norm` the variance is not seen and reads NaN. `wide` computes in float32, as programs do for
-    half precision; outputs are rounded at the end.
-    """
+    """Every slide through a way to the variance, or a whole norm; `wide`: halves in float32."""
     result = []
     for view in views:
         unit, x = roundoff(view.cases.dtype), view.cases.float() if wide else view.cases
