@@ -27,12 +27,7 @@ from lnlib.norms.standardize import inner_mean, over_root, rescale
 def detached_layer_norm(
     a: Float[Tensor, "..."], eps: float = 1e-5, detach: Collection[str] = ("mean", "std")
 ) -> Float[Tensor, "..."]:
-    r"""Normalize each case over its units, and differentiate as if some of its statistics were constants.
-
-    $\bar a_i = (a_i - \mu)/\sqrt{\sigma^2 + \epsilon}$, the units along the last axis.
-
-    *Source* Eq. (3); the detached statistics are Xu and others (2019).
-    """
+    r"""Normalize each case over its units, and differentiate as if some of its statistics were constants."""
     x, eps_scaled = rescale(a, [-1], eps)
     x = x - inner_mean(x, [-1])
     mean = x.mean(-1, keepdim=True)

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.shared.shift import Group
 
@@ -29,8 +28,7 @@ def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
     for (name, group), (color, mark, fill) in zip(groups.items(), styles, strict=True):
         ax.loglog(group.shift, group.loss, mark, color=color, fillstyle=fill, ms=8, mew=1.8, label=name)
     ax.set(xlabel="shift of a unit's mean in one update (standard deviations)", ylabel="final loss (nats)")
-    _plain(ax, "x")
-    _plain(ax, "y")
+    on.plain(ax.xaxis, ax.yaxis, numticks=6)
     ax.legend()
     return fig
 
@@ -47,12 +45,11 @@ def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"
                 )
         column[0].set_title(title)
         column[1].set(xlabel="loss (nats), falling")
-        _plain(column[1], "x")
+        on.plain(column[1].xaxis, numticks=6)
     axes[0, 0].invert_xaxis()
     axes[0, 0].set_ylabel("sharpness")
     axes[1, 0].set_ylabel("reach")
-    for ax in axes[:, 0]:
-        _plain(ax, "y")
+    on.plain(*(ax.yaxis for ax in axes[:, 0]), numticks=6)
     axes[0, 0].legend()
     return fig
 
@@ -63,14 +60,11 @@ def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float,
     for ax, (title, methods) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         for norm, points in methods.items():
             color, line, mark, label = METHODS[norm]
-            rates, (mean, low, high) = list(points), np.array(list(points.values())).T
-            ax.plot(rates, mean, mark, ls=line, color=color, ms=5, label=label)
-            ax.fill_between(rates, low, high, color=color, alpha=0.15, linewidth=0)
+            look = {"color": color, "ls": line, "marker": mark, "ms": 5, "label": label}
+            on.band(ax, list(points), points.values(), alpha=0.15, **look)
         ax.set(title=title, xlabel="step size of Adam", xscale="log", yscale="log")
-        ax.xaxis.set_major_locator(FixedLocator(rates))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.xaxis.set_minor_locator(NullLocator())
-        _plain(ax, "y")
+        on.exactly(ax.xaxis, list(points))
+        on.plain(ax.yaxis, numticks=6)
     first = np.atleast_1d(axes)[0]
     first.set_ylabel("final training loss (nats)")
     handles, labels = max(
@@ -78,11 +72,3 @@ def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float,
     )
     fig.legend(handles, labels, loc="outside lower center", ncols=3)
     return fig
-
-
-def _plain(ax: Axes, axis: str) -> None:
-    """Few and plain numbers on a logarithmic axis."""
-    it = ax.xaxis if axis == "x" else ax.yaxis
-    it.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
-    it.set_major_formatter(StrMethodFormatter("{x:g}"))
-    it.set_minor_locator(NullLocator())

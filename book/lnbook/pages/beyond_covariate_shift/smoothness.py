@@ -39,10 +39,7 @@ def sharpness(
     *,
     moved: tuple[str, ...] = ("",),
 ) -> Float[Tensor, " S"]:
-    """The largest change of the gradient along a step, over the distance; each start's.
-
-    Only parameters whose names begin with one of `moved` are moved, and only their gradient counts.
-    """
+    """The largest change of the gradient along a step, over the distance; each start's."""
     start, slopes = _gradient(model, x, y, moved)
     found = []
     for step in STEPS:
@@ -57,10 +54,7 @@ def sharpness(
 def reach(
     model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], *, moved: tuple[str, ...] = ("",)
 ) -> Float[Tensor, " S"]:
-    """The promised share of the loss of which half comes true; each start's. `moved` as in `sharpness`.
-
-    Between 1/64 and 64, and by linear interpolation in the logarithm of the share.
-    """
+    """The promised share of the loss of which half comes true; each start's. `moved` as in `sharpness`."""
     with torch.enable_grad():
         start, slopes = _gradient(model, x, y, moved)
     power, before = _squares(slopes), losses(model(x), y)
@@ -90,10 +84,7 @@ def along_training(
     updates: int,
     every: int,
 ) -> Run:
-    """Train by gradient descent and measure at the start and after every so many updates, on 128 cases.
-
-    Returns `loss`, `sharpness` and `reach`, one line per start.
-    """
+    """Gradient descent: `loss`, `sharpness` and `reach` on 128 cases, at first and every few updates."""
     x, y = (torch.from_numpy(part) for part in arrays[:2])
     model = Twins((x.shape[1], *hidden, 10), norm, seeds)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate)
@@ -111,35 +102,20 @@ def along_training(
 
 
 def compare(
-    arrays: Arrays,
-    *,
-    units: int,
-    depths: Sequence[int],
-    rates: Sequence[float],
-    seeds: Sequence[int],
-    updates: int,
-    every: int,
+    arrays: Arrays, *, units: int, depths: Sequence[int], rates: Sequence[float], **common: Any
 ) -> dict[int, dict[float, dict[str, Run]]]:
     """`along_training` without a norm, with batch norm and with layer norm: by depth, step size and norm."""
-    common: dict[str, Any] = {"seeds": seeds, "updates": updates, "every": every}
+
+    def runs(depth: int, rate: float) -> dict[str, Run]:
+        norms, hidden = ("none", "batch", "layer"), (units,) * depth
+        return {n: along_training(arrays, norm=n, hidden=hidden, rate=rate, **common) for n in norms}
+
     with torch_threads(1):
-        return {
-            depth: {
-                rate: {
-                    norm: along_training(arrays, norm=norm, hidden=(units,) * depth, rate=rate, **common)
-                    for norm in ("none", "batch", "layer")
-                }
-                for rate in rates
-            }
-            for depth in depths
-        }
+        return {depth: {rate: runs(depth, rate) for rate in rates} for depth in depths}
 
 
 def over_none(runs: Mapping[float, Mapping[str, Run]], norm: str, measure: str) -> Float[np.ndarray, " S"]:
-    """How many times as large a measure is with a norm as without, in logarithms; the mean over step sizes.
-
-    Sharpness is compared after equal numbers of updates, reach at equal losses (`matched`).
-    """
+    """How many times as large a measure is with a norm as without, in logarithms, over all step sizes."""
     found = []
     for each in runs.values():
         if measure == "reach":

@@ -6,6 +6,7 @@ its best one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,9 +47,8 @@ def study(
     *,
     units: int,
     rates: Sequence[float],
-    seeds: Sequence[int],
-    updates: int,
     processes: int | None,
+    **common: Any,
 ) -> Study:
     """Train the methods of each place at each step size from the same starts; `processes` as in `sweep`."""
     jobs = [
@@ -57,7 +57,6 @@ def study(
         for norm in norms
         for rate in rates
     ]
-    common = {"seeds": seeds, "updates": updates}
     rows = sweep(train_run, [job | common for job in jobs], common=(arrays,), processes=processes)
     return Study(rates, {(row["hidden"], row["scale"], row["norm"], row["rate"]): row for row in rows})
 
@@ -72,10 +71,7 @@ def switched(
     seeds: Sequence[int],
     updates: int,
 ) -> Float[np.ndarray, " S"]:
-    """Train with one method for a fifth of the updates and with another for the rest.
-
-    Returns each start's final loss on 1,000 training cases, in logarithms, as the mean over the step sizes.
-    """
+    """One method for a fifth of the updates, then another: final log losses, the mean over step sizes."""
     x, y = map(torch.from_numpy, arrays[:2])
     parts = (first, updates // 5), (second, updates - updates // 5)
     found = []

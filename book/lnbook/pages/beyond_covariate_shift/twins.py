@@ -130,11 +130,7 @@ def train_run(
     updates: int,
     scale: float = 1.0,
 ) -> Row:
-    """Train one method at one step size of Adam from several starts.
-
-    Returns the job, and each start's final `loss` on at most 1,000 training cases, in nats, and test `error`,
-    in %; infinite where a run diverged.
-    """
+    """The job, and each start's final training `loss` (nats) and test `error` (%), or infinity."""
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     S = len(seeds)
     model = Twins((x.shape[1], *hidden, 10), norm, seeds, scale=scale)

@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
@@ -63,14 +63,12 @@ def responses(
     right.axhline(1, color=LAYER, lw=1.2)
     _marks(right, cases, [interval(np.log(values)) for values in ratios])
     right.set(xscale="log", yscale="log", xlabel="training cases", ylabel="test loss over layer norm's")
-    right.set_xticks(cases, [f"{n:,}" for n in cases])
+    on.exactly(right.xaxis, cases)
     low, high = min(map(np.min, ratios)), max(map(np.max, ratios))
     marks = [
         m for m in (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 4, 8) if low <= m <= high or m == 1
     ]
-    right.set_yticks(marks, [f"{m:g}" for m in marks])
-    for axis in (right.xaxis, right.yaxis):
-        axis.set_minor_locator(NullLocator())
+    on.exactly(right.yaxis, marks)
     return fig
 
 
@@ -110,7 +108,4 @@ def _marks(
     label: str | None = None,
 ) -> None:
     """Geometric means with intervals."""
-    mean, low, high = np.exp(np.array(logarithms).T)
-    ax.errorbar(
-        places, mean, (mean - low, high - mean), fmt="o", color=color, ms=4, capsize=2, lw=1.2, label=label
-    )
+    on.bars(ax, places, np.exp(logarithms), fmt="o", color=color, ms=4, capsize=2, lw=1.2, label=label)

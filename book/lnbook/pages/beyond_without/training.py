@@ -34,11 +34,7 @@ def train(
     rates: Sequence[float],
     updates: int,
 ) -> Networks:
-    """Copies of the networks, one for each of Adam's learning rates, after so many updates.
-
-    Networks of a seed see the same cases with every rate and method; rates are outermost. A method may be a
-    function from the share of the updates that are done to the method of the next one.
-    """
+    """Copies of the networks, one for each of Adam's learning rates, after so many updates."""
     x, y = cases
     method_at = (lambda done: method) if isinstance(method, Method) else method
     orders = [generators(seed)[1] for seed in seeds]
@@ -70,12 +66,7 @@ def scores(networks: Networks, method: Method, cases: Cases, seeds: Sequence[int
 
 
 def best(found: Scores) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
-    """Losses and shares of right answers at the learning rates whose means are best, each its own.
-
-    >>> found = Scores(np.array([[1.0, 3.0], [2.0, np.nan]]), np.array([[0.5, 0.5], [0.8, 0.4]]))
-    >>> best(found)
-    (array([1., 3.]), array([0.8, 0.4]))
-    """
+    """Losses and shares of right answers at the learning rates whose means are best, each its own."""
     means = np.nan_to_num(found.loss.mean(1), nan=np.inf)
     return found.loss[means.argmin()], found.right[found.right.mean(1).argmax()]
 
