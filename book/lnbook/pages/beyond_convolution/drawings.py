@@ -26,10 +26,7 @@ LINES = {
 
 
 def cubes(marks: Mapping[str, Bool[np.ndarray, "N C P"]], titles: Mapping[str, str]) -> Figure:
-    """A cube for each normalization, with the numbers that share a mean with the one in front, top right.
-
-    Channels run to the right, positions down and cases to the back; three faces are seen.
-    """
+    """A cube for each normalization, with the numbers that share a mean with the one in front, top right."""
     fig, axes = plots.subplots(2, 3, figsize=(5.4, 4.4))
     for ax, (norm, mark) in zip(axes.flat, marks.items(), strict=False):
         block(ax, mark, COLORS[norm])

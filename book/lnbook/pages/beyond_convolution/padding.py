@@ -9,11 +9,7 @@ from lnbook.pages.beyond_convolution.reductions import normalize
 
 
 def sequence_change(steps: Float[Tensor, "N T C"], norm: str, share: float) -> float:
-    r"""How far zeros behind a sequence move the normalized values of its own steps.
-
-    $\lVert \bar a' - \bar a \rVert / \lVert \bar a \rVert$ over the T real steps, with zeros behind them and
-    without. The share, below 1, is of the padded sequence, rounded to whole steps.
-    """
+    r"""How far zeros behind a sequence move the normalized values of its own steps."""
     cases, length, channels = steps.shape
     zeros = steps.new_zeros(cases, round(length * share / (1 - share)), channels)
     padded = normalize(torch.cat([steps, zeros], 1), norm, "NTC")[:, :length]

@@ -51,11 +51,7 @@ def ask(count: int = 6, *, seed: int = 0) -> list[Question]:
 
 
 def is_right(question: Question, answer: Any) -> bool:
-    """Whether an answer is right, found by running what the question speaks of.
-
-    A name and axes (from either end) are right if a random tensor comes out the same normalized by both; a
-    number is right if so many means, or gains, come out.
-    """
+    """Whether an answer is right, found by running what the question speaks of."""
     a = torch.randn(question.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     over = axes(FIVE[question.norm].over, question.layout)
     if question.kind == "name":
@@ -76,16 +72,7 @@ def is_right(question: Question, answer: Any) -> bool:
 
 
 def check(questions: Sequence[Question], answers: Sequence[Any]) -> Table:
-    """Each answer, None where you do not know, beside its question, with "right", "wrong" or "open".
-
-    Raises:
-        ValueError: more answers than questions, or fewer.
-    """
-    if len(questions) != len(answers):
-        raise ValueError(
-            f"check: each question has an answer, and there are {len(questions)} questions and "
-            f"{len(answers)} answers; put None where you do not know"
-        )
+    """Each answer, None where you do not know, beside its question, with "right", "wrong" or "open"."""
     rows = [
         [str(q), "" if a is None else str(a), "open" if a is None else "right" if is_right(q, a) else "wrong"]
         for q, a in zip(questions, answers, strict=True)

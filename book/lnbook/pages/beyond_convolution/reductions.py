@@ -2,18 +2,7 @@ r"""Which numbers share a mean: five normalizations of one tensor, whatever the 
 
 A tensor has cases N, channels C and positions P; positions are the axes H and W of a picture, or T of a
 sequence. Each normalization is $\bar a = (a - \mu)/\sqrt{\sigma^2 + \epsilon}$, and what it takes its $\mu$
-and $\sigma$ over says everything about it. A *layout* names the axes in their order.
-
-==============  ===========================  ==========
-name            one mean and std over        of each
-==============  ===========================  ==========
-``batch``       cases and positions          channel
-``layer``       channels and positions       case
-``instance``    positions                    case, channel
-``group``       a group's channels, and      case, group
-                positions
-``channels``    channels                     case, position
-==============  ===========================  ==========
+and $\sigma$ over says everything about it (`FIVE`). A *layout* names the axes in their order.
 
 *Source* Eq. (3) with other sets of units; batch norm for pictures is Ioffe and Szegedy's (2015).
 """
@@ -64,12 +53,7 @@ def normalize(
     groups: int = 2,
     eps: float = 1e-5,
 ) -> Float[Tensor, "..."]:
-    r"""One of the five normalizations, on a tensor of any layout.
-
-    $\bar a = (a - \mu)/\sqrt{\sigma^2 + \epsilon}$, with the $\mu$ and $\sigma$ of the set that `norm` names.
-
-    *Source* Eqs. (2) and (3); ours.
-    """
+    r"""One of the five normalizations, on a tensor of any layout."""
     case, channel = axes("N", layout) + axes("C", layout)
     first = a.movedim((case, channel), (0, 1))
     run = {
@@ -94,10 +78,7 @@ def means(norm: str, shape: Sequence[int], layout: str, groups: int = 2) -> int:
 
 
 def against_torch(a: Float[Tensor, "N C H W"], norm: str, layer: nn.Module) -> float:
-    """The largest difference of one of the five from a layer of `torch`, in outputs and in gradients.
-
-    The gradients are those of one weighted sum of the outputs; for "channels" it gets the channels last.
-    """
+    """The largest difference of one of the five from a layer of `torch`, in outputs and in gradients."""
     weights = torch.linspace(-1, 1, a.numel(), dtype=a.dtype).sin().reshape(a.shape)
     results = []
     for ours in (True, False):
