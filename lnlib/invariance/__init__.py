@@ -6,19 +6,19 @@ cell for all layers. `eps_factor` says what an epsilon does to the re-scaling ce
 
 from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns, paper_columns
 from lnlib.invariance.epsilon import EPS_DEFAULTS, EpsDefault, eps_factor
-from lnlib.invariance.groups import Transformation
 from lnlib.invariance.methods import METHODS, normalized, statistics, summed_inputs
 from lnlib.invariance.prover import Proof, prove, prove_eps_factor, prove_mixing, prove_table1
 from lnlib.invariance.table import CLEAR, Row, measure, rounding, table1
 from lnlib.invariance.transformations import (
-    AffineData,
-    AffineWeights,
-    MixUnits,
-    ScaleCases,
-    ScaleRows,
-    ShiftCases,
-    ShiftRows,
-    ShiftSummed,
+    Transformation,
+    affine_data,
+    affine_weights,
+    mix_units,
+    scale_cases,
+    scale_rows,
+    shift_cases,
+    shift_rows,
+    shift_summed,
 )
 
 __all__ = [
@@ -28,21 +28,16 @@ __all__ = [
     "EPS_DEFAULTS",
     "METHODS",
     "PAPER",
-    "AffineData",
-    "AffineWeights",
     "EpsDefault",
-    "MixUnits",
     "Proof",
     "Row",
-    "ScaleCases",
-    "ScaleRows",
-    "ShiftCases",
-    "ShiftRows",
-    "ShiftSummed",
     "Transformation",
+    "affine_data",
+    "affine_weights",
     "columns",
     "eps_factor",
     "measure",
+    "mix_units",
     "normalized",
     "paper_columns",
     "prove",
@@ -50,6 +45,11 @@ __all__ = [
     "prove_mixing",
     "prove_table1",
     "rounding",
+    "scale_cases",
+    "scale_rows",
+    "shift_cases",
+    "shift_rows",
+    "shift_summed",
     "statistics",
     "summed_inputs",
     "table1",

@@ -6,16 +6,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.invariance.groups import Transformation
 from lnlib.invariance.transformations import (
-    AffineData,
-    AffineWeights,
-    MixUnits,
-    ScaleCases,
-    ScaleRows,
-    ShiftCases,
-    ShiftRows,
-    ShiftSummed,
+    Transformation,
+    affine_data,
+    affine_weights,
+    mix_units,
+    scale_cases,
+    scale_rows,
+    shift_cases,
+    shift_rows,
+    shift_summed,
 )
 
 __all__ = ["BEYOND", "COLUMNS", "PAPER", "columns", "paper_columns"]
@@ -61,7 +61,8 @@ def columns(
         draw: called with sizes, returns a tensor of random numbers; the shifts are drawn by it.
         units, inputs, cases: H, D, N.
 
-    >>> columns(2.0, torch.ones, units=3, inputs=2, cases=4)["single training case re-scaling"].scales
+    >>> by = columns(2.0, torch.ones, units=3, inputs=2, cases=4)["single training case re-scaling"]
+    >>> by.data(torch.ones(4, 2))[:, 0]
     tensor([2., 1., 1., 1.])
     """
     eye = torch.eye(units, dtype=draw(1).dtype)
@@ -69,13 +70,13 @@ def columns(
     sizes = [delta if name.endswith("re-scaling") else 1.0 for name in COLUMNS]
     paper = paper_columns(sizes, draw(inputs), draw(inputs), units, cases)
     beyond = (
-        AffineWeights(-abs(delta)),
-        ShiftRows(draw(units)),
-        ShiftCases(draw(cases)),
-        ShiftSummed(draw(cases)),
-        MixUnits(eye.roll(1, 0)),
-        MixUnits(_reflection(v)),
-        MixUnits(_reflection(v - v.mean())),
+        affine_weights(-abs(delta)),
+        shift_rows(draw(units)),
+        shift_cases(draw(cases)),
+        shift_summed(draw(cases)),
+        mix_units(eye.roll(1, 0)),
+        mix_units(_reflection(v)),
+        mix_units(_reflection(v - v.mean())),
     )
     return paper | dict(zip(BEYOND, beyond, strict=True))
 
@@ -95,19 +96,20 @@ def paper_columns(
         units, cases: H, N.
 
     >>> shift = torch.ones(2)
-    >>> paper_columns([1, 5, 1, 1, 1, 3], shift, shift, units=3, cases=4)["weight matrix re-centering"].shift
-    tensor([5., 5.])
+    >>> by = paper_columns([1, 5, 1, 1, 1, 3], shift, shift, units=3, cases=4)["weight matrix re-centering"]
+    >>> by.weights(torch.zeros(1, 2))
+    tensor([[5., 5.]])
     """
     matrix, center, vector, data, origin, case = sizes
     first_unit, first_case = (torch.ones(n, dtype=weight_shift.dtype) for n in (units, cases))
     first_unit[:1], first_case[:1] = vector, case
     named = (
-        AffineWeights(matrix),
-        AffineWeights(shift=center * weight_shift),
-        ScaleRows(first_unit),
-        AffineData(data),
-        AffineData(shift=origin * data_shift),
-        ScaleCases(first_case),
+        affine_weights(matrix),
+        affine_weights(shift=center * weight_shift),
+        scale_rows(first_unit),
+        affine_data(data),
+        affine_data(shift=origin * data_shift),
+        scale_cases(first_case),
     )
     return dict(zip(COLUMNS, named, strict=True))
 

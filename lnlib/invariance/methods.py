@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.invariance.groups import Transformation
+from lnlib.invariance.transformations import Transformation
 from lnlib.norms.batch import batch_norm, batch_norm_by
 from lnlib.norms.channel_norms import group_norm, instance_norm
 from lnlib.norms.normalize import layer_norm, rms_norm

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from lnlib.invariance.columns import PAPER, columns
-from lnlib.invariance.groups import Transformation
 from lnlib.invariance.methods import METHODS
+from lnlib.invariance.transformations import Transformation
 
 __all__ = ["Proof", "prove", "prove_eps_factor", "prove_mixing", "prove_table1"]
 

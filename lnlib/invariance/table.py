@@ -15,8 +15,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns
-from lnlib.invariance.groups import Transformation
 from lnlib.invariance.methods import METHODS, normalized, scales, statistics, summed_inputs
+from lnlib.invariance.transformations import Transformation
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["CLEAR", "Row", "measure", "rounding", "table1"]
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
     `invariant`: the outputs are unchanged, up to rounding. `max_relative_change`: the largest change of an
     output over the largest output. `paper`: the cell of Table 1, if it has one. `equivariant`: the outputs
-    move along as :meth:`Transformation.outputs` says, by which `max_relative_error` is the largest miss.
+    move along as its transformation says, by which `max_relative_error` is the largest miss.
     `tolerance`: what rounding can do.
     """
 
@@ -85,9 +85,9 @@ def measure(
             transformation (layer norm of one unit, batch norm of one case).
         ArithmeticError: not finite, or a change that rounding might make, and more than a tenth of CLEAR.
 
-    >>> from lnlib.invariance import AffineWeights
+    >>> from lnlib.invariance import affine_weights
     >>> W, X = torch.eye(2, dtype=torch.float64), torch.tensor([[3.0, 4.0]], dtype=torch.float64)
-    >>> [measure(norm, AffineWeights(2.7), W, X).verdict for norm in ("layer", "none")]
+    >>> [measure(norm, affine_weights(2.7), W, X).verdict for norm in ("layer", "none")]
     ['invariant', 'no']
     """
     if len(X) == 0:
@@ -136,9 +136,9 @@ def rounding(
 
     Arguments as for :func:`measure`.
 
-    >>> from lnlib.invariance import AffineWeights
+    >>> from lnlib.invariance import affine_weights
     >>> W, X = torch.eye(2, dtype=torch.float64), torch.tensor([[3.0, 4.0]], dtype=torch.float64)
-    >>> rounding("layer", AffineWeights(2.7), W, X) < 1e-12
+    >>> rounding("layer", affine_weights(2.7), W, X) < 1e-12
     True
     """
     total = 0.0

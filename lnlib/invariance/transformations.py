@@ -1,47 +1,64 @@
-r"""The transformations of Table 1 and their neighbors, as group elements that act on a layer.
+r"""The transformations of Table 1 and their neighbors, as maps of weights, data or summed inputs.
 
 A layer receives $a_n = W x_n$. A transformation changes the weights W, the data X, or the summed inputs
-themselves, and is one element of a group: `T2 @ T1` is "first T1, then T2", `T.inverse()` takes it back.
+themselves.
 
-======================  ==========================================  ===========================
-class                   acts by                                     group
-======================  ==========================================  ===========================
-:class:`AffineWeights`  $W \to \delta W + 1\gamma^\top$, Eq. (6)      $\mathbb R^* \ltimes \mathbb R^D$
-:class:`ScaleRows`      $w_i \to \delta_i w_i$                      $(\mathbb R^*)^H$
-:class:`ShiftRows`      $W \to W + \gamma 1^\top$                   $\mathbb R^H$
-:class:`MixUnits`       $W \to QW$, Q orthogonal                    $O(H)$
-:class:`AffineData`     $x_n \to \delta x_n + c$                    $\mathbb R^* \ltimes \mathbb R^D$
-:class:`ScaleCases`     $x_n \to \delta_n x_n$, Eq. (7)             $(\mathbb R^*)^N$
-:class:`ShiftCases`     $x_n \to x_n + s_n 1$                       $\mathbb R^N$
-:class:`ShiftSummed`    $a_n \to a_n + s_n 1$                       $\mathbb R^N$
-======================  ==========================================  ===========================
+========================  =======================================
+function                  acts by
+========================  =======================================
+:func:`affine_weights`    $W \to \delta W + 1\gamma^\top$, Eq. (6)
+:func:`scale_rows`        $w_i \to \delta_i w_i$
+:func:`shift_rows`        $W \to W + \gamma 1^\top$
+:func:`mix_units`         $W \to QW$, Q orthogonal
+:func:`affine_data`       $x_n \to \delta x_n + c$
+:func:`scale_cases`       $x_n \to \delta_n x_n$, Eq. (7)
+:func:`shift_cases`       $x_n \to x_n + s_n 1$
+:func:`shift_summed`      $a_n \to a_n + s_n 1$
+========================  =======================================
 
-$\mathbb R^*$ are the numbers without 0: no inverse takes back a scale of 0, so it is refused.
-
-Data have shape (N, \*space, D): in a fully connected layer there is no space.
+A scale of 0 erases what it scales, so it is refused. Data have shape (N, \*space, D): in a fully connected
+layer there is no space.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.invariance.groups import Affine, Scales, Shifts, Transformation, check_kind, each_case
-
 __all__ = [
-    "AffineData",
-    "AffineWeights",
-    "MixUnits",
-    "ScaleCases",
-    "ScaleRows",
-    "ShiftCases",
-    "ShiftRows",
-    "ShiftSummed",
+    "Transformation",
+    "affine_data",
+    "affine_weights",
+    "mix_units",
+    "scale_cases",
+    "scale_rows",
+    "shift_cases",
+    "shift_rows",
+    "shift_summed",
 ]
 
 
-class AffineWeights(Affine):
+def _same(values: Tensor) -> Tensor:
+    return values
+
+
+class Transformation(NamedTuple):
+    """What happens to a layer; each map that is left out is the identity.
+
+    `weights` maps (H, D), `data` (N, *space, D), `summed` (N, H, *space) to the same shape; `summed` is for
+    what no change of weights or data expresses. `outputs` says how normalized outputs move along where
+    the layer is *equivariant*: a negative scale should flip signs and a permutation should permute.
+    """
+
+    weights: Callable[[Tensor], Tensor] = _same
+    data: Callable[[Tensor], Tensor] = _same
+    summed: Callable[[Tensor], Tensor] = _same
+    outputs: Callable[[Tensor], Tensor] = _same
+
+
+def affine_weights(scale: float = 1.0, shift: Float[Tensor, " D"] | None = None) -> Transformation:
     r"""Scale the whole weight matrix and shift all its rows alike: $W \to \delta W + 1\gamma^\top$.
 
     *Source* Eq. (6); Table 1, columns 1 ($\gamma = 0$) and 2 ($\delta = 1$).
@@ -53,16 +70,16 @@ class AffineWeights(Affine):
     Raises:
         ValueError: the scale is 0 or not finite.
 
-    >>> AffineWeights(2.0, torch.tensor([0.0, 1.0])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> affine_weights(2.0, torch.tensor([0.0, 1.0])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[2., 5.],
             [6., 9.]])
     """
+    _check_scales("affine_weights", torch.tensor([scale], dtype=torch.float64))
+    move = 0 if shift is None else shift
+    return Transformation(weights=lambda W: scale * W + move, outputs=lambda h: h if scale > 0 else -h)
 
-    def weights(self, W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
-        return self._apply(W)
 
-
-class AffineData(Affine):
+def affine_data(scale: float = 1.0, shift: Float[Tensor, " D"] | None = None) -> Transformation:
     r"""Scale all the data and shift all cases alike: $x_n \to \delta x_n + c$.
 
     *Source* Table 1, columns 4 ($c = 0$) and 5 ($\delta = 1$).
@@ -74,16 +91,16 @@ class AffineData(Affine):
     Raises:
         ValueError: the scale is 0 or not finite.
 
-    >>> AffineData(shift=torch.tensor([0.0, 1.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> affine_data(shift=torch.tensor([0.0, 1.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[1., 3.],
             [3., 5.]])
     """
+    _check_scales("affine_data", torch.tensor([scale], dtype=torch.float64))
+    move = 0 if shift is None else shift
+    return Transformation(data=lambda X: scale * X + move, outputs=lambda h: h if scale > 0 else -h)
 
-    def data(self, X: Float[Tensor, "N *space D"]) -> Float[Tensor, "N *space D"]:
-        return self._apply(X)
 
-
-class ScaleRows(Scales):
+def scale_rows(scales: Float[Tensor, " H"]) -> Transformation:
     r"""Scale each weight vector by its own factor: $w_i \to \delta_i w_i$.
 
     *Source* Table 1, column 3. A factor of 1 leaves a unit alone.
@@ -94,42 +111,18 @@ class ScaleRows(Scales):
     Raises:
         ValueError: a scale is 0 or not finite.
 
-    >>> ScaleRows(torch.tensor([2.0, 1.0])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> scale_rows(torch.tensor([2.0, 1.0])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[2., 4.],
             [3., 4.]])
     """
-
-    def weights(self, W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
-        return self.scales[:, None] * W
-
-    def outputs(self, h: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        return h * self.scales.sign().view(-1, *[1] * (h.ndim - 2))
-
-
-class ScaleCases(Scales):
-    r"""Scale each training case by its own factor: $x_n \to \delta_n x_n$.
-
-    *Source* Eq. (7); Table 1, column 6. A factor of 1 leaves a case alone.
-
-    Args:
-        scales: $\delta_n$, one number a case, none 0.
-
-    Raises:
-        ValueError: a scale is 0 or not finite.
-
-    >>> ScaleCases(torch.tensor([1.0, 10.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    tensor([[ 1.,  2.],
-            [30., 40.]])
-    """
-
-    def data(self, X: Float[Tensor, "N *space D"]) -> Float[Tensor, "N *space D"]:
-        return X * each_case(self.scales, X)
-
-    def outputs(self, h: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        return h * each_case(self.scales.sign(), h)
+    _check_scales("scale_rows", scales)
+    return Transformation(
+        weights=lambda W: scales[:, None] * W,
+        outputs=lambda h: h * scales.sign().view(-1, *[1] * (h.ndim - 2)),
+    )
 
 
-class ShiftRows(Shifts):
+def shift_rows(shift: Float[Tensor, " H"]) -> Transformation:
     r"""Shift each weight vector by its own number, the same for all its entries: $W \to W + \gamma 1^\top$.
 
     *Source* ours: the other way to read "re-centering of the weights", which Eq. (6) rules out.
@@ -137,17 +130,14 @@ class ShiftRows(Shifts):
     Args:
         shift: $\gamma$, one number a unit.
 
-    >>> ShiftRows(torch.tensor([0.0, 1.0])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> shift_rows(torch.tensor([0.0, 1.0])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[1., 2.],
             [4., 5.]])
     """
-
-    def weights(self, W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
-        return W + self.shift[:, None]
+    return Transformation(weights=lambda W: W + shift[:, None])
 
 
-@dataclass(frozen=True, eq=False)
-class MixUnits(Transformation):
+def mix_units(Q: Float[Tensor, "H H"]) -> Transformation:
     r"""Replace the units by orthogonal mixtures of them: $W \to QW$. A permutation is a special case.
 
     *Source* ours. New units give new outputs, so invariance would be a defect. The question is whether the
@@ -159,40 +149,44 @@ class MixUnits(Transformation):
     Raises:
         ValueError: Q is not square or not orthogonal.
 
-    >>> MixUnits(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> mix_units(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[3., 4.],
             [1., 2.]])
     """
-
-    Q: Float[Tensor, "H H"]
-
-    def __post_init__(self) -> None:
-        if self.Q.ndim != 2 or self.Q.shape[0] != self.Q.shape[1]:
-            raise ValueError(f"MixUnits: Q has shape {tuple(self.Q.shape)}; give it as (H, H)")
-        eye = torch.eye(len(self.Q), dtype=self.Q.dtype, device=self.Q.device)
-        off = (self.Q @ self.Q.T - eye).abs().max()
-        # An orthogonal matrix from a QR factorization is off by a few H u.
-        if not off <= 100 * len(self.Q) * torch.finfo(self.Q.dtype).eps:
-            raise ValueError(
-                f"MixUnits: Q must be orthogonal, and Q Q' differs from the identity by {off:.1e}; "
-                f"take the Q of torch.linalg.qr"
-            )
-
-    def weights(self, W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
-        return self.Q @ W
-
-    def outputs(self, h: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        return torch.einsum("ij,nj...->ni...", self.Q, h)
-
-    def inverse(self) -> "MixUnits":
-        return type(self)(self.Q.T)
-
-    def __matmul__(self, first: "MixUnits") -> "MixUnits":
-        check_kind(self, first)
-        return type(self)(self.Q @ first.Q)
+    if Q.ndim != 2 or Q.shape[0] != Q.shape[1]:
+        raise ValueError(f"mix_units: Q has shape {tuple(Q.shape)}; give it as (H, H)")
+    off = (Q @ Q.T - torch.eye(len(Q), dtype=Q.dtype, device=Q.device)).abs().max()
+    # An orthogonal matrix from a QR factorization is off by a few H u.
+    if not off <= 100 * len(Q) * torch.finfo(Q.dtype).eps:
+        raise ValueError(
+            f"mix_units: Q must be orthogonal, and Q Q' differs from the identity by {off:.1e}; "
+            f"take the Q of torch.linalg.qr"
+        )
+    return Transformation(weights=lambda W: Q @ W, outputs=lambda h: torch.einsum("ij,nj...->ni...", Q, h))
 
 
-class ShiftCases(Shifts):
+def scale_cases(scales: Float[Tensor, " N"]) -> Transformation:
+    r"""Scale each training case by its own factor: $x_n \to \delta_n x_n$.
+
+    *Source* Eq. (7); Table 1, column 6. A factor of 1 leaves a case alone.
+
+    Args:
+        scales: $\delta_n$, one number a case, none 0.
+
+    Raises:
+        ValueError: a scale is 0 or not finite; later, if there are more or fewer cases.
+
+    >>> scale_cases(torch.tensor([1.0, 10.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[ 1.,  2.],
+            [30., 40.]])
+    """
+    _check_scales("scale_cases", scales)
+    return Transformation(
+        data=lambda X: X * _each_case(scales, X), outputs=lambda h: h * _each_case(scales.sign(), h)
+    )
+
+
+def shift_cases(shift: Float[Tensor, " N"]) -> Transformation:
     r"""Shift all features of a case by the same number: $x_n \to x_n + s_n 1$.
 
     *Source* the paper's conclusion, "per training-case feature shifting", read literally.
@@ -200,16 +194,17 @@ class ShiftCases(Shifts):
     Args:
         shift: $s_n$, one number a case.
 
-    >>> ShiftCases(torch.tensor([0.0, 1.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Raises:
+        ValueError: later, if there are more or fewer cases.
+
+    >>> shift_cases(torch.tensor([0.0, 1.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[1., 2.],
             [4., 5.]])
     """
-
-    def data(self, X: Float[Tensor, "N *space D"]) -> Float[Tensor, "N *space D"]:
-        return X + each_case(self.shift, X)
+    return Transformation(data=lambda X: X + _each_case(shift, X))
 
 
-class ShiftSummed(Shifts):
+def shift_summed(shift: Float[Tensor, " N"]) -> Transformation:
     r"""Shift all summed inputs of a case by the same number: $a_n \to a_n + s_n 1$.
 
     *Source* the paper's conclusion, "per training-case feature shifting", as it is meant.
@@ -217,10 +212,27 @@ class ShiftSummed(Shifts):
     Args:
         shift: $s_n$, one number a case.
 
-    >>> ShiftSummed(torch.tensor([0.0, 1.0])).summed(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    Raises:
+        ValueError: later, if there are more or fewer cases.
+
+    >>> shift_summed(torch.tensor([0.0, 1.0])).summed(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[1., 2.],
             [4., 5.]])
     """
+    return Transformation(summed=lambda a: a + _each_case(shift, a))
 
-    def summed(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        return a + each_case(self.shift, a)
+
+def _each_case(values: Tensor, like: Tensor) -> Tensor:
+    """One number a case, shaped to multiply or to be added to `like`."""
+    if len(values) != len(like):
+        raise ValueError(f"there are {len(values)} numbers for {len(like)} cases; give one a case")
+    return values.view(-1, *[1] * (like.ndim - 1))
+
+
+def _check_scales(name: str, scales: Tensor) -> None:
+    bad = scales[~scales.isfinite() | (scales == 0)]
+    if len(bad):
+        raise ValueError(
+            f"{name}: a scale must be finite and not 0, which would erase what it scales, and it is "
+            f"{bad[0]:g}; invariance is about scales above 0, for example 2.7"
+        )

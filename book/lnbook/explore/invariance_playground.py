@@ -86,8 +86,9 @@ def transformations(
 ) -> list[Transformation]:
     """The six columns of Table 1 at the sizes that the figure's slider gives them.
 
-    >>> transformations([2, 1, 2, 2, 1, 3], np.zeros(3), np.zeros(3), units=4, cases=2)[-1].scales
-    tensor([3., 1.], dtype=torch.float64)
+    >>> by = transformations([2, 1, 2, 2, 1, 3], np.zeros(3), np.zeros(3), units=4, cases=2)[-1]
+    >>> by.data(torch.ones(2, 1))[:, 0].tolist()
+    [3.0, 1.0]
     """
     return list(paper_columns(sizes, torch.from_numpy(gamma), torch.from_numpy(shift), units, cases).values())
 
