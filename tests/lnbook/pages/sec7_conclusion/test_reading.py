@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.ledger.rules import Rule, Sentence, load_sentences
+from lnbook.ledger.rules import Rule, load_sentences
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import SENTENCE_WORDS, Measurement, Verdict, judge
 from lnbook.pages.sec7_conclusion import reading
