@@ -140,7 +140,7 @@ def known(scale: str, seed: int) -> list[Job]:
 def seen(scale: str) -> tuple[str, Wanted]:
     """The lines that a page shows: four hundred, as long as those of the book's scale."""
     (job, *_) = _jobs("smoke" if scale == "smoke" else "book", 0)
-    return job["data"], wanted(job | {"lines": 400})
+    return job["data"], wanted({**job, "lines": 400})
 
 
 EXPERIMENT = Experiment(

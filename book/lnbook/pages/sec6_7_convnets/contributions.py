@@ -24,8 +24,8 @@ def convnet_of(images: Images, scale: str, norm: Norm, seed: int) -> convnet.Cla
     """A ConvNet of a page to train for `UPDATES`, its measurements on few cases."""
     job = {"norm": norm, "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
     job |= {"seed": seed, "rows": 1}
-    layers, few = convnet.layers_of(scale, images), {"quick": 100, "last": 100}
-    return convnet.Classification(images, *layers, Machine(), job, updates=UPDATES[scale], **few)
+    layers, updates = convnet.layers_of(scale, images), UPDATES[scale]
+    return convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
 
 
 def trained(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:

@@ -75,7 +75,7 @@ def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Bool[Tensor,
         on, here = (z > 0).double(), on_map(z)
         rare = (on.mean(0) < 0.1).double()
         shift = mean[border].mean() - mean[~border].mean()
-        values = {
+        values: dict[str, float | Tensor] = {
             "on_border": here[border].mean(),
             "on_center": here[~border].mean(),
             "rare_border": rare[:, border].mean(),
