@@ -10,51 +10,36 @@ model must learn the mixtures, and to read on at each lift of the pen and only t
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
 
-__all__ = ["ALPHABET", "Pen", "pen", "scribble"]
+__all__ = ["ALPHABET", "LIFT", "MEAN", "RHO", "STD", "WEIGHT", "scribble"]
 
 ALPHABET = "abcdef"
+LIFT = 0.15  # q
 
 
-@dataclass(frozen=True)
-class Pen:
-    """The mixtures of C characters, two components each, and q.
-
-    Attributes: `weight` (C, 2), `mean` and `std` (C, 2, 2), component then axis; `rho` (C, 2); `lift`, q.
-    """
-
-    weight: Float[np.ndarray, "C 2"]
-    mean: Float[np.ndarray, "C 2 2"]
-    std: Float[np.ndarray, "C 2 2"]
-    rho: Float[np.ndarray, "C 2"]
-    lift: float = 0.15
-
-
-def pen() -> Pen:
+def _mixtures() -> tuple[np.ndarray, ...]:
     """Six characters: each zigzags between two directions of its own."""
     rng = np.random.default_rng(0)
     C = len(ALPHABET)
     angle = 2 * np.pi * (np.arange(C)[:, None] / C + np.array([0.0, 0.3]))
     mean = np.stack([1 + 2 * np.cos(angle), 3 * np.sin(angle)], -1)
     weight = rng.uniform(0.3, 0.7, C)
-    return Pen(
-        np.stack([weight, 1 - weight], 1),
-        mean,
-        rng.uniform(0.2, 0.5, (C, 2, 2)),
-        rng.uniform(-0.8, 0.8, (C, 2)),
-    )
+    std = rng.uniform(0.2, 0.5, (C, 2, 2))
+    return np.stack([weight, 1 - weight], 1), mean, std, rng.uniform(-0.8, 0.8, (C, 2))
 
 
-def scribble(text: str, pen: Pen, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 3"], list[float]]:
+WEIGHT, MEAN, STD, RHO = _mixtures()  # (C, 2), (C, 2, 2) by component and axis, as much, (C, 2)
+
+
+def scribble(text: str, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 3"], list[float]]:
     """One line: places x, y and 1 where the pen is lifted; and $-\\log p$ of each later point, in nats.
 
     The first point is where the line begins, (0, 0, 1); it costs nothing.
 
-    >>> points, nats = scribble("ab", pen(), np.random.default_rng(0))
+    >>> points, nats = scribble("ab", np.random.default_rng(0))
     >>> len(points) == len(nats) + 1, points[:, 2].sum()  # a lift at the start, and one a character
     (True, np.float64(3.0))
     """
@@ -63,26 +48,26 @@ def scribble(text: str, pen: Pen, rng: np.random.Generator) -> tuple[Float[np.nd
     for character in text:
         c, lifted = ALPHABET.index(character), False
         while not lifted:
-            m = int(rng.random() < pen.weight[c, 1])
+            m = int(rng.random() < WEIGHT[c, 1])
             first, second = rng.standard_normal(2)
-            rho = pen.rho[c, m]
-            step = pen.mean[c, m] + pen.std[c, m] * (first, rho * first + math.sqrt(1 - rho**2) * second)
-            lifted = bool(rng.random() < pen.lift)
+            rho = RHO[c, m]
+            step = MEAN[c, m] + STD[c, m] * (first, rho * first + math.sqrt(1 - rho**2) * second)
+            lifted = bool(rng.random() < LIFT)
             place = place + step
             points.append((*place, float(lifted)))
             drawn.append((c, step))
     found = np.array(points)
     characters, steps = map(np.array, zip(*drawn, strict=True))
-    lift = np.where(found[1:, 2] == 1, pen.lift, 1 - pen.lift)
-    return found, (-_log_density(pen, characters, steps) - np.log(lift)).tolist()
+    lift = np.where(found[1:, 2] == 1, LIFT, 1 - LIFT)
+    return found, (-_log_density(characters, steps) - np.log(lift)).tolist()
 
 
 def _log_density(
-    pen: Pen, c: int | Int[np.ndarray, "*T"], step: Float[np.ndarray, "*T 2"]
+    c: int | Int[np.ndarray, "*T"], step: Float[np.ndarray, "*T 2"]
 ) -> Float[np.ndarray, "*T"] | np.float64:
     """Of a step of character c, or of many."""
-    z = (step[..., None, :] - pen.mean[c]) / pen.std[c]  # components, axes
-    left = 1 - pen.rho[c] ** 2
-    exponent = -((z**2).sum(-1) - 2 * pen.rho[c] * z.prod(-1)) / (2 * left)
-    height = pen.weight[c] / (2 * np.pi * pen.std[c].prod(-1) * np.sqrt(left))
+    z = (step[..., None, :] - MEAN[c]) / STD[c]  # components, axes
+    left = 1 - RHO[c] ** 2
+    exponent = -((z**2).sum(-1) - 2 * RHO[c] * z.prod(-1)) / (2 * left)
+    height = WEIGHT[c] / (2 * np.pi * STD[c].prod(-1) * np.sqrt(left))
     return np.log((height * np.exp(exponent)).sum(-1))

@@ -164,24 +164,19 @@ def _composed(path: Path, wanted: Wanted, rng: np.random.Generator) -> list[list
     parts: list[list[Written]] = []
     for k, count in enumerate((wanted.train, wanted.valid, wanted.test)):
         lines = texts(words[ends[k] : ends[k + 1]], count, wanted, rng)
-        who = rng.integers(len(shares[k]), size=count)
-        parts.append(
-            [
-                (text, omniglot.compose(text, shares[k][i], EVERY, rng), None)
-                for text, i in zip(lines, who, strict=True)
-            ]
-        )
+        hands = [shares[k][i] for i in rng.integers(len(shares[k]), size=count)]
+        pairs = zip(lines, hands, strict=True)
+        parts.append([(text, omniglot.compose(text, hand, EVERY, rng), None) for text, hand in pairs])
     return parts
 
 
 def _scribbled(wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
-    pen = scribbles.pen()
     parts: list[list[Written]] = []
     for count in (wanted.train, wanted.valid, wanted.test):
         lines: list[Written] = []
         for length in rng.integers(wanted.shortest, wanted.longest + 1, size=count):
             text = "".join(rng.choice(list(scribbles.ALPHABET), length))
-            lines.append((text, *scribbles.scribble(text, pen, rng)))
+            lines.append((text, *scribbles.scribble(text, rng)))
         parts.append(lines)
     return parts
 

@@ -86,29 +86,29 @@ def test_no_letter_is_drawn_twice_alike_but_all_stand_on_the_line() -> None:
 
 
 def test_the_known_likelihood_is_that_of_torchs_distributions() -> None:
-    pen, text = scribbles.pen(), "fab"
-    places, nats = scribbles.scribble(text, pen, np.random.default_rng(3))
+    text = "fab"
+    places, nats = scribbles.scribble(text, np.random.default_rng(3))
     points = strokes.offsets(places)
-    rho, std = torch.from_numpy(pen.rho), torch.from_numpy(pen.std)
+    rho, std = torch.from_numpy(scribbles.RHO), torch.from_numpy(scribbles.STD)
     off = rho * std.prod(-1)
     covariance = torch.stack(
         [torch.stack([std[..., 0] ** 2, off], -1), torch.stack([off, std[..., 1] ** 2], -1)], -2
     )
-    weights, means = torch.from_numpy(pen.weight), torch.from_numpy(pen.mean)
+    weights, means = torch.from_numpy(scribbles.WEIGHT), torch.from_numpy(scribbles.MEAN)
     total, character = 0.0, -1
     for k in range(1, len(points)):
         character += int(points[k - 1, 2])  # a lift of the pen: the next character
         c = scribbles.ALPHABET.index(text[character])
         density = MixtureSameFamily(Categorical(weights[c]), MultivariateNormal(means[c], covariance[c]))
         total -= float(density.log_prob(torch.from_numpy(points[k, :2])))
-        total -= math.log(pen.lift if points[k, 2] else 1 - pen.lift)
+        total -= math.log(scribbles.LIFT if points[k, 2] else 1 - scribbles.LIFT)
     assert character == len(text) - 1
     assert sum(nats) == pytest.approx(total, abs=1e-9)
 
 
 def test_the_known_likelihood_is_in_the_units_of_the_offsets() -> None:
     lines = load_lines("generated_strokes", Wanted(train=50, valid=4, test=6))
-    pen, part = scribbles.pen(), lines.train
+    part = lines.train
     assert part.exact is not None
     steps = np.concatenate([p[1 : n + 1] for p, n in zip(part.points, part.lengths, strict=True)])
     np.testing.assert_allclose(steps[:, :2].std(0), 1, atol=1e-6)  # float32
@@ -117,8 +117,8 @@ def test_the_known_likelihood_is_in_the_units_of_the_offsets() -> None:
         character += int(part.points[0, k - 1, 2])
         c = part.texts[0, character]
         step = part.points[0, k, :2].astype(float) * lines.scale
-        total -= scribbles._log_density(pen, int(c), step) + np.log(lines.scale).sum()
-        total -= math.log(pen.lift if part.points[0, k, 2] else 1 - pen.lift)
+        total -= scribbles._log_density(int(c), step) + np.log(lines.scale).sum()
+        total -= math.log(scribbles.LIFT if part.points[0, k, 2] else 1 - scribbles.LIFT)
     assert part.exact[0] == pytest.approx(total, abs=1e-3)  # points are kept in float32
 
 
@@ -126,7 +126,7 @@ def test_the_known_likelihood_is_in_the_units_of_the_offsets() -> None:
 
 
 def test_offsets_and_places_undo_each_other() -> None:
-    places, _ = scribbles.scribble("abc", scribbles.pen(), np.random.default_rng(0))
+    places, _ = scribbles.scribble("abc", np.random.default_rng(0))
     drawn = strokes.places(strokes.offsets(places))
     np.testing.assert_allclose(np.concatenate(drawn), places[:, :2])
     assert [len(s) for s in drawn] == np.diff([0, *np.flatnonzero(places[1:, 2]) + 2]).tolist()
