@@ -126,15 +126,14 @@ def find(name: str) -> str:
     return "embedded" if not entry.files else place[0] if place else "absent"
 
 
-def content_of(name: str, *, download: bool = True) -> str:
+def content_of(name: str) -> str:
     """What stands for the content of a data set as it would be read now.
 
     Of published files the SHA-256 of the lines that `sha256sum` prints for them, whatever form they lie in;
     "embedded" for data that ship with lnbook, "stand-in" for those that are not available. Data of a user's
     own folder, whose hashes nobody publishes, are hashed whole.
 
-    Without `download`, only what is there already is looked at. Raises `DataError` for a corrupt file, as
-    `published` does.
+    Raises `DataError` for a corrupt file, as `published` does.
 
     >>> content_of("digits")
     'embedded'
@@ -146,12 +145,10 @@ def content_of(name: str, *, download: bool = True) -> str:
     if not entry.files:
         return "embedded"
     try:
-        place = _place(entry) or (("download", _download(entry)) if download else None)
+        _, folder = _place(entry) or ("download", _download(entry))
     except DownloadFailed:
-        place = None
-    if place is None:
         return "stand-in"
-    _verified(entry, place[1])
+    _verified(entry, folder)
     return _listed(entry.files)
 
 
