@@ -106,11 +106,8 @@ def load_features() -> Captions:
         except (OSError, ValueError) as error:
             raise DataError(f"{place} is no .npy file of features ({error}); get it again.") from error
         lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-        if (
-            vectors.ndim != 2
-            or len(texts) != 5 * len(vectors)
-            or not ((lengths > 0) & np.isfinite(lengths)).all()
-        ):
+        directed = ((lengths > 0) & np.isfinite(lengths)).all()
+        if vectors.ndim != 2 or len(texts) != 5 * len(vectors) or not directed:
             raise DataError(
                 f"{place} has the shape {vectors.shape} for {len(texts)} captions; there must be one vector, "
                 f"finite and not zero, for every 5 lines of {name}.txt."

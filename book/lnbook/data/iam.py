@@ -43,10 +43,7 @@ def read_line(xml: str) -> Float[np.ndarray, "_ 3"]:
 
 
 def _read_lines(folder: Path) -> dict[str, list[Line]]:
-    """Text and strokes of every line, by form and the letter of who wrote it, if it has one ("a01-000u").
-
-    Characters outside of the alphabet become "?".
-    """
+    """Text, other characters as "?", and strokes of every line, by form, as "a01-000u"."""
     found: dict[str, list[Line]] = {}
     for file in sorted((folder / "lineStrokes").rglob("*.xml")):
         form, _, number = file.stem.rpartition("-")

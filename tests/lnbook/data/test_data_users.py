@@ -11,7 +11,6 @@ from lnbook.data.bookcorpus import load_store
 from lnbook.data.captions import load_features
 from lnbook.data.iam import ALPHABET, read_line
 from lnbook.data.mpqa import load_mpqa
-from lnbook.data.questions import read_questions
 from lnbook.data.strokes import Wanted, load_lines
 from lnbook.data.text import tokenize
 from lnbook.data.word2vec import load_word2vec
@@ -57,11 +56,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "coco_vgg/images/10crop").mkdir(parents=True, exist_ok=True)
         vectors = np.random.default_rng(k).normal(size=(3, 8)).astype(np.float32)
         np.save(tmp_path / "coco_vgg/images/10crop" / f"{name}.npy", vectors)
-    put(
-        tmp_path,
-        "cnn/a.question",
-        "u\n\n@entity0 met .\n\nwho met @placeholder\n\n@entity0\n\n@entity0:Ann\n",
-    )
     return tmp_path
 
 
@@ -118,18 +112,12 @@ def test_the_papers_features_are_read_and_scaled(root: Path) -> None:
     np.testing.assert_allclose(parts["test"].features, expected, atol=1e-6)  # float32
 
 
-def test_questions_are_read_in_the_order_of_their_names(root: Path) -> None:
-    (found,) = read_questions(root / "cnn")
-    assert (found.answer, found.passage) == ("@entity0", ("@entity0", "met", "."))
-
-
-LOADERS: dict[str, Callable[[Path], object]] = {
-    "iam_ondb": lambda root: load_lines("iam_ondb", Wanted(1, 1, 1)),
-    "mpqa": lambda root: load_mpqa(),
-    "word2vec": lambda root: load_word2vec(["a"]),
-    "bookcorpus": lambda root: load_store(4),
-    "coco_vgg": lambda root: load_features(),
-    "cnn": lambda root: list(read_questions(root / "cnn")),
+LOADERS: dict[str, Callable[[], object]] = {
+    "iam_ondb": lambda: load_lines("iam_ondb", Wanted(1, 1, 1)),
+    "mpqa": load_mpqa,
+    "word2vec": lambda: load_word2vec(["a"]),
+    "bookcorpus": lambda: load_store(4),
+    "coco_vgg": load_features,
 }
 LINE, FORM = (f"iam_ondb/{kind}/a01/a01-000/a01-000u" for kind in ("lineStrokes", "ascii"))
 NPY = "coco_vgg/images/10crop/train.npy"
@@ -157,16 +145,15 @@ NPY = "coco_vgg/images/10crop/train.npy"
         (NPY, np.ones((3, 8), np.float32).tobytes(), "no .npy file of features"),
         ("coco_vgg/train.txt", "one\n" * 14, r"the shape \(3, 8\) for 14 captions"),
         ("coco_vgg/train.txt", b"\xff", "train.txt is not utf-8-sig text"),
-        ("cnn/b.question", "u\n\n@entity0 met .\n", "has 2 parts separated by empty lines"),
     ],
 )
 def test_a_damaged_file_is_refused_by_its_name(root: Path, file: str, content: str, message: str) -> None:
     name = file.split("/")[0]
-    LOADERS[name](root)
+    LOADERS[name]()
     load_lines.cache_clear()
     put(root, file, content)
     with pytest.raises(DataError, match=message):
-        LOADERS[name](root)
+        LOADERS[name]()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
@@ -179,11 +166,11 @@ def test_features_without_a_direction_are_refused(root: Path, value: float) -> N
         load_features()
 
 
-@pytest.mark.parametrize("name", [name for name in LOADERS if name != "cnn"])
+@pytest.mark.parametrize("name", LOADERS)
 def test_what_a_user_does_not_have_is_an_error_that_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, root: Path, name: str
 ) -> None:
-    for value in ("", str(root / "cnn")):
+    for value in ("", str(root / "mpqa")):
         monkeypatch.setenv("LNLIB_DATA", value)
         with pytest.raises(DataError, match=rf"no folder \$LNLIB_DATA/{name}, and lnbook cannot fetch it\. "):
-            LOADERS[name](root)
+            LOADERS[name]()
