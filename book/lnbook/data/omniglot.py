@@ -39,7 +39,7 @@ def drawers(archive: bytes) -> list[Drawer]:
 def read_drawing(text: str) -> list[Float[np.ndarray, "_ 2"]]:
     """The strokes of one file.
 
-    >>> [stroke.tolist() for stroke in read_drawing("START\n1,-2,0\nBREAK\n3,-4,9\n5,-6,9\nBREAK\n")]
+    >>> [stroke.tolist() for stroke in read_drawing("START\\n1,-2,0\\nBREAK\\n3,-4,9\\n5,-6,9\\nBREAK\\n")]
     [[[1.0, -2.0]], [[3.0, -4.0], [5.0, -6.0]]]
     """
     strokes = (part.split() for part in text.replace("START", "").split("BREAK"))
