@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
-from lnbook.training.measure import measures
 from lnbook.training.task import Cases, Job, Machine, Row, Task
 
 __all__ = ["NonFiniteLoss", "Run", "fit", "train"]
@@ -108,7 +107,7 @@ def train(
         group.agree(task.model)
         task.model.train(mode=False)
         with torch.no_grad():
-            found = measures(task, seed, machine, group, last=last)
+            found = _measures(task, seed, machine, group, last=last)
         task.model.train()
         return found
 
@@ -191,6 +190,38 @@ def _resumed(task: Task, state: Mapping[str, Any]) -> Run:
     task.optimizer.load_state_dict(state["optimizer"])
     task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
     return Run(**{name: value for name, value in state.items() if name in Run.__dataclass_fields__})
+
+
+def _measures(task: Task, seed: int, machine: Machine, group: Group, *, last: bool) -> dict[str, float]:
+    """Every measure of every part, as columns; the number of cases behind them is `<part>_cases`.
+
+    The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row, and in
+    one process or many.
+    """
+    parts = task.last_parts if last and task.last_parts is not None else task.parts
+    found = dict(task.overall(task.model))
+    for part, cases in parts.items():
+        whole = task.evaluate(task.model, part, cases)
+        values = task.summary(_means(task, cases, seed, machine, group)) if whole is None else whole
+        found |= {f"{part}_{name}": float(value) for name, value in values.items()}
+        found[f"{part}_cases"] = len(cases[0])
+    return found
+
+
+def _means(task: Task, cases: Cases, seed: int, machine: Machine, group: Group) -> dict[str, Tensor]:
+    """Process k takes every world-th chunk from the k-th on; sums are gathered in float64."""
+    chunks = list(zip(*(x.split(task.evaluation_batch) for x in cases), strict=True))
+    sums: dict[str, Tensor] = {}
+    for index, chunk in enumerate(chunks):
+        mine = index % group.world == group.rank
+        # a process without a chunk must know what to gather: it measures the first, and counts it as nothing
+        if mine or (index == 0 and group.rank >= len(chunks)):
+            here = tuple(x.to(machine.device, non_blocking=True) for x in chunk)
+            found = task.measure(task.model, here, noise_of(seed, -1, index + 1))
+            for name, value in found.items():
+                value = value.double() if mine else torch.zeros_like(value, dtype=torch.float64)
+                sums[name] = sums[name] + value if name in sums else value
+    return {name: group.sum(value) / len(cases[0]) for name, value in sums.items()}
 
 
 def fit(

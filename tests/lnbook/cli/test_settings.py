@@ -23,15 +23,6 @@ def test_an_experiment_says_where_each_setting_comes_from(
     assert all(re.fullmatch(r"[^:]+:( .*\S)?|  [^:]+: .*\S Here: .*\S", line) for line in lines)
 
 
-@pytest.mark.parametrize("section", EXPERIMENTS)
-def test_a_difference_says_what_the_original_has_and_what_scale_paper_has(section: str) -> None:
-    words = settings_of(find(section))[LABELS["differs"]]
-    rows = differences(words)
-    assert len(rows) == (len(words.splitlines()) if "|" in words else 0)
-    assert all(cell == cell.strip() != "" for row in rows for cell in row)
-    assert len({what for what, *_ in rows}) == len(rows)
-
-
 @pytest.mark.parametrize("section", ["6.1", "6.3"])
 def test_the_released_adam_is_as_much_faster_as_the_settings_say(section: str) -> None:
     rows = differences(settings_of(find(section))[LABELS["differs"]])
