@@ -86,14 +86,6 @@ def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
     assert "0.25" in second[2], "mathematics is what this run computed"
 
 
-def test_a_measurement_is_a_value_or_values_and_an_interval_over_several() -> None:
-    with pytest.raises(ValueError, match=r"over n = 1 measurements; give n, at least 2"):
-        ledger(rule()).measure("a", 0.5, low=0.1, high=0.9)
-    for given in ({}, {"value": 1.0, "values": [1.0, 2.0]}):
-        with pytest.raises(ValueError, match="takes a value or values"):
-            ledger(rule()).measure("a", **given)
-
-
 def test_a_rule_on_runs_may_be_there_before_the_runs(results: Path) -> None:
     page = ledger(rule("<= 1", kind="identity"), rule(id="b", study="paper/some"), rule(id="c"))
     page.measure("a", 0.5)

@@ -19,15 +19,11 @@ ESTIMATE = {
 
 
 def test_an_entry_is_read_as_written(tmp_path: Path) -> None:
-    optional = {"paper": "7", "unit": '"%"', "condition": '"for H > 2"'}
-    (read,) = load_rules(write(tmp_path / "claims.toml", FIELDS | optional))
-    assert read == rule("<= 1e-12", kind="identity", paper=7, unit="%", condition="for H > 2")
-
-
-def test_a_file_that_was_read_before_is_read_again_after_a_change(tmp_path: Path) -> None:
-    path = tmp_path / "claims.toml"
-    first, second = (load_rules(write(path, FIELDS | {"paper": paper})) for paper in ("7", "8"))
-    assert [rules[0].paper for rules in (first, second)] == [7, 8]
+    optional = {"paper": "7", "unit": '"%"', "condition": '"for H > 2"', "sentence": '"p"'}
+    path = write(tmp_path / "claims.toml", FIELDS | optional, sentences=[SENTENCE])
+    (read,) = load_rules(path)
+    assert read == rule("<= 1e-12", kind="identity", sentence="p", paper=7, unit="%", condition="for H > 2")
+    assert load_sentences(path) == [Sentence("p", "3", "Section 3", "it is small")]
 
 
 @pytest.mark.parametrize(
@@ -64,12 +60,6 @@ def test_a_rule_or_a_sentence_that_appears_twice_is_refused(tmp_path: Path) -> N
         load_rules(write(tmp_path / "claims.toml", FIELDS, FIELDS))
     with pytest.raises(ValueError, match=r"sentence 'p' in claims\.toml appears twice"):
         load_sentences(write(tmp_path / "claims.toml", sentences=[SENTENCE, SENTENCE]))
-
-
-def test_a_sentence_is_read_as_written(tmp_path: Path) -> None:
-    path = write(tmp_path / "claims.toml", FIELDS | {"sentence": '"p"'}, sentences=[SENTENCE])
-    assert load_sentences(path) == [Sentence("p", "3", "Section 3", "it is small")]
-    assert load_rules(path)[0].sentence == "p"
 
 
 @pytest.mark.parametrize(
