@@ -10,19 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from chromium import ARGUMENTS, executable
+from playwright.sync_api import sync_playwright
 
-# sphinx-book-theme reads the reader's choice of theme from here; other pages follow the colour scheme.
 PATIENCE_MS = 600_000  # for what never comes; a busy machine may take its time
+# sphinx-book-theme reads the reader's choice of theme from here; other pages follow the colour scheme.
 CHOOSE_THEME = "try {{ localStorage.mode = localStorage.theme = '{theme}' }} catch (blocked) {{}}"
-
-
-def missing(what: str, fix: str) -> None:
-    """Skip the test, or fail where `LNLIB_REQUIRE_BROWSER=1` says that nothing may be skipped."""
-    message = f"{what} is not installed: {fix}"
-    if os.environ.get("LNLIB_REQUIRE_BROWSER") == "1":
-        pytest.fail(message)
-    pytest.skip(message)
 
 
 @dataclass
@@ -60,25 +54,19 @@ class Chromium:
 
 @contextmanager
 def launch() -> Iterator[Chromium]:
-    """Start the system's Chromium; skip, or fail (:func:`missing`), where there is none."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("playwright", "pip install -e '.[test]'")
+    """Start the system's Chromium; where there is none, skip the test, or fail (LNLIB_REQUIRE_BROWSER=1)."""
     if executable() is None:
-        missing("Chromium", "apt-get install chromium, or set LNLIB_CHROMIUM to a Chrome's path")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
-        try:
-            yield Chromium(browser)
-        finally:
-            browser.close()
+        refuse = pytest.fail if os.environ.get("LNLIB_REQUIRE_BROWSER") == "1" else pytest.skip
+        refuse("Chromium is not installed: apt-get install chromium, or name one by LNLIB_CHROMIUM")
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS)) as browser,
+    ):
+        yield Chromium(browser)
 
 
 def accessibility_issues(page: Any, impacts: tuple[str, ...] = ("serious", "critical")) -> list[str]:
     """What axe-core finds on the page: "rule: element" for every element of the given impacts."""
-    from axe_playwright_python.sync_playwright import Axe
-
     options = {"resultTypes": ["violations"]}
     return [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"

@@ -68,7 +68,6 @@ def test_constraints_pin_every_direct_dependency_inside_its_range():
         version = versions.get(re.sub(r"[-_.]+", "-", name).lower())
         assert version, f"constraints.txt does not pin {name}"
         assert Version(version) in requirement.specifier, f"{name}=={version}, not {requirement.specifier}"
-    assert versions["torch"] == "2.13.0"
 
 
 def test_the_table_of_contents_lists_exactly_the_pages_that_exist():

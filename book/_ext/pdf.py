@@ -146,17 +146,16 @@ def print_book(built: Path, toc: Path, out: Path) -> None:
     blank = re.sub(r"\{\w+\}", "", contents)
     chapters = "".join(str(chapter(name, built)) for name in names)
     printed, numbers = out.with_suffix(".printed.pdf"), out.with_suffix(".numbers.pdf")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS))
-        try:
-            page = browser.new_page(viewport={"width": 680, "height": 960})  # the text width of pdf.css
-            page.set_default_timeout(PATIENCE_MS)
-            headings = _print(page, document(built, blank, chapters, heads, "book"), printed)
-            filled = contents.format(**first_sheets(printed, names))
-            bare = "@page { @top-left { content: none } @bottom-center { content: none } }"
-            _print(page, document(built, filled, "", bare, "numbers"), numbers, tagged=False)
-        finally:
-            browser.close()
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS)) as browser,
+    ):
+        page = browser.new_page(viewport={"width": 680, "height": 960})  # the text width of pdf.css
+        page.set_default_timeout(PATIENCE_MS)
+        headings = _print(page, document(built, blank, chapters, heads, "book"), printed)
+        filled = contents.format(**first_sheets(printed, names))
+        bare = "@page { @top-left { content: none } @bottom-center { content: none } }"
+        _print(page, document(built, filled, "", bare, "numbers"), numbers, tagged=False)
     writer = PdfWriter(clone_from=printed)
     for sheet, over in zip(writer.pages, PdfReader(numbers).pages, strict=False):
         sheet.merge_page(over)
