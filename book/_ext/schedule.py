@@ -25,13 +25,13 @@ def executed_all(
 
     The folder `results` of the build receives what each page measured, and nothing of an earlier build.
     """
-    runs: dict[str, Executed] = {}
-    left = []
-    for path in paths:
-        if kept_folder(path, scale, build).is_dir():
-            runs[path.stem] = executed(path, scale, build)
-        else:
-            left.append(path)
+    kept = {path: kept_folder(path, scale, build) for path in paths}
+    left = [path for path, folder in kept.items() if not folder.is_dir()]
+    runs = {
+        path.stem: Executed(folder / path.name, folder / "results", False)
+        for path, folder in kept.items()
+        if path not in left
+    }
     wide = [path for path in left if nbformat.read(path, 4).metadata.get("lnlib", {}).get("cores") == "all"]
     narrow = sorted((path for path in left if path not in wide), key=recorded_seconds, reverse=True)
     cores = os.cpu_count() or 1
