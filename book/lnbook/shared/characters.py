@@ -192,7 +192,7 @@ def runs(text: Text, jobs: Sequence[Job], seeds: Sequence[int], scale: str) -> d
 
 
 def block_gradients(
-    text: Text, placement: str, depth: int, seeds: Sequence[int], *, units: int = 48, length: int = 32
+    text: Text, placement: str, depth: int, seeds: Sequence[int], *, length: int = 32
 ) -> Float[np.ndarray, "seeds depth"]:
     r"""Length of the gradient of the last matrix of each block before training, the first block first.
 
@@ -200,7 +200,7 @@ def block_gradients(
 
     *Source* Xiong et al. (2020), Section 3.4, on a text of ours.
     """
-    size = Scale(0, units, 4, depth, length, 16, 0, 0, 0, 0.0, None)
+    size = Scale(0, 48, 4, depth, length, 16, 0, 0, 0, 0.0, None)
     found = []
     with torch_threads(1):
         for seed in seeds:

@@ -22,6 +22,7 @@ __all__ = ["Group", "Network", "Normalize", "Run", "compare", "dependence", "dri
 
 Normalize = Callable[[int, Tensor], Tensor]
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
+BATCH = 64
 
 
 class Network:
@@ -57,7 +58,7 @@ class Network:
 
 
 def dependence(
-    cases: Cases, seed: int, normalize: Normalize | None = None, *, units: int = 100, rate: float = 0.1
+    cases: Cases, seed: int, normalize: Normalize | None = None, *, units: int = 100
 ) -> tuple[float, float, float]:
     r"""How much the gradient of the second layer's weights depends on what the first layer puts out.
 
@@ -71,9 +72,9 @@ def dependence(
     x, y = cases
     network = Network((x.shape[1], units, units, units, 10), seed, normalize)
     generator = torch.Generator().manual_seed(seed)
-    batches = torch.randint(len(x), (21, 64), generator=generator)
+    batches = torch.randint(len(x), (21, BATCH), generator=generator)
     for batch in batches[:-1]:
-        network.update(x[batch], y[batch], rate)
+        network.update(x[batch], y[batch], rate=0.1)
     probe = torch.randint(len(x), (256,), generator=generator)
 
     def gradient(h: Tensor) -> Tensor:
@@ -85,7 +86,7 @@ def dependence(
             return torch.relu(network(x[probe])[1][0])
 
     before = outputs()
-    network.update(x[batches[-1]], y[batches[-1]], rate, layers=slice(1))
+    network.update(x[batches[-1]], y[batches[-1]], rate=0.1, layers=slice(1))
     change = outputs() - before
     signs = torch.randint(2, change.shape, generator=generator) * 2 - 1
     old = gradient(before)
@@ -142,7 +143,6 @@ def train(
     rate: float,
     updates: int,
     units: int = 100,
-    batch: int = 64,
 ) -> Run:
     """Train three hidden layers and record, on the first 500 cases, what their units receive."""
     x, y = cases
@@ -150,7 +150,7 @@ def train(
     generator = torch.Generator().manual_seed(seed + 1000)
     losses, moments = [], []
     for _ in range(updates):
-        drawn = torch.randint(len(x), (batch,), generator=generator)
+        drawn = torch.randint(len(x), (BATCH,), generator=generator)
         losses.append(network.update(x[drawn], y[drawn], rate))
         with torch.no_grad():
             received = torch.stack(network(x[:500])[1])
@@ -235,7 +235,6 @@ def lateness(
     rate: float,
     updates: int,
     units: int = 100,
-    batch: int = 64,
 ) -> dict[float, list[float]]:
     r"""The error of running averages of the first layer's means while the network learns.
 
@@ -252,7 +251,7 @@ def lateness(
     center, running = x.mean(0), dict.fromkeys(momenta, torch.zeros(0))
     errors: dict[float, list[float]] = {m: [] for m in momenta}
     for _ in range(updates):
-        drawn = torch.randint(len(x), (batch,), generator=generator)
+        drawn = torch.randint(len(x), (BATCH,), generator=generator)
         with torch.no_grad():
             W = network.layers[0][0]
             a, exact = x[drawn] @ W.T, W @ center

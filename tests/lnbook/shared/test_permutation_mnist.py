@@ -147,12 +147,6 @@ def test_measures_are_those_of_all_cases_at_once_in_single_and_double_precision(
         assert (last["valid_cases"], last["test_cases"]) == (119, 360)
 
 
-def test_two_processes_of_a_group_see_the_two_halves_of_a_batch() -> None:
-    whole, *halves = (task(machine=m) for m in (Machine(), Machine(world=2), Machine(rank=1, world=2)))
-    labels, *parts = (next(t.batches)[1] for t in (whole, *halves))
-    assert sorted(torch.cat(parts).tolist()) == sorted(labels.tolist())
-
-
 def test_a_quick_run_measures_some_test_cases_and_all_of_them_at_the_end_and_selects_nothing() -> None:
     done = train(task(quick=50))
     assert [row["test_cases"] for row in done.rows] == [52, 52, 360]
@@ -175,15 +169,10 @@ def test_every_setting_is_run_with_every_seed_selects_by_validation_and_learns()
             assert rows[-1]["test_error"] < 0.3
 
 
-def test_plain_descent_moves_along_the_gradient_and_width_is_a_setting() -> None:
+def test_plain_descent_and_the_width_are_settings() -> None:
     made = task("none", optimizer="sgd", rate=0.5, units=7)
-    first = made.model[0]
     assert isinstance(made.optimizer, torch.optim.SGD)
-    assert first.weight.shape == (7, 64)
-    before = first.weight.detach().clone()
-    F.cross_entropy(made.model(torch.rand(4, 64)), torch.arange(4)).backward()
-    made.optimizer.step()
-    torch.testing.assert_close(first.weight.detach(), before - 0.5 * first.weight.grad)
+    assert made.model[0].weight.shape == (7, 64)
 
 
 def test_the_sizes_are_the_papers_where_the_paper_gives_them() -> None:

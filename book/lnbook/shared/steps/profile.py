@@ -8,7 +8,6 @@ operation, so that it counts many small ones too high.
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from statistics import median
 from typing import Any
 
@@ -41,10 +40,11 @@ def shares(task: Task, *, updates: int = 5) -> dict[str, float]:
     the machine did something else decides.
     """
     noise = torch.Generator().manual_seed(0)
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # lest a first profile says on stderr that it begins
     with torch_threads(1):
         modules = recurrent(task, noise)
         cpu = [ProfilerActivity.CPU]
-        with _marked(modules), _quiet(), profile(activities=cpu, acc_events=True) as found:
+        with _marked(modules), profile(activities=cpu, acc_events=True) as found:
             for _ in range(updates):
                 with record_function(UPDATE):
                     with record_function(FETCH):
@@ -83,40 +83,20 @@ def recurrent(task: Task, noise: torch.Generator) -> list[nn.Module]:
 @contextmanager
 def _marked(modules: Iterable[nn.Module]) -> Iterator[None]:
     """Inside, the calls of these modules stand in the profile."""
+    marks: list[Any] = []
     handles = []
     for module in modules:
-        open_marks: list[Any] = []
         handles += [
-            module.register_forward_pre_hook(partial(_begin, open_marks)),
-            module.register_forward_hook(partial(_end, open_marks)),
+            module.register_forward_pre_hook(
+                lambda *_: marks.append(record_function(RECURRENCE).__enter__())
+            ),
+            module.register_forward_hook(lambda *_: marks.pop().__exit__(None, None, None)),
         ]
     try:
         yield
     finally:
         for handle in handles:
             handle.remove()
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Inside, a first profile does not report on stderr that it begins and ends."""
-    before = os.environ.get("KINETO_LOG_LEVEL")
-    os.environ["KINETO_LOG_LEVEL"] = "99"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["KINETO_LOG_LEVEL"]
-        else:
-            os.environ["KINETO_LOG_LEVEL"] = before
-
-
-def _begin(open_marks: list[Any], *_: object) -> None:
-    open_marks.append(record_function(RECURRENCE).__enter__())
-
-
-def _end(open_marks: list[Any], *_: object) -> None:
-    open_marks.pop().__exit__(None, None, None)
 
 
 def _ours(events: Iterable[Any]) -> set[int]:

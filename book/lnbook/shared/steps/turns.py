@@ -33,17 +33,16 @@ def seconds(
     *,
     rounds: int,
     updates: int,
-    threads: int = 1,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Float[np.ndarray, " rounds"]]:
-    """Seconds an update of each task, in each round, with the time to fetch its batch.
+    """Seconds an update of each task with one thread, in each round, with the time to fetch its batch.
 
     Each round lets every task make so many `updates`; one round before them is not counted. The clock
-    `time.process_time`, with one thread, leaves out what others take.
+    `time.process_time` leaves out what others take.
     """
     noise = torch.Generator().manual_seed(0)
     found: dict[str, list[float]] = {name: [] for name in tasks}
-    with torch_threads(threads):
+    with torch_threads(1):
         for name, task in [*tasks.items()] * (rounds + 1):
             start = clock()
             for _ in range(updates):
