@@ -27,6 +27,21 @@ def brightness(rgb: np.ndarray) -> np.ndarray:
     return linear @ np.array([0.2126, 0.7152, 0.0722])
 
 
+def contrast(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """WCAG 2's ratio of relative luminances."""
+    low, high = np.sort(np.broadcast_arrays(brightness(one), brightness(other)), axis=0)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", plots.INK), ("#14181e", plots.INK_DARK)])
+def test_every_method_is_visible_on_both_themes_and_has_a_line_style_of_its_own(ground, ink) -> None:
+    assert plots.COLORS.keys() == plots.LINES.keys()
+    assert len(set(map(str, plots.LINES.values()))) == len(plots.LINES)
+    colors = np.array([to_rgb(color) for color in plots.COLORS.values()])
+    assert contrast(colors, np.array(to_rgb(ground))).min() >= 3
+    assert contrast(np.array(to_rgb(ink)), np.array(to_rgb(ground))) >= 7
+
+
 @pytest.mark.parametrize("ground", [PAPER, NIGHT])
 def test_the_ends_of_the_maps_are_colors_of_the_palette_and_nothing_is_the_ground(ground) -> None:
     negative, positive = SIGN_COLORS
@@ -48,10 +63,8 @@ def test_more_is_farther_from_the_ground_at_each_step(ground, sign) -> None:
 @pytest.mark.parametrize(("ground", "ink"), [(PAPER, plots.INK), (NIGHT, plots.INK_DARK)])
 def test_ink_is_readable_on_the_colors_that_numbers_are_written_on(ground, ink) -> None:
     """Two thirds of the full color at most: `nullities` and `moves` leave that much room above."""
-    letters = brightness(np.array(to_rgb(ink)))
-    under = brightness(on(ground, plots.AMOUNT(np.linspace(0, 2 / 3, 50))))
-    light, dark = np.maximum(letters, under), np.minimum(letters, under)
-    assert ((light + 0.05) / (dark + 0.05)).min() >= 4.5  # WCAG AA for text
+    under = on(ground, plots.AMOUNT(np.linspace(0, 2 / 3, 50)))
+    assert contrast(np.array(to_rgb(ink)), under).min() >= 4.5  # WCAG AA for text
 
 
 def test_a_drawn_map_shows_the_page_where_it_is_zero() -> None:

@@ -8,7 +8,6 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
@@ -136,24 +135,3 @@ def test_the_same_figure_is_the_same_bytes_and_another_figure_is_not(shown) -> N
     assert first == again
     assert first != other_values
     assert first != other_name  # ids of two figures on one page must not meet
-
-
-def contrast(one: str, other: str) -> float:
-    """WCAG 2's ratio of relative luminances."""
-
-    def luminance(color: str) -> float:
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("background", ["#ffffff", "#14181e"], ids=["light", "dark"])
-def test_every_method_is_visible_on_both_themes_and_has_a_line_style_of_its_own(background: str) -> None:
-    assert plots.COLORS.keys() == plots.LINES.keys()
-    assert len(set(map(str, plots.LINES.values()))) == len(plots.LINES)
-    for color in (plots.COLORS | plots.OTHERS).values():
-        assert contrast(color, background) >= 3  # WCAG 1.4.11, graphical objects
-    ink = plots.INK if background == "#ffffff" else plots.INK_DARK
-    assert contrast(ink, background) >= 7
