@@ -5,6 +5,7 @@ What only one figure has, its numbers and its controls, is in the file of its na
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -132,13 +133,19 @@ TABLE = ".lnlib-figure > table"  # where scripts do not run, and in print
 each_figure = pytest.mark.parametrize("name", FIGURES)
 
 
+@cache
+def made(name: str) -> Element:
+    """The figure of that name with what it draws itself."""
+    return builder(name)()
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("host", ["own page", "themed page"])
 @each_figure
 def test_the_figure_is_accessible_in_light_and_dark(chromium, tmp_path, name, host, theme):
-    file, system = written(tmp_path, builder(name)()), theme
+    file, system = written(tmp_path, made(name)), theme
     if host == "themed page":  # whose choice wins over the system's
         given, _ = OTHERS[name][0]
         file = written(tmp_path, builder(name)(**given), theme=theme)
@@ -175,7 +182,7 @@ def test_a_phone_shows_the_figure_without_sideways_scrolling(chromium, tmp_path,
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in MOVES])
 def test_what_is_drawn_stays_where_it_is_when_the_text_changes(chromium, tmp_path, name):
-    with chromium.open_page(written(tmp_path, builder(name)())) as (page, _, _):
+    with chromium.open_page(written(tmp_path, made(name))) as (page, _, _):
         for width in (390, 760, 1280):
             page.set_viewport_size({"width": width, "height": 900})
             assert len(page.locator("section").evaluate(TOPS, name not in PRESETS_ONLY)) == 1, width
@@ -185,7 +192,7 @@ def test_what_is_drawn_stays_where_it_is_when_the_text_changes(chromium, tmp_pat
 @pytest.mark.browser
 @each_figure
 def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path, name):
-    first, second = builder(name)(), builder(name)(seed=1)
+    first, second = made(name), builder(name)(seed=1)
     file = written(tmp_path, first, second, first, theme="light")
     with chromium.open_page(file, reduced_motion="reduce") as (page, errors, failed):
         sections = page.locator("section")
@@ -201,7 +208,7 @@ def test_figures_share_a_page_and_a_cell_can_run_again(chromium, tmp_path, name)
 @pytest.mark.browser
 @each_figure
 def test_the_keyboard_reaches_every_control_and_the_arrows_move_it(chromium, tmp_path, name):
-    with chromium.open_page(written(tmp_path, builder(name)())) as (page, _, _):
+    with chromium.open_page(written(tmp_path, made(name))) as (page, _, _):
         sections = page.locator("section")
         for k in range(sections.evaluate(f"section => ({STOPS})(section).length")):
             page.keyboard.press("Tab")
@@ -219,7 +226,7 @@ def test_the_keyboard_reaches_every_control_and_the_arrows_move_it(chromium, tmp
 @pytest.mark.browser
 @each_figure
 def test_without_scripts_and_in_print_the_table_is_there(chromium, tmp_path, name):
-    file = written(tmp_path, builder(name)())
+    file = written(tmp_path, made(name))
     with chromium.open_page(file, java_script_enabled=False) as (page, _, _):
         assert page.locator(TABLE).is_visible()
         assert page.locator("tr").count() == ROWS[name]

@@ -38,36 +38,20 @@ def call(function: str, cases: list[Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def drifted() -> list[tuple[int, Setting, Any]]:
-    """Weights, settings of every control (buttons' and drawn ones), and what the script plots of them."""
+    """Weights, settings (buttons' and drawn ones), and what the script plots of them.
+
+    Without a nonlinearity, which lnlib's network does not have, see the buttons of the figure.
+    """
     rng = np.random.default_rng(0)
     drawn = [
         Setting(f, *np.round([rng.uniform(0.5, 2), rng.uniform(0.1, 4), u], 2).tolist(), T)
         for f in FUNCTIONS
         for u, T in ((0.0, 10), (0.0, 200), (0.3, 100), (0.65, 30), (1.0, 200))
     ]
-    cases = list(product(range(len(WEIGHTS)), (*PRESETS.values(), *drawn)))
+    settings = [setting for setting in (*PRESETS.values(), *drawn) if setting.f != "none"]
+    cases = list(product(range(len(WEIGHTS)), settings))
     results = call("drift", [[index, asdict(setting)] for index, setting in cases])
     return [(*case, result) for case, result in zip(cases, results, strict=True)]
-
-
-def growth(run: dict[str, np.ndarray]) -> float:
-    """How much a rounding, relative to the states, can grow from one step to another: gradients tell."""
-    size = run["gradients"] * run["states"]
-    return float((size / np.minimum.accumulate(size[::-1])[::-1]).max())
-
-
-def test_the_script_plots_what_lnlib_computes(drifted):
-    compared = 0
-    for (index, setting, result), lane in product(drifted, LANES):
-        want = unrolled(index, setting, lane)
-        tolerance = 1e-12 * growth(want)
-        if tolerance > 1e-4:  # chaotic: the next test looks at every step by itself
-            continue
-        for name in SERIES:
-            got, label = np.array(result[lane][name], dtype=float), f"{index}, {setting}, {lane}, {name}"
-            np.testing.assert_allclose(got, want[name], rtol=tolerance, err_msg=label)
-        compared += 1
-    assert compared >= 0.9 * 2 * len(drifted)
 
 
 def library(index: int, setting: Setting, lane: str) -> RNN:
@@ -84,7 +68,7 @@ def library(index: int, setting: Setting, lane: str) -> RNN:
 
 
 def test_every_step_is_the_one_of_lnlibs_network_also_where_the_recurrence_is_chaotic(drifted):
-    cases = [(k, s, lane, r[lane]["gradients"]) for k, s, r in drifted if s.f != "none" for lane in LANES]
+    cases = [(k, s, lane, r[lane]["gradients"]) for k, s, r in drifted for lane in LANES]
     runs = call("forward", [[k, asdict(s), LANES[lane]] for k, s, lane, _ in cases])
     chaotic = 0
     for (index, setting, lane, gradients), run in zip(cases, runs, strict=True):
@@ -199,6 +183,10 @@ def test_every_control_changes_the_table_and_the_lines(chromium, file):
             check_table(page, setting)
             check_lines(page, setting)
         assert settled(page).count("s/u = 4.65")
+        page.get_by_role("radio", name="none").check()
+        setting = replace(setting, f="none")
+        check_table(page, setting)
+        check_lines(page, setting)
         page.get_by_role("button", name="It explodes").click()
         labels = page.locator(".plot").evaluate_all("all => all.map(plot => plot.ariaLabel)")
         assert [label.split(",")[0] for label in labels] == ["What f gets", "States", "Gradient"]

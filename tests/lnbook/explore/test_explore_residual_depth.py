@@ -13,7 +13,7 @@ from explorable import evaluate, settled
 from torch import Tensor
 
 from lnbook.explore.residual_depth import PLACEMENTS, residual_depth
-from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
+from lnbook.pages.beyond_transformers.residual_gradients import exponent, wide_limit
 from lnlib.norms.normalize import layer_norm
 
 FIGURE = residual_depth  # of the fixture `file`
@@ -84,12 +84,6 @@ def test_a_power_law_is_fitted_as_lnlib_fits_it():
     norms = np.random.default_rng(0).uniform(0.1, 1, (4, 5))
     found = evaluate("residual_depth", f"{norms.tolist()}.map((v) => power({DEPTHS[2:]}, v))")
     np.testing.assert_allclose(found, exponent(DEPTHS[2:], norms), rtol=1e-12)
-
-
-def test_the_fallback_table_holds_what_lnlib_computes():
-    norms = gradient_by_depth("post", (1, 4, 16, 64), 16, range(3)) / wide_limit("none", 1, 1, 16)
-    cells = "".join(f"<td>{value:.2g}</td>" for value in norms.mean(0))
-    assert f"<tr><th>post-LN</th>{cells}" in residual_depth().fallback
 
 
 def drawn(page: Any, plot: int, placement: str) -> np.ndarray:
