@@ -1,9 +1,7 @@
-"""The model of Section 6.1: its points, the violations, and the loss against explicit loops."""
+"""The model of Section 6.1: its points, and the violations and their gradients against the formula."""
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lnbook.pages.sec6_1_order_embeddings.model import OrderEmbedding, violations
 
@@ -12,10 +10,6 @@ def model(norm: str = "layer", seed: int = 0, score: str = "order") -> OrderEmbe
     generator = torch.Generator().manual_seed(seed)
     made = OrderEmbedding(20, 7, units=6, word_size=5, norm=norm, generator=generator, score=score)
     return made.double()
-
-
-def by_loops(b: torch.Tensor, a: torch.Tensor) -> list[list[float]]:
-    return [[sum(max(0.0, float(y - x)) ** 2 for y, x in zip(q, p, strict=True)) for p in a] for q in b]
 
 
 def test_points_are_of_length_one_and_not_negative() -> None:
@@ -53,16 +47,8 @@ def test_recurrent_weights_begin_orthogonal() -> None:
         torch.testing.assert_close(square, torch.eye(6, dtype=torch.float64), atol=1e-6, rtol=0)  # float32
 
 
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 9), st.integers(0, 2**31))
-def test_violations_are_those_of_three_loops(captions: int, pictures: int, units: int, seed: int) -> None:
-    draw = torch.Generator().manual_seed(seed)
-    b, a = (torch.randn(n, units, generator=draw, dtype=torch.float64) for n in (captions, pictures))
-    expected = torch.tensor(by_loops(b, a), dtype=torch.float64)
-    torch.testing.assert_close(violations(b, a), expected)
-
-
 @pytest.mark.parametrize("sizes", [(3, 4, 5), (150, 9, 1000)])  # in one piece, and in several
-def test_gradients_of_violations_are_those_of_the_formula(sizes: tuple[int, int, int]) -> None:
+def test_violations_and_their_gradients_are_those_of_the_formula(sizes: tuple[int, int, int]) -> None:
     captions, pictures, units = sizes
     draw = torch.Generator().manual_seed(0)
     leaves = [torch.randn(n, units, generator=draw, dtype=torch.float64) for n in (captions, pictures)]
@@ -70,6 +56,7 @@ def test_gradients_of_violations_are_those_of_the_formula(sizes: tuple[int, int,
     weight = torch.randn(captions, pictures, generator=draw, dtype=torch.float64)
     found = torch.autograd.grad((weight * violations(b, a)).sum(), (b, a))
     literal = (b[:, None] - a).clamp_min(0).square().sum(-1)
+    torch.testing.assert_close(violations(b, a), literal)
     expected = torch.autograd.grad((weight * literal).sum(), (b, a))
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other)
