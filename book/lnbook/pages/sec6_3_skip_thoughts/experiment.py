@@ -52,14 +52,12 @@ class Study:
     seeds: int = 3  # runs of each norm
 
 
-_SMOKE = Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=45, rows=2, quick=60, seeds=2)
-_BOOK = Study(8, 1000, 50, 20, 40, 80, 32, 2e-3, updates=120, rows=3, quick=600)
 _PAPER = Study(0, 20_000, 300, 30, 620, 2400, 128, 2e-4, 1_000_000, rows=20, quick=0, choices=4)
 _LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=800, rows=5, quick=1500, seeds=5)
 _OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3)  # of the study, on the books alone
-STUDIES = {  # with a control, whose initial weights are as narrow as those of the paper's large network
-    "smoke": [_SMOKE, replace(_SMOKE, updates=24, initial="printed", judged=0)],
-    "book": [_BOOK, replace(_BOOK, initial="printed", judged=0)],
+STUDIES = {
+    "smoke": [Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=45, rows=2, quick=60, seeds=1)],
+    "book": [Study(8, 1000, 50, 20, 40, 80, 8, 2e-3, updates=120, rows=3, quick=120, seeds=1)],
     "study": [
         *(replace(_LAPTOP, rate=rate, judged=0) for rate in _OTHER_RATES),
         *(replace(_LAPTOP, decoder=decoder) for decoder in DECODERS),

@@ -1,12 +1,11 @@
 """The protocol: metrics by hand, what it makes of easy and impossible data, and that nothing leaks."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.pages.sec6_3_skip_thoughts import drawings, sentence_tasks
+from lnbook.pages.sec6_3_skip_thoughts import sentence_tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import (
     accuracy,
     folds_of,
@@ -118,19 +117,3 @@ def test_a_prediction_that_moves_by_rounding_alone_correlates_with_nothing_and_w
     predicted = np.array([3.0, 3.0 + 4e-16, 3.0, 3.0])
     found = read_scores(predicted, np.array([1.0, 2.0, 3.0, 4.0]))
     assert (found["pearson"], found["spearman"]) == (0.0, 0.0)
-
-
-CURVE = pd.DataFrame({"update": [10, 20], "mean": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.7]})
-PAIR = {"none": CURVE, "layer": CURVE}
-FLAT = {
-    "bag": {"mr_accuracy": 0.7, "sick_pearson": 0.4},
-    "random": {"mr_accuracy": 0.65, "sick_pearson": 0.3},
-}
-
-
-def test_scores_are_per_cent_but_for_the_correlation() -> None:
-    fig = drawings.scores({"sick_pearson": PAIR, "mr_accuracy": PAIR}, FLAT)
-    sick, mr, *_ = fig.axes
-    assert sick.lines[0].get_ydata()[-1] == 0.6
-    assert mr.lines[0].get_ydata()[-1] == 60.0
-    assert [line.get_ydata()[0] for line in mr.lines[2:]] == [70.0, 65.0]
