@@ -89,8 +89,7 @@ class Glimpse:
     """What one step leaves behind."""
 
     canvas: Float[Tensor, "N A A"]  # logits of the pixels
-    read: Float[Tensor, "N 5"]  # the window, as `filterbanks` takes it, where this step looked
-    write: Float[Tensor, "N 5"]  # ... and where it painted
+    write: Float[Tensor, "N 5"]  # the window, as `filterbanks` takes it, where this step painted
     z: Float[Tensor, "N Z"]  # the code
     mean: Float[Tensor, "N Z"]  # of its posterior; 0 without a picture
     log_std: Float[Tensor, "N Z"]
@@ -190,12 +189,11 @@ class Draw(nn.Module):
                 encoder = encode.step(encode.inputs(torch.cat([seen, decoder[0]], 1)), encoder)
                 mean, log_std = self.posterior(encoder[0]).chunk(2, 1)
                 z = mean + log_std.exp() * epsilon
-            looked = windows[:, 0]
             decoder = decode.step(decode.inputs(z), decoder)
             windows, patch = self._strokes(decoder[0])
             banks = filterbanks(windows, self.points, self.side)
             canvas = canvas + self.painted(patch, banks[1], windows[:, 1])
-            yield Glimpse(canvas, looked, windows[:, 1], z, mean, log_std)
+            yield Glimpse(canvas, windows[:, 1], z, mean, log_std)
 
     def project(self) -> None:
         """After an update: see `_Recurrent.project`; other norms have nothing to do."""

@@ -18,8 +18,7 @@ class Strokes(NamedTuple):
     """A picture's way from blank to done; pixels span 0 to 1, 1 to 2, ..."""
 
     pictures: Float[np.ndarray, "T N A A"]  # the probability of each pixel after each glimpse
-    read: Float[np.ndarray, "T N 3"]  # left edge, top edge and width of each window
-    write: Float[np.ndarray, "T N 3"]
+    write: Float[np.ndarray, "T N 3"]  # left edge, top edge and width of each stroke's window
 
 
 @torch.no_grad()
@@ -32,11 +31,7 @@ def strokes(model: Draw, noise: Float[Tensor, "T N Z"], x: Float[Tensor, "N A A"
     """
     steps = list(model.unroll(noise, x))
     pictures = torch.stack([step.canvas.sigmoid() for step in steps]).numpy()
-    places = (
-        np.stack([box(getattr(step, name), points, model.side) for step in steps])
-        for name, points in zip(("read", "write"), model.points, strict=True)
-    )
-    return Strokes(pictures, *places)
+    return Strokes(pictures, np.stack([box(step.write, model.points[1], model.side) for step in steps]))
 
 
 def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarray, "N 3"]:

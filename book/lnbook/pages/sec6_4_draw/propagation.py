@@ -53,7 +53,7 @@ def unit_rows(weight: Float[Tensor, "G D"]) -> Float[Tensor, "G D"]:
     return weight / weight.norm(dim=1, keepdim=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class PropagationCell:
     """One layer for one pass: its weights are scaled once, before the first step.
 
@@ -70,9 +70,8 @@ class PropagationCell:
     var_h: float
 
     def __post_init__(self) -> None:
-        for side in ("ih", "hh"):
-            scaled = getattr(self, f"gain_{side}").unsqueeze(1) * unit_rows(getattr(self, f"weight_{side}"))
-            object.__setattr__(self, f"weight_{side}", scaled)
+        self.weight_ih = self.gain_ih.unsqueeze(1) * unit_rows(self.weight_ih)
+        self.weight_hh = self.gain_hh.unsqueeze(1) * unit_rows(self.weight_hh)
 
     def inputs(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
         """The input's side of the gates."""

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
-from lnbook.pages.sec6_4_draw.model import Draw, Glimpse, filterbanks
+from lnbook.pages.sec6_4_draw.model import Draw, filterbanks
 
 T, N, A, Z, H = 3, 2, 6, 2, 5
 
@@ -147,15 +147,6 @@ def test_without_a_picture_the_codes_are_the_noise_and_nothing_is_read() -> None
             p.fill_(math.nan)
     again = list(model.unroll(epsilon))
     assert torch.equal(again[-1].canvas, steps[-1].canvas)
-
-
-def test_a_window_read_at_a_step_is_the_one_that_the_step_before_asked_for() -> None:
-    model, epsilon = tiny(), noise()
-    steps = list(model.unroll(epsilon, pictures()))
-    first = model.strokes.bias[:5].expand(N, 5)
-    torch.testing.assert_close(steps[0].read, first)
-    assert all(isinstance(step, Glimpse) for step in steps)
-    assert (steps[1].read - first).abs().max() > 1e-3
 
 
 # ------------------------------------------------------------------------------- the bound

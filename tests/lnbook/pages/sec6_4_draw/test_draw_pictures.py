@@ -37,7 +37,7 @@ def test_pictures_are_probabilities_of_the_models_canvases() -> None:
     np.testing.assert_allclose(made_up.write[-1], box(last.write, 3, 8), atol=1e-6)
     assert made_up.pictures.shape == copied.pictures.shape == (4, 2, 8, 8)
     assert abs(made_up.pictures - copied.pictures).max() > 1e-4
-    assert made_up.read.shape == made_up.write.shape == (4, 2, 3)
+    assert made_up.write.shape == (4, 2, 3)
 
 
 def test_the_tighter_bound_is_lower_and_one_draw_has_nothing_to_tighten() -> None:
