@@ -42,6 +42,16 @@ class Setting(NamedTuple):
     damping: float = 0.0
 
 
+TUNED: dict[Method, Setting] = {  # what `tune` takes for seeds 100 to 102
+    "sgd": Setting(3.0),
+    "adam": Setting(0.1),
+    "natural": Setting(0.3, 0.01),
+    "kfac": Setting(0.3, 0.01),
+    "printed": Setting(0.1, 0.03),
+    "empirical": Setting(3.0, 0.03),
+}
+
+
 @dataclass(frozen=True)
 class Task:
     """Cases to learn and cases to be tested on."""
@@ -162,9 +172,7 @@ def tune(
     """The setting that reaches a training loss soonest on its worst seed; and when, and its worst last loss.
 
     The worst and not the mean: a step that is too long fails on some seeds only. Settings that miss the goal
-    within so many steps are told apart by their last loss. One is dropped at the first seed that does worse
-    than the best setting's worst, and no run goes on once it is later. `settings` default to all of
-    `RATES`, with all of `DAMPINGS` where a method has one.
+    are told apart by their last loss, and no run goes on once it is later than the best setting's worst.
     """
     dampings = (0.0,) if method in ("sgd", "adam") else DAMPINGS
     best, lowest = None, (np.inf, np.inf)
@@ -179,8 +187,7 @@ def tune(
             worst = max(worst, score)
         else:
             best, lowest = setting, worst
-    if best is None:
-        raise ValueError(f"{method!r} has no finite loss after {steps} steps; add smaller rates")
+    assert best is not None
     return best, lowest
 
 

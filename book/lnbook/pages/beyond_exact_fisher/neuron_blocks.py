@@ -36,11 +36,7 @@ def start(sizes: Sequence[int], norm: str | None, seed: int) -> Float[Tensor, " 
 
 
 def neurons(sizes: Sequence[int], norm: str | None) -> Int[Tensor, " P"]:
-    """The neuron that each parameter belongs to.
-
-    >>> neurons((1, 1, 2), "layer").tolist()
-    [0, 0, 0, 1, 1, 2, 2]
-    """
+    """The neuron that each parameter belongs to."""
     columns = torch.cat([torch.full((H,), n) for H, n in _shapes(sizes, norm)])
     return torch.arange(len(columns)).repeat_interleave(columns)
 

@@ -19,12 +19,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-NEWTON_STEPS = 20
-
-
-def _centered(W: Float[Tensor, "H D"]) -> Float[Tensor, "H D"]:
-    return W - W.mean(0)
-
 
 def _pairs(Wc: Float[Tensor, "H D"]) -> Float[Tensor, "Q H"]:
     """The upper triangle of each $w_i w_i^T$, one column per unit."""
@@ -33,11 +27,8 @@ def _pairs(Wc: Float[Tensor, "H D"]) -> Float[Tensor, "Q H"]:
 
 
 def constraints(W: Float[Tensor, "H D"], t: Float[Tensor, " H"]) -> Float[Tensor, " R"]:
-    r"""How far factors t are from a symmetry: $\sum t_i w_i^c$ and $\sum (t_i^2-1)\,w_i^c w_i^{c\top}$.
-
-    D sums, then D(D+1)/2 sums, the upper triangle row by row; all 0 for a symmetry.
-    """
-    Wc = _centered(W)
+    r"""How far factors t are from a symmetry: $\sum t_i w_i^c$ and $\sum (t_i^2-1)\,w_i^c w_i^{c\top}$."""
+    Wc = W - W.mean(0)
     return torch.cat([Wc.mT @ t, _pairs(Wc) @ (t.square() - 1)])
 
 
@@ -51,7 +42,7 @@ def hidden_directions(W: Float[Tensor, "H D"], t: Float[Tensor, " H"] | None = N
     Orthonormal columns, $K = \max(0, H - D - D(D+1)/2)$ of them for rows in general position. t is where to
     start, ones if None.
     """
-    Wc = _centered(W)
+    Wc = W - W.mean(0)
     A = _derivative(Wc, torch.ones_like(W[:, 0]) if t is None else t)
     size = torch.linalg.vector_norm(A, dim=1, keepdim=True)
     _, values, V = torch.linalg.svd(A / size.where(size > 0, 1), full_matrices=True)
@@ -68,7 +59,7 @@ def slide(
     $t \leftarrow t - A^+ c(t)$, where c are the `constraints` and A their derivative. The path ends early
     where the next factor would not be positive: there a gain diverges.
     """
-    Wc, t, heading = _centered(W), W.new_ones(len(W)), direction
+    Wc, t, heading = W - W.mean(0), W.new_ones(len(W)), direction
     path = [t]
     for _ in range(math.ceil(length / step)):
         basis = hidden_directions(W, t)
@@ -84,12 +75,9 @@ def slide(
 
 def _newton(Wc: Tensor, W: Tensor, t: Tensor) -> Tensor:
     enough = 64 * torch.finfo(t.dtype).eps * float(Wc.square().sum())
-    for _ in range(NEWTON_STEPS):
+    for _ in range(20):
         off = constraints(W, t)
         if float(off.abs().max()) <= enough:
             return t
         t = t - torch.linalg.lstsq(_derivative(Wc, t), off, driver="gelsd").solution
-    raise ArithmeticError(
-        f"Newton's method leaves the constraints at {float(off.abs().max()):.1e}, above {enough:.1e}; "
-        "take a smaller step"
-    )
+    raise ArithmeticError(f"Newton's method stays {float(off.abs().max()):.1e} off; take a smaller step")
