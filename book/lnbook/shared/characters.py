@@ -55,12 +55,14 @@ class Scale:
     warm_up: int
     rate: float
     processes: int | None
+    measured: int = 64  # passages to measure on
 
 
 SCALES = {
     "smoke": Scale(2, 16, 2, 3, 16, 8, 24, 8, 12, 3e-3, processes=1),
     "book": Scale(5, 48, 4, 8, 32, 12, 110, 22, 80, 3e-3, processes=None),
     "study": Scale(10, 48, 4, 8, 32, 12, 110, 22, 80, 3e-3, processes=None),
+    "shown": Scale(1, 48, 4, 8, 32, 4, 110, 22, 80, 3e-3, processes=1, measured=16),  # of a page
 }
 
 
@@ -148,7 +150,7 @@ def run(
     if warm:
         ramp = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / size.warm_up))
         optimizer.register_step_post_hook(lambda *_: ramp.step())
-    x, y = measured_on(test, size.length)
+    x, y = measured_on(test, size.length, size.measured)
 
     def evaluate(_: nn.Module) -> dict[str, float]:
         streams = model.streams(x)
@@ -232,10 +234,10 @@ def passages(
 
 
 def measured_on(
-    test: Int64[np.ndarray, " test"], length: int
+    test: Int64[np.ndarray, " test"], length: int, count: int = 64
 ) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, "N T"]]:
-    """64 passages of the test part, the same for all runs, and the same passages a character later."""
-    return next(passages(torch.from_numpy(test), length, 64, torch.Generator().manual_seed(0)))
+    """Passages of the test part, the same for all runs, and the same passages a character later."""
+    return next(passages(torch.from_numpy(test), length, count, torch.Generator().manual_seed(0)))
 
 
 def _told_apart(logits: Float[Tensor, "N T K"]) -> float:

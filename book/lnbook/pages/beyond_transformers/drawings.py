@@ -108,7 +108,7 @@ def gradients(found: Stacks, read: Readers) -> Figure:
 
 
 def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]) -> Figure:
-    """Bits per character against updates, one panel per placement; means and intervals; yardsticks."""
+    """Bits per character against updates, one panel per placement, one line per run; yardsticks."""
     fig, axes = plots.subplots(1, len(JOBS), figsize=(7.2, 3.8), sharey=True)
     looks = {
         "no warm-up": (LAYER, "--", "s"),
@@ -120,9 +120,9 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
         for name, job in jobs.items():
             color, line, marker = looks[name]
             updates = [row["update"] for row in trained[job][0]][1:]
-            mean, low, high = _intervals(np.array([[r["bits"] for r in run[1:]] for run in trained[job]]))
-            ax.fill_between(updates, low, high, color=color, alpha=0.18, lw=0)
-            ax.plot(updates, mean, color=color, ls=line, marker=marker, ms=4, label=name)
+            for run in trained[job]:
+                bits = [row["bits"] for row in run[1:]]
+                ax.plot(updates, bits, color=color, ls=line, marker=marker, ms=4, label=name)
         for name, y in yardsticks.items():
             ax.axhline(y, color=INK, lw=0.8)
             ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)

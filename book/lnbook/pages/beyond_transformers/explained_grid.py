@@ -39,9 +39,7 @@ def misfit(
     r"""How far the shown grid is from a normalization of the original, beyond what rounding explains.
 
     $\min_{|\delta|\le0.05}\max\,\lvert\hat a(a+\delta)-s\rvert - 0.05$: 0 or less if rounding explains it.
-
-    `axis` is 1 for the statistics of each row (layer norm), 0 for those of each column (batch norm);
-    `correction` is 0 to divide the squares by their number, 1 by one less. The worst row or column counts.
+    Of the worst row (`axis` 1, layer norm) or column (0, batch norm).
     """
     lines = zip(*(grid if axis == 1 else grid.T for grid in (original, shown)), strict=True)
     return max(_misfit(a, s, correction) for a, s in lines)

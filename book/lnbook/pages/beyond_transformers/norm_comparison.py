@@ -31,9 +31,7 @@ class SequenceBatchNorm(nn.BatchNorm1d):
 def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
     r"""How much each kind of layer changes, relative to its largest output, when `CHANGES` happen to it.
 
-    A layer receives $a = Wx$ and returns LN(a), RMS(a), $\tanh(a/2)$ ("dynamic tanh" with its first alpha),
-    a itself, or, for "QK-norm", the attention logits of the queries a and of keys of weights that stay,
-    both RMS-normalized.
+    Of $a = Wx$; for "QK-norm" the attention logits of queries a and of keys that stay, both RMS-normalized.
     """
     x, W, V, row = (_draw(generator, *shape) for shape in ((7, 20), (32, 20), (32, 20), (20,)))
     keys = rms_norm(x @ V.T, eps=0.0)

@@ -28,6 +28,12 @@ JOBS: dict[str, dict[str, Job]] = {
         "RMS norm, no warm-up": ("pre", "rms", False, 1.0),
     },
 }
+# Depths, units, and the depth at which all blocks are measured.
+SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
+    "smoke": ((1, 4, 16), 32, 6),
+    "book": ((1, 2, 4, 8, 16), 64, 16),
+    "study": ((1, 2, 4, 8, 16, 32, 64), 64, 16),
+}
 
 
 @dataclass(frozen=True)
@@ -58,10 +64,9 @@ class Stacks:
 
 def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
     """Measure them."""
-    small = scale == "smoke"
-    depths, width, L = ((1, 4, 16), 32, 6) if small else ((1, 2, 4, 8, 16, 32, 64), 64, 16)
+    depths, width, L = SIZES[scale]
     last = {p: residual.gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed")}
-    last["none"] = residual.gradient_by_depth("none", depths[: 2 if small else 4], width, seeds)
+    last["none"] = residual.gradient_by_depth("none", depths[: 2 if scale == "smoke" else 4], width, seeds)
     both = ("post", "pre")
     blocks = {p: residual.gradient_by_block(p, L, width, seeds) for p in both}
     moved = {p: np.stack([residual.output_change(p, d, width, seeds) for d in depths], 1) for p in both}
@@ -77,7 +82,7 @@ class Readers:
         str, dict[int, Float[np.ndarray, "_ _"]]
     ]  # gradients by placement and depth, first block first
     block_depth: int  # of the networks whose blocks are drawn and judged
-    alone: Curves  # their gradients on passages of one character: attention has nothing to average
+    alone: Float[np.ndarray, "_ _"]  # on passages of one character, norm after: nothing to average
 
     @property
     def last(self) -> Curves:
@@ -104,7 +109,7 @@ def reading(text: Text, depths: Sequence[int], block_depth: int, seeds: Sequence
     """Measure them; `block_depth` is one of the depths."""
     both = ("post", "pre")
     every = {p: {d: transformer.block_gradients(text, p, d, seeds) for d in depths} for p in both}
-    alone = {p: transformer.block_gradients(text, p, block_depth, seeds, length=1) for p in both}
+    alone = transformer.block_gradients(text, "post", block_depth, seeds, length=1)
     return Readers(depths, every, block_depth, alone)
 
 

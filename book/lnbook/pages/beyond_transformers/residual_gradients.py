@@ -43,9 +43,7 @@ def gradient_by_block(
     branch: float = 1.0,
     cases: int = 16,
 ) -> Float[np.ndarray, "seeds depth"]:
-    r"""Length of the loss's gradient with respect to $W_2$ of every block, the first block first.
-
-    $\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ for $l = 1 \dots L$.
+    r"""$\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ of every block, the first block first.
 
     L is the `depth`, H the `width`, c the `branch`, N the `cases`; each seed draws a network and its cases.
     After Xiong et al. (2020), Section 3.3.
@@ -67,12 +65,7 @@ def gradient_by_depth(
     *,
     branch: float = 1.0,
 ) -> Float[np.ndarray, "seeds depths"]:
-    r"""Length of the gradient of the *last* block's $W_2$ in networks of several depths.
-
-    $\lVert\partial\mathcal L/\partial W_2^{(L)}\rVert_F$.
-
-    After Theorem 1 of Xiong et al. (2020).
-    """
+    """The same of the *last* block in networks of several depths, after their Theorem 1."""
     columns = [gradient_by_block(placement, L, width, seeds, branch=branch)[:, -1] for L in depths]
     return np.stack(columns, 1)
 
@@ -137,11 +130,7 @@ def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
 
 
 def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) -> Float[np.ndarray, " seeds"]:
-    r"""The power p of a power law $L^p$, for each seed: the slope of logarithms by least squares.
-
-    >>> exponent((1, 4, 16), np.array([[8.0, 4.0, 2.0]])).round(12)
-    array([-0.5])
-    """
+    """The power p of a power law $L^p$, for each seed: the slope of logarithms by least squares."""
     x = np.log(np.asarray(depths, dtype=float))
     x = x - x.mean()
     return np.log(norms) @ x / (x @ x)
