@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
@@ -40,8 +40,7 @@ def growth(
             ax.plot(depths, predicted[name], color=color, ls=line, lw=1.2)
         _marks(ax, depths, _means(values, logs=True), name)
     ax.set(xscale="log", yscale="log", xlabel="depth (blocks)", ylabel=quantity)
-    ax.set_xticks(depths, list(map(str, depths)))
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.exactly(ax.xaxis, depths)
     ax.legend(loc="best")
     return fig
 
@@ -70,11 +69,7 @@ def rows(places: Sequence[int], found: Mapping[str, Runs], *, logs: bool = True)
 
 
 def said(found: Mapping[str, Runs], *, logs: bool = True) -> str:
-    """The means at both ends of each line, in words.
-
-    >>> said({"scaled": np.array([[3.0, 9.0, 1.0], [12.0, 9.0, 1.0]])})
-    'scaled from 6 to 1'
-    """
+    """The means at both ends of each line, in words."""
     ends = {name: _means(values, logs)[0, [0, -1]] for name, values in found.items()}
     return "; ".join(f"{name} from {first:.3g} to {last:.3g}" for name, (first, last) in ends.items())
 
@@ -87,7 +82,5 @@ def _means(values: Runs, logs: bool) -> Float[np.ndarray, "3 places"]:
 
 def _marks(ax: Axes, places: Sequence[int], means: Float[np.ndarray, "3 places"], name: str) -> None:
     """Means with intervals."""
-    mean, low, high = means
     color, _, marker = LOOKS[name]
-    bars = (mean - low, high - mean)
-    ax.errorbar(places, mean, bars, fmt=marker, color=color, ms=4, capsize=2, lw=1.2, label=name)
+    on.bars(ax, places, means.T, fmt=marker, color=color, ms=4, capsize=2, lw=1.2, label=name)

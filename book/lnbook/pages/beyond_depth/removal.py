@@ -96,11 +96,7 @@ def cost(networks: Networks, place: Place, cases: Cases) -> Float[np.ndarray, "S
 
 
 def late_share(costs: Float[np.ndarray, "S depth"]) -> Float[np.ndarray, " S"]:
-    """The last third's part of the sum of costs; 1/3 if all blocks cost alike.
-
-    >>> late_share(np.array([[3.0, 2.0, 1.0, 2.0, 1.0, 1.0]]))
-    array([0.2])
-    """
+    """The last third's part of the sum of costs; 1/3 if all blocks cost alike."""
     return costs[:, -costs.shape[1] // 3 :].sum(1) / costs.sum(1)
 
 

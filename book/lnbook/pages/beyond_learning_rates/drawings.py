@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK = plots.INK
@@ -23,7 +22,7 @@ def steps(sizes: Curve, lengths: Mapping[str, Curve]) -> Figure:
     for (name, values), color, mark in zip(lengths.items(), (TEAL, RED), "ox", strict=True):
         ax.loglog(sizes, values, mark, color=color, ms=7, mfc="none", mew=1.6, label=name)
     ax.set(xlabel="size of the step over the length of the weights, $c$", title="length after over before")
-    _plain(ax)
+    on.plain(ax.xaxis, ax.yaxis)
     ax.legend(loc="upper left")
     return fig
 
@@ -40,7 +39,7 @@ def turns(
                 predicted, found[:, k], mark, color=color, ms=6, mfc="none", mew=1.4, label=f"layer {k + 1}"
             )
         ax.set(title=title, xlabel="predicted")
-        _plain(ax)
+        on.plain(ax.xaxis, ax.yaxis)
     axes[0].set_ylabel("measured")
     axes[0].legend(loc="lower right")
     return fig
@@ -56,7 +55,7 @@ def tasks(losses: Mapping[str, Float[np.ndarray, "seeds tasks"]], lengths: Mappi
         right.plot(task, lengths[name], color=color, ls=line)
     left.set(xlabel="task", title="loss after its updates")
     right.set(xlabel="task", title="length of the weights", ylim=(0, None))
-    _plain(left, "y")
+    on.plain(left.yaxis)
     left.legend(loc="upper left")
     return fig
 
@@ -70,18 +69,7 @@ def eigenvalues(widths: Sequence[int], found: Mapping[str, Float[np.ndarray, "ne
         label = "no norm" if name == "none" else f"{name} norm"
         ax.loglog(widths, np.exp(np.log(values).mean(0)), color=color, ls=line, label=label)
     ax.set(xlabel="width", title="largest eigenvalue")
-    _plain(ax, "y")
-    ax.xaxis.set_major_locator(FixedLocator(widths))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.plain(ax.yaxis)
+    on.exactly(ax.xaxis, widths)
     ax.legend(loc="upper left")
     return fig
-
-
-def _plain(ax: Axes, which: str = "both") -> None:
-    """Powers of ten as plain numbers, 1, 2 and 5 of each."""
-    for name, axis in (("x", ax.xaxis), ("y", ax.yaxis)):
-        if which in (name, "both"):
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            axis.set_minor_locator(NullLocator())

@@ -51,10 +51,7 @@ def tangent_kernel(
 def largest(
     kernel: Float[Tensor, "M M"], norm: Callable[[Float[Tensor, " M"]], Float[Tensor, " M"]] | None = None
 ) -> float:
-    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start, to rounding.
-
-    `norm` is a symmetric linear map, such as the derivative of a norm of the outputs, put on both sides.
-    """
+    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start, to rounding."""
     M = len(kernel)
 
     def product(v: np.ndarray) -> np.ndarray:

@@ -130,10 +130,7 @@ def train(
     updates: int,
     layers: Sequence[int] = LAYERS,
 ) -> Walk:
-    """Train every setting on one task after the other, each with so many updates and a row of the labels.
-
-    Equal seeds draw equal weights and batches, these with replacement.
-    """
+    """Train every setting on one task after the other, each with so many updates and a row of the labels."""
     networks = Networks([s.seed for s in settings], x.shape[1], layers)
     order = {s.seed: generators(s.seed)[1] for s in settings}
     rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
