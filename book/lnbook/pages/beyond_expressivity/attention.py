@@ -31,10 +31,7 @@ def _logits(parameters: list[Tensor], x: Tensor, asked: Tensor, norm: bool) -> F
 def largest_logits(
     rates: Sequence[float], seeds: Sequence[int], updates: int, *, norm: bool
 ) -> tuple[Float[np.ndarray, "rates seeds updates"], Float[np.ndarray, "rates seeds updates"]]:
-    """The largest logit of each mini-batch in size, and its loss, for every step size and seed.
-
-    Plain gradient descent; a seed has the same weights and cases at every step size. Gains start from 1.
-    """
+    """The largest logit of each mini-batch in size, and its loss, for every step size and seed."""
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     models = len(rates) * len(seeds)
 

@@ -7,9 +7,10 @@ from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
-from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 from scipy.spatial import ConvexHull
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
@@ -95,8 +96,7 @@ def _labeled(ax: Axes, points: Float[np.ndarray, "m 2"], labels: Int[np.ndarray,
 def precision(sizes: Sequence[int], wrong: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Share of wrong labels by number of points, for each precision."""
     fig, ax = plots.subplots(figsize=(7.2, 3.0))
-    for (name, curve), look in zip(wrong.items(), LOOKS, strict=False):
-        _band(ax, sizes, curve, name, look)
+    _bands(ax, sizes, wrong)
     ax.set(xlabel="points", ylim=(-0.02, 0.6), title="share of wrong labels")
     ax.axhline(0.5, color=INK, lw=0.8, ls=":")
     ax.annotate("guessing", (sizes[0], 0.5), (0, 4), textcoords="offset points")
@@ -107,13 +107,10 @@ def precision(sizes: Sequence[int], wrong: Mapping[str, Sequence[Sequence[float]
 def quantized(gains: Sequence[float], errors: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Relative error of the next layer's outputs against the largest gain."""
     fig, ax = plots.subplots(figsize=(7.2, 3.2))
-    for (name, curve), look in zip(errors.items(), LOOKS, strict=False):
-        _band(ax, gains, curve, name, look)
+    _bands(ax, gains, errors)
     ax.set(xlabel="gain of 4 of 64 units", xscale="log", yscale="log", title="error of the outputs, relative")
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xticks(gains, [f"{gain:g}" for gain in gains])
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+    on.exactly(ax.xaxis, gains)
+    on.plain(ax.yaxis, subs=(1, 2, 3, 5))
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.legend()
     return fig
@@ -136,14 +133,7 @@ def logits(
     return fig
 
 
-def _band(
-    ax: Axes,
-    x: Sequence[float],
-    curve: Sequence[Sequence[float]],
-    name: str,
-    look: tuple[str, str, str],
-) -> None:
-    color, line, mark = look
-    mean, low, high = np.array([interval(list(point)) for point in curve]).T
-    ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0)
-    ax.plot(x, mean, color=color, ls=line, marker=mark, ms=5, label=name)
+def _bands(ax: Axes, x: Sequence[float], curves: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    """Means with 95 % intervals, a curve for each name and a list of seeds for each place."""
+    for (name, curve), (color, line, mark) in zip(curves.items(), LOOKS, strict=False):
+        on.band(ax, x, map(interval, curve), color=color, ls=line, marker=mark, ms=5, label=name)
