@@ -6,9 +6,9 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, BATCH = plots.INK, plots.COLORS["batch"]
@@ -25,19 +25,13 @@ def lost_factor(
     fig, ax = plots.subplots(figsize=(7.2, 3.6))
     for name, values in theory.items():
         ax.semilogy(gains, values, color=INK, lw=1.4)
-        ax.annotate(
-            name, (gains[-1], values[-1]), (14, 0), textcoords="offset points", color=INK, va="center"
-        )
+        on.name(ax, name, gains, values, (14, 0), color=INK, va="center")
     for marker, ratio in zip("os", measured.values(), strict=True):
-        middle, low, high = (np.asarray(v) for v in (ratio.median(0).values, *ratio.aminmax(dim=0)))
-        ax.errorbar(
-            places, middle, (middle - low, high - middle), fmt=marker, color=BATCH, ms=6, capsize=3, lw=1.4
-        )
+        middle, ends = ratio.median(0).values, ratio.aminmax(dim=0)
+        on.bars(ax, places, np.stack([middle, *ends], 1), fmt=marker, color=BATCH, ms=6)
     ax.set(xlabel="gain $g$", ylabel="true metric over Eq. (32)", xlim=(0, gains[-1] * 1.04))
     ax.set_xticks([0, *places])
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.yaxis.set_minor_locator(NullLocator())
+    on.plain(ax.yaxis)
     return fig
 
 

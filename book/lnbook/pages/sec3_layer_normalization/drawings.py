@@ -11,16 +11,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 
 def directions_and_dots(
     shares: Mapping[str, Float[np.ndarray, " K"]], dots: Mapping[str, Sequence[float]], chance: float
 ) -> Figure:
-    """Left, shares of a change in its K strongest directions; right, percentages that layer norm removes.
-
-    Shares come in this order: ReLU, its control, tanh, its control (both paler), independent changes.
-    """
+    """Left, shares of a change in its K strongest directions; right, percentages that layer norm removes."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.1), width_ratios=(3, 2))
     looks = (("-", 1), ("-", 0.4), ("--", 1), ("--", 0.4), (":", 1))
     for (label, share), (line, alpha) in zip(shares.items(), looks, strict=True):
@@ -79,8 +77,7 @@ def rounding(means: Sequence[float], errors: Mapping[str, Sequence[float]], ours
     ax.xaxis.set_minor_locator(NullLocator())
     lifts = {"two passes": 2, "torch": -11}  # neighbors in print
     for name, values in errors.items():
-        place = (6, lifts.get(name, -4))
-        ax.annotate(name, (means[-1], values[-1]), place, textcoords="offset points")
+        on.name(ax, name, means, values, (6, lifts.get(name, -4)))
     return fig
 
 
@@ -92,10 +89,7 @@ def projection(
     passed: Float[Tensor, " 3"],
     spectra: Mapping[str, Sequence[float]],
 ) -> Figure:
-    """Left, three units seen along (1, 1, 1): cases, outputs on a circle, a gradient and what passes of it.
-
-    Right, the last eight singular values by method.
-    """
+    """Left, three units seen along (1, 1, 1): cases, outputs, a gradient and what passes of it."""
     plane = torch.tensor([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]], dtype=case.dtype)
     plane = plane / plane.norm(dim=1, keepdim=True)  # an orthonormal basis of the plane perpendicular to 1
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5), width_ratios=(5, 4))

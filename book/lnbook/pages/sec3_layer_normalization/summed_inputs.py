@@ -54,27 +54,18 @@ def change_above(
     return before @ upper.T, (after - before) @ upper.T
 
 
-def strongest(change: Float[Tensor, "N H"], directions: int = 20) -> Float[Tensor, " K"]:
-    """Share of a squared change in its 1, 2, ... strongest orthogonal directions among the units."""
+def strongest(change: Float[Tensor, "N H"]) -> Float[Tensor, "20"]:
+    """Share of a squared change in its 1, 2, ..., 20 strongest orthogonal directions among the units."""
     power = torch.linalg.svdvals(change).square()
-    return (power.cumsum(0) / power.sum())[:directions]
+    return (power.cumsum(0) / power.sum())[:20]
 
 
 def online(
-    norm: Callable[[Tensor, Tensor, Tensor], Tensor],
-    train: Cases,
-    test: Cases,
-    seed: int,
-    *,
-    cases: int,
-    H: int = 100,
+    norm: Callable[..., Tensor], train: Cases, test: Cases, seed: int, *, cases: int
 ) -> tuple[float, float]:
-    """Learn from so many cases one at a time, each seen once; `norm` is of summed inputs, gain and bias.
-
-    Returns the share of test cases answered wrongly, and the Frobenius norm of the hidden weights' change.
-    """
+    """Learn from so many cases one at a time: share of wrong test answers, move of the hidden weights."""
     generator = torch.Generator().manual_seed(seed)
-    D = train[0].shape[1]
+    D, H = train[0].shape[1], 100
     W, V = (torch.randn(o, i, generator=generator) / i**0.5 for i, o in ((D, H), (H, 10)))
     parameters = [p.requires_grad_() for p in (W, torch.ones(H), torch.zeros(H), V)]
     start = W.detach().clone()
