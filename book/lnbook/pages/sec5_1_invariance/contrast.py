@@ -5,8 +5,7 @@ inputs of the hidden layer normalized by one method. It is trained on digits as 
 a test digit are multiplied by a contrast (Table 1: single training case re-scaling) or a brightness is added
 to them (a shift of the features).
 
-*Source* ours, for Section 5.1: "re-scaling individual data points does not change the model's prediction
-under layer normalization". Batch norm is used as after training, with the statistics of the training set.
+Batch norm is used as after training, with the statistics of the training set. *Source* ours, Section 5.1.
 """
 
 import torch
@@ -34,21 +33,11 @@ class Network:
 
 
 def train(
-    method: str,
-    x: Float[Tensor, "N D"],
-    y: Int64[Tensor, " N"],
-    *,
-    updates: int,
-    units: int = 100,
-    seed: int = 0,
+    method: str, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"], *, updates: int, seed: int = 0
 ) -> Network:
-    """Train one of :data:`NETWORKS` with Adam (step size 0.003), no epsilon anywhere.
-
-    A bias inside the summed inputs starts as in `torch.nn.Linear`. The seed decides initial weights and the
-    order of the data, which all methods share.
-    """
+    """Train one of :data:`NETWORKS` with Adam (step size 0.003), no epsilon anywhere."""
     generator = torch.Generator().manual_seed(seed)
-    classes, inputs = int(y.max()) + 1, x.shape[1]
+    classes, inputs, units = int(y.max()) + 1, x.shape[1], 100
 
     def normal(*sizes: int, scale: float) -> Tensor:
         return (scale * torch.randn(*sizes, generator=generator)).to(x.dtype)
