@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 # Kinds are told apart by color and by shape.
@@ -19,10 +19,7 @@ LOW, HIGH = 0.05, 4.0
 
 
 def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Relative errors of the print, one row per entry, first entry on top; kinds in the order of `MARKS`.
-
-    An error that is not a number is drawn at the right edge and says so.
-    """
+    """Relative errors of the print, one row per entry, first entry on top; kinds in the order of `MARKS`."""
     fig, ax = plots.subplots(figsize=(6.4, 7.2))
     names: list[str] = []
     for (kind, entries), (color, marker) in zip(kinds.items(), MARKS, strict=True):
@@ -36,8 +33,7 @@ def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
         names += entries
     ax.set_xscale("log")
     ax.set(xlim=(LOW, HIGH), ylim=(len(names) - 0.4, -0.6), xlabel="relative error of the print")
-    ax.set_xticks([0.1, 0.2, 0.5, 1, 2], ["10 %", "20 %", "50 %", "100 %", "200 %"])
-    ax.xaxis.set_minor_locator(NullLocator())
+    on.exactly(ax.xaxis, [0.1, 0.2, 0.5, 1, 2], ["10 %", "20 %", "50 %", "100 %", "200 %"])
     ax.set_yticks(range(len(names)), names, ha="left")
     ax.tick_params(axis="y", length=0, pad=162)
     ax.spines["left"].set_visible(False)

@@ -18,11 +18,7 @@ Norm = Callable[[Tensor], Tensor]
 def updates(
     step: Callable[..., tuple[Tensor, Tensor]], units: int, inputs: int, batch: int, steps: int
 ) -> tuple[Callable[[Norm], None], Callable[[], None]]:
-    """One update, forward and backward, of an LSTM that loops over `step`, and one of torch's own LSTM.
-
-    `step(x, h, c, W_x, W_h, norm)` returns the next h and c. Both have the same weights, random input and
-    loss and leave gradients behind; the optimizer's share is left out.
-    """
+    """One update, forward and backward, of an LSTM that loops over `step`, and one of torch's own LSTM."""
     lstm = nn.LSTM(inputs, units)
     x: Float[Tensor, "T N D"] = torch.randn(steps, batch, inputs)
 
