@@ -28,21 +28,20 @@ BLIND = 1 - 2 / np.pi  # what the signs of normal numbers leave unexplained of t
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the experiments are: seeds, hidden units, batch size, numbers to add up, updates of each."""
+    """How large the experiments are: seeds, hidden units, batch size, numbers to add up, updates."""
 
     seeds: int
     units: int
     batch: int
     numbers: int
-    mean_updates: int
-    rows_updates: int
+    updates: int
     processes: int | None
 
 
 SCALES = {
-    "smoke": Scale(2, 16, 16, 10, 20, 20, processes=1),
-    "book": Scale(5, 32, 32, 20, 150, 150, processes=None),
-    "study": Scale(10, 32, 32, 20, 150, 150, processes=None),
+    "smoke": Scale(2, 16, 16, 10, 20, processes=1),
+    "book": Scale(5, 32, 32, 20, 150, processes=None),
+    "study": Scale(10, 32, 32, 20, 150, processes=None),
 }
 
 
@@ -86,7 +85,7 @@ def mean_run(*, variant: str, one: bool, seed: int, scale: str) -> Row:
     size = SCALES[scale]
     weights, order = generators(seed)
     reader = Reader(1 + one, size.units, 1, settings(variant), weights)
-    _train(reader, sums(size.numbers, size.batch, one, order), mse_loss, 0.01, size.mean_updates)
+    _train(reader, sums(size.numbers, size.batch, one, order), mse_loss, 0.01, size.updates)
     x, y = next(sums(size.numbers, 2000, one, order))
     with torch.no_grad():
         left = 100 * float(mse_loss(reader(x), y) / y.square().mean())
@@ -123,7 +122,7 @@ def rows_run(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     weights, order = generators(seed)
     reader = Reader(x.shape[2], size.units, 10, settings(variant), weights)
-    _train(reader, Minibatches((x, y), size.batch, order), cross_entropy, rate, size.rows_updates)
+    _train(reader, Minibatches((x, y), size.batch, order), cross_entropy, rate, size.updates)
     kept = {name: p.detach().numpy() for name, p in reader.named_parameters()}
     error = _error(reader, test_x, test_y)
     return {"variant": variant, "rate": rate, "seed": seed, "error": error, "weights": kept}

@@ -11,7 +11,7 @@ from lnbook.pages.beyond_variants import training as learn
 from lnbook.pages.beyond_variants.measure import settings
 from lnlib.rnn.variants import VARIANTS
 
-TINY = learn.Scale(2, 8, 8, 5, 4, 4, processes=1)
+TINY = learn.Scale(2, 8, 8, 5, 4, processes=1)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_readers_of_one_seed_start_with_the_same_weights_whatever_their_variant(
 def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_do_not(
     digits: learn.Arrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(learn.SCALES, "tiny", replace(TINY, units=16, batch=32, rows_updates=60))
+    monkeypatch.setitem(learn.SCALES, "tiny", replace(TINY, units=16, batch=32, updates=60))
     jobs = [("paper", 0.01), ("normalized_state", 0.01)]
     runs = learn.rows_runs(digits, jobs, [0], "tiny")
     own = [runs[job][0]["error"] for job in jobs]
