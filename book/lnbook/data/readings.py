@@ -1,6 +1,7 @@
 """Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
 import random
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,7 @@ from .cloze import cloze, names
 from .datasets import DataError
 from .questions import PLACEHOLDER, Question, marker, read_questions
 from .relevant import most_relevant, rarity
-from .sources import find, published
+from .sources import OnStandIn, StandInWarning, find, published
 from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 from .users import users_own
@@ -60,31 +61,34 @@ def load_readings(
     words: int = 1000,
     titles: tuple[str, ...] | None = None,
     limit: int | None = None,
+    on_stand_in: OnStandIn = "warn",
 ) -> Readings:
     """The questions of a data set.
 
     Args:
-        name: "gutenberg" (cloze questions from books), "stories" (generated; where there are no books, they
-            stand in, as the provenance tells), or "cnn": the `.question` files in
-            $LNLIB_DATA/cnn/questions/training and /validation, and of each passage the four sentences most
-            relevant to the query (`lnbook.data.relevant`); some passages then lack the answer.
+        name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
+            files in $LNLIB_DATA/cnn/questions/training and /validation, and of each passage the four
+            sentences most relevant to the query (`lnbook.data.relevant`); some then lack the answer.
         markers: a question with more entities is left out; stories have 6.
         words: size of the vocabulary: the most frequent words of the training questions.
         titles: of the books to read; default: all.
         limit: the most questions in each part, evenly spread.
+        on_stand_in: as in `lnbook.data.published`; the stories stand in if there are no books.
 
-    Raises `DataError` if CNN's files are missing or damaged.
+    Raises `DataError` for another name, for files that are missing or damaged, and for a refused stand-in.
 
     >>> stories = load_readings("stories", limit=50)
     >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
     (50, 50, 'embedded')
     """
     if name == "gutenberg":
-        train, valid, provenance = _books(markers, titles)
+        train, valid, provenance = _books(markers, titles, on_stand_in)
     elif name == "cnn":
         train, valid, provenance = _cnn()
-    else:
+    elif name == "stories":
         train, valid, provenance = _stories()
+    else:
+        raise DataError(f'The questions are "gutenberg", "stories" or "cnn", not {name!r}.')
     if provenance["name"] == "stories":
         markers = PEOPLE
     draw = random.Random(0)
@@ -135,13 +139,15 @@ def _stories() -> Found:
     return list(stories(6000, seed=0)), list(stories(1000, seed=1)), published("stories").provenance
 
 
-def _books(markers: int, titles: tuple[str, ...] | None) -> Found:
+def _books(markers: int, titles: tuple[str, ...] | None, on_stand_in: OnStandIn) -> Found:
     """The last tenth of each book is for validation: no training passage reaches into it."""
     try:
         books = load_books("error")
-    except DataError:
-        if find("gutenberg") != "absent":  # the books are there, but damaged
+    except DataError as error:
+        if on_stand_in == "error" or find("gutenberg") != "absent":  # the books are there, but damaged
             raise
+        if on_stand_in == "warn":
+            warnings.warn(f"{error} In their place: generated stories.", StandInWarning, stacklevel=3)
         train, valid, provenance = _stories()
         provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` gives
         return train, valid, provenance

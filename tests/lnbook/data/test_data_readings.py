@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lnbook.data import DataError, loaded
+from lnbook.data import DataError, StandInWarning, loaded
 from lnbook.data import readings as module
 from lnbook.data.books import Books
 from lnbook.data.questions import Question
@@ -103,7 +103,8 @@ def test_without_books_the_stories_serve_and_are_all_that_was_read(
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
     monkeypatch.setenv("LNLIB_OFFLINE", "1")
     load_readings.cache_clear()
-    found = load_readings("gutenberg", limit=20)
+    with pytest.warns(StandInWarning, match=r"gutenberg is neither in .* In their place: generated stories"):
+        found = load_readings("gutenberg", limit=20)
     assert found.provenance["name"] == "stories"
     assert found.provenance["requested"] == "gutenberg"
     assert found.markers == 6
@@ -118,6 +119,8 @@ def test_damaged_books_are_an_error_and_not_replaced(tmp_path: Path, monkeypatch
     load_readings.cache_clear()
     with pytest.raises(DataError, match="gutenberg_books"):
         load_readings("gutenberg")
+    with pytest.raises(DataError, match="not 'books'"):
+        load_readings("books")
 
 
 def test_of_the_users_cnn_passages_the_sentences_are_kept_that_share_rare_words_with_the_query(

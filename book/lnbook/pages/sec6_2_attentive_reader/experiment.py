@@ -82,6 +82,7 @@ def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
         words=words,
         titles=TITLES if scale == "book" else None,
         limit=LIMITS.get(scale),
+        on_stand_in="silent",
     )
 
 
