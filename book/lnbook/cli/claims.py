@@ -18,11 +18,8 @@ __all__ = ["main", "readme_results", "record", "replace_between_marks"]
 def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     """Copy the last run's rows and provenance to `folder`, where they are committed.
 
-    `first` says beside them which rules there were when these seeds were first seen.
-
-    Raises:
-        FileNotFoundError: no page of the rules has any.
-        ValueError: some are not those that the run wrote; nothing is copied.
+    `first` says beside them which rules there were when these seeds were first seen. Raises ValueError, and
+    copies nothing, if some are not those that the run wrote.
     """
     pages = dict.fromkeys(rule.page for rule in rules)
     measured = [place for page in pages if (place := results_dir(scale) / f"{page}.csv").is_file()]

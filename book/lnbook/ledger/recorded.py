@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -68,7 +69,10 @@ def flags(rules: Iterable[Rule], results: Path) -> dict[str, str]:
     for rule in sampled:
         place = rule.study or f"{'study' if rule.id in studied else 'book'}/{rule.page}"
         if place not in known:
-            known[place] = _facts(place, results)
+            scale, _, name = place.rpartition("/")
+            known[place] = None
+            with suppress(FileNotFoundError):
+                known[place] = read_facts(name, scale=scale, folder=results)
         if (facts := known[place]) is None:
             continue
         first = facts.get("first", facts.get("rules", {})).get(rule.id)
@@ -76,14 +80,6 @@ def flags(rules: Iterable[Rule], results: Path) -> dict[str, str]:
         if any(words):
             said[rule.id] = "; ".join(filter(None, words))
     return said
-
-
-def _facts(place: str, results: Path) -> Facts | None:
-    scale, _, name = place.rpartition("/")
-    try:
-        return read_facts(name, scale=scale, folder=results)
-    except FileNotFoundError:
-        return None
 
 
 def first_sight(facts: Facts, before: Facts | None) -> dict[str, str]:

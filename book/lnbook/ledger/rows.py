@@ -30,7 +30,6 @@ __all__ = [
 
 SCALES = ("smoke", "book", "study", "paper")
 DIGEST = "rows_sha256"  # the fact that says which rows the other facts are of
-_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -78,7 +77,7 @@ def as_json(facts: Mapping[str, Any]) -> bytes:
 
 def book_dir() -> Path | None:
     """The checkout's `book/` folder, or None where lnbook is installed without one."""
-    path = _PACKAGE.parent
+    path = Path(__file__).resolve().parents[2]
     return path if (path / "claims.toml").is_file() else None
 
 
