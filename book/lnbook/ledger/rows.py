@@ -115,6 +115,8 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     >>> as_csv([{"norm": "layer", "nll": 0.5}, {"norm": "none", "update": 3}])
     b'norm,nll,update\\nlayer,0.5,\\nnone,,3\\n'
     """
+    if not rows:
+        raise ValueError("no rows: a result without rows says nothing")
     text = io.StringIO(newline="")
     names = list(dict.fromkeys(key for row in rows for key in row))
     writer = csv.DictWriter(text, names, lineterminator="\n")
