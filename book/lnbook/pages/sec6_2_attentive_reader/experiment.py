@@ -59,7 +59,7 @@ class Study:
 _STUDY = Study((*KINDS, *OTHER_GAINS, *UNIT), "gutenberg", 64, 1000, 10, 2e-3, 64, 300, rows=12, seeds=8)
 STUDIES = {
     "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=24, rows=1, seeds=1)],
-    "book": [Study(KINDS, "gutenberg", 32, 1000, 10, 8e-3, 32, updates=40, rows=1, seeds=1)],
+    "book": [Study(KINDS, "gutenberg", 32, 1000, 20, 8e-3, 32, updates=40, rows=1, seeds=1)],
     "study": [
         _STUDY,
         *(replace(_STUDY, kinds=TUNED, rate=rate) for rate in OTHER_RATES),
