@@ -84,7 +84,7 @@ STUDIES: dict[str, list[Study]] = {
 }
 
 PREVIEWS: dict[str, tuple[int, dict[int, int]]] = {  # seeds, and updates at each batch size
-    "smoke": (2, {128: 120, 4: 300, 1: 300}),
+    "smoke": (1, {128: 120, 4: 300, 1: 300}),
     "book": (1, {128: 160, 4: 240, 1: 240}),
     "study": (10, {128: 280, 4: 500, 1: 500}),
 }
@@ -94,7 +94,7 @@ def preview(scale: str, seed: int) -> list[Job]:
     """The first updates at batch sizes 128, 4 and 1: jobs for `lnbook.training.runs.run`.
 
     >>> len(preview("smoke", 0)), preview("smoke", 0)[0]["updates"]
-    (18, 120)
+    (9, 120)
     """
     seeds, updates = PREVIEWS[scale]
     return [
