@@ -33,10 +33,10 @@ def families(works: Iterable[Any] = WORKS) -> dict[str, list[Any]]:
     return found
 
 
-def listed(works: Iterable[Any] = WORKS) -> str:
+def listed() -> str:
     """A table for each family, in MyST: the name and the reference, what changed, where the book has it."""
     parts = []
-    for family, members in families(works).items():
+    for family, members in families().items():
         lines = [f"| {family} | What it does | Here |", "| --- | --- | --- |"]
         for w in members:
             here = "below" if w.page == HERE.name else f"{{doc}}`{w.page}`" if w.page else ""
