@@ -73,7 +73,7 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     >>> load("digits").provenance["source"]
     'embedded'
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    paths, provenance = published(name, on_stand_in=on_stand_in)
     first = next(iter(paths), provenance["name"])
     if first == "digits":
         images = digits(provenance)

@@ -51,7 +51,7 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
     >>> "with" in load_books(name="python_topics").titles
     True
     """
-    files, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:
         return _topics(provenance)
     books = listed()

@@ -77,7 +77,7 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
     >>> load_captions("scenes").parts["test"].features.shape
     (200, 84)
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    paths, provenance = published(name, on_stand_in=on_stand_in)
     if paths:
         found = _coco(paths["captions_val2017.json"], paths["val2017.txt"])
         return Captions(found, provenance, COCO_CLASSES)

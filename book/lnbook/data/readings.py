@@ -1,7 +1,6 @@
 """Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
 import random
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,7 +15,7 @@ from .cloze import cloze, names
 from .datasets import DataError
 from .questions import PLACEHOLDER, Question, marker, read_questions
 from .relevant import most_relevant, rarity
-from .sources import OnStandIn, StandInWarning, find, published
+from .sources import OnStandIn, announce, find, published
 from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 from .users import users_own
@@ -147,7 +146,7 @@ def _books(markers: int, titles: tuple[str, ...] | None, on_stand_in: OnStandIn)
         if on_stand_in == "error" or find("gutenberg") != "absent":  # the books are there, but damaged
             raise
         if on_stand_in == "warn":
-            warnings.warn(f"{error} In their place: generated stories.", StandInWarning, stacklevel=3)
+            announce(f"{error} In their place: generated stories.")
         train, valid, provenance = _stories()
         provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` gives
         return train, valid, provenance

@@ -65,7 +65,7 @@ def load_labelled(
     >>> {task: len(held.texts) for task, held in tasks.items()}
     {'mr': 160, 'cr': 160, 'subj': 160, 'pros_cons': 160}
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    paths, provenance = published(name, on_stand_in=on_stand_in)
     if not paths:
         made = {task: templates.labelled(task) for task in CLASSIFICATIONS}
         return {task: Labelled(tuple(x), np.array(y)) for task, (x, y) in made.items()}, provenance
@@ -90,7 +90,7 @@ def load_pairs(
     >>> {part: len(held.scores) for part, held in parts.items()}
     {'train': 200, 'trial': 50, 'test': 100}
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    paths, provenance = published(name, on_stand_in=on_stand_in)
     if not paths:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}
         made = {part: templates.pairs(*size) for part, size in sizes.items()}

@@ -23,6 +23,7 @@ __all__ = [
     "OnStandIn",
     "Published",
     "StandInWarning",
+    "announce",
     "content",
     "content_of",
     "digest_of_folder",
@@ -82,14 +83,13 @@ class Finding(NamedTuple):
     folder: Path | None = None
 
 
-def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> Published:
+def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
     """The files of a data set: from the user's folder, the cache or a download, each checked by SHA-256.
 
     Args:
         name: a name of `DATA_SETS`.
         on_stand_in: what to do when only the embedded stand-in is available: name it with a
             `StandInWarning`, raise `DataError`, or be silent.
-        depth: how many callers up the warning points.
 
     Raises:
         DataError: unknown name, missing or unreadable folder, corrupt file, or no data where a stand-in is
@@ -106,7 +106,7 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn", depth: int = 1) -> 
     try:
         source, folder = _place(entry) or ("download", _download(entry))
     except DownloadFailed as error:
-        other = _stand_in(entry, on_stand_in, str(error), lacks, depth)
+        other = _stand_in(entry, on_stand_in, str(error), lacks)
         return Published({}, noted(_about(other, name, "embedded") | said))
     held = _verified(entry, folder)
     provenance = _about(entry, name, source) | {"sha256": _listed(held)} | said
@@ -340,7 +340,7 @@ def _reason(error: BaseException) -> str:
     return str(error).split(" for url")[0] or type(error).__name__
 
 
-def _stand_in(entry: DataSet, on_stand_in: OnStandIn, reason: str, lacks: str, depth: int) -> DataSet:
+def _stand_in(entry: DataSet, on_stand_in: OnStandIn, reason: str, lacks: str) -> DataSet:
     """The data set that serves instead, announced."""
     what = f"{entry.name} is neither in $LNLIB_DATA/{entry.name}/ nor in the cache"
     if lacks:
@@ -354,8 +354,16 @@ def _stand_in(entry: DataSet, on_stand_in: OnStandIn, reason: str, lacks: str, d
         raise DataError(f"{what} {remedy}")
     other = data_set(entry.stand_in)
     if on_stand_in == "warn":
-        warnings.warn(f"{what} In its place: {other.title}. {remedy}", StandInWarning, stacklevel=depth + 2)
+        announce(f"{what} In its place: {other.title}. {remedy}")
     return other
+
+
+def announce(stand_in: str) -> None:
+    """Warn of a stand-in where code outside this package, and outside what checks its calls, asked for it."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("lnbook", "jaxtyping"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(stand_in, StandInWarning, stacklevel=level)
 
 
 def _about(entry: DataSet, requested: str, source: str) -> dict[str, Any]:

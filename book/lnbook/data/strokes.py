@@ -103,7 +103,7 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn") ->
         counts = (wanted.train, wanted.valid, wanted.test)
         cut = [part[:count] for part, count in zip(parts, counts, strict=True)]
         return _gathered([[(*line, None) for line in part] for part in cut], iam.ALPHABET, wanted, provenance)
-    files, provenance = published(name, on_stand_in=on_stand_in, depth=2)
+    files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:
         return _gathered(_scribbled(wanted, rng), scribbles.ALPHABET, wanted, provenance)
     (path,) = files.values()
