@@ -47,9 +47,9 @@ def _same(values: Tensor) -> Tensor:
 class Transformation(NamedTuple):
     """What happens to a layer; each map that is left out is the identity.
 
-    `weights` maps (H, D), `data` (N, *space, D), `summed` (N, H, *space) to the same shape; `summed` is for
-    what no change of weights or data expresses. `outputs` says how normalized outputs move along where
-    the layer is *equivariant*: a negative scale should flip signs and a permutation should permute.
+    `weights` maps weights (H, D), `data` data, and `summed` summed inputs, for what no change of weights or
+    data expresses; shapes stay. `outputs` says how normalized outputs move along where the layer is
+    *equivariant*: a negative scale should flip signs and a permutation should permute.
     """
 
     weights: Callable[[Tensor], Tensor] = _same
