@@ -134,6 +134,9 @@ class Classification(Task):
         units: of each hidden layer, in place of those of `hidden`.
     """
 
+    model: nn.Sequential
+    batches: Minibatches
+
     def __init__(
         self,
         images: Images,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from lnbook.shared import permutation_mnist
+from lnbook.shared.permutation_mnist_stacked import train_together
 from lnbook.training import Job
 
 __all__ = ["EXPERIMENT", "FIRST", "SEEDS"]
@@ -25,4 +26,5 @@ EXPERIMENT = replace(
     permutation_mnist.EXPERIMENT,
     name="permutation_mnist_right",
     jobs=_jobs,
+    together=train_together,
 )

@@ -103,6 +103,13 @@ class Minibatches(Iterator[Cases]):
         self._position += 1
         return tuple(x.index_select(0, chosen.to(x.device)) for x in self._cut(batch))
 
+    def epoch(self) -> Int64[Tensor, "batches N"]:
+        """The next epoch's batches all at once, as numbers of cases."""
+        if self._position:
+            self._begin()
+        self._position = len(self._batches)
+        return torch.stack(list(self._batches))
+
     def state_dict(self) -> dict[str, Any]:
         """Where the batches stand: the generator before this epoch, and how many of its batches are gone."""
         return {"epoch_start": self._epoch_start, "position": self._position}

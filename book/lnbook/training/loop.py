@@ -16,7 +16,7 @@ from lnbook.training.checkpoint import RunFolder
 from lnbook.training.distributed import ALONE, Group
 from lnbook.training.task import Cases, Job, Machine, Row, Task
 
-__all__ = ["NonFiniteLoss", "Run", "fit", "train"]
+__all__ = ["NonFiniteLoss", "Run", "fit", "measured", "train"]
 
 
 class NonFiniteLoss(ArithmeticError):
@@ -103,17 +103,12 @@ def train(
     run = Run() if state is None else _resumed(task, state)
     began, earlier = time.perf_counter(), run.wall_seconds
 
-    def measured(last: bool) -> dict[str, float]:
-        group.agree(task.model)
-        task.model.train(mode=False)
-        with torch.no_grad():
-            found = _measures(task, seed, machine, group, last=last)
-        task.model.train()
-        return found
-
     def record(train_loss: float | None) -> None:
         row: Row = {"update": run.update, "cases_seen": run.cases_seen, "seconds": run.seconds}
-        row |= {"train_loss": train_loss, **measured(last=run.update == task.updates)}
+        row |= {
+            "train_loss": train_loss,
+            **measured(task, seed, machine, group, last=run.update == task.updates),
+        }
         run.add(row, task.select, task.model)
         if log and group.rank == 0:
             log(row)
@@ -153,7 +148,7 @@ def train(
     if run.best:
         newest = copy.deepcopy(task.model.state_dict())
         task.model.load_state_dict(run.best["weights"])
-        run.selected = run.best["row"] | measured(last=True)
+        run.selected = run.best["row"] | measured(task, seed, machine, group, last=True)
         task.model.load_state_dict(newest)
         if folder:
             folder.write_selected(run.best["weights"])
@@ -192,12 +187,17 @@ def _resumed(task: Task, state: Mapping[str, Any]) -> Run:
     return Run(**{name: value for name, value in state.items() if name in Run.__dataclass_fields__})
 
 
-def _measures(task: Task, seed: int, machine: Machine, group: Group, *, last: bool) -> dict[str, float]:
+@torch.no_grad()
+def measured(
+    task: Task, seed: int, machine: Machine, group: Group = ALONE, *, last: bool
+) -> dict[str, float]:
     """Every measure of every part, as columns; the number of cases behind them is `<part>_cases`.
 
     The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row, and in
-    one process or many.
+    one process or many. The model is in evaluation mode meanwhile, and in training mode afterwards.
     """
+    group.agree(task.model)
+    task.model.eval()
     parts = task.last_parts if last and task.last_parts is not None else task.parts
     found = dict(task.overall(task.model))
     for part, cases in parts.items():
@@ -205,6 +205,7 @@ def _measures(task: Task, seed: int, machine: Machine, group: Group, *, last: bo
         values = task.summary(_means(task, cases, seed, machine, group)) if whole is None else whole
         found |= {f"{part}_{name}": float(value) for name, value in values.items()}
         found[f"{part}_cases"] = len(cases[0])
+    task.model.train()
     return found
 
 

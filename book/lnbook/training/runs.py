@@ -4,7 +4,7 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -84,15 +84,21 @@ def run(
         verbose: print a line for each row on stderr.
         changed_code: go on with runs that another commit began; their facts then name all `commits`.
 
+    On a GPU, runs that differ in their seeds alone are made at once where the experiment can
+    (`Experiment.together`); one of them that fails is an error then.
+
     Returns:
-        The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is
-        not finite or its folder cannot be used; the others go on.
+        The outcomes, in the order of the jobs (on a GPU by setting). A run ends early, and says why in
+        `failed`, if its loss is not finite or its folder cannot be used; the others go on.
     """
     jobs = jobs_of(experiment, scale) if jobs is None else jobs
-    common = (experiment, scale, machine or Machine(), folder, verbose, changed_code)
+    machine = machine or Machine()
+    common = (experiment, scale, machine, folder, verbose, changed_code)
     if group.world > 1:
         with torch_threads(1):
             return [_run(*common, job=job, group=group) for job in jobs]
+    if experiment.together and machine.device.type == "cuda":
+        return [outcome for alike in _alike(jobs) for outcome in _run_together(*common, jobs=alike)]
     if processes is None and scale == "smoke":
         processes = 1
     outcomes: list[Outcome] = sweep(
@@ -108,6 +114,14 @@ def selected(experiment: Experiment, job: Job, scale: str, folder: Path) -> Task
     task = experiment.task(job, scale, Machine())
     task.model.load_state_dict(torch.load(folder / label(job) / "selected.pt", weights_only=True))
     return task
+
+
+def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Jobs that differ in their seeds alone, side by side."""
+    found: dict[str, list[Job]] = {}
+    for job in jobs:
+        found.setdefault(label({**job, "seed": ""}), []).append(job)
+    return list(found.values())
 
 
 def _attempt(*common: Any, job: Job) -> Outcome:
@@ -130,14 +144,8 @@ def _run(
     group: Group = ALONE,
 ) -> Outcome:
     """One run in this process or, with a group, in all its processes, the first of which has the folder."""
-    own, started = experiment.data(job, scale), time.perf_counter()
-    place: RunFolder | nullcontext[None] = nullcontext()
-    session = {"commit": provenance()["commit"], "rules": _rules(f"{scale}/{experiment.name}")}
-    if folder is not None and group.rank == 0:
-        same = {**job, "scale": scale, "dtype": str(machine.dtype), "commit": session["commit"]}
-        same |= {f"data:{name}": content_of(name) for name in own}
-        place = RunFolder(folder / label(job), same, session, changed_code=changed_code)
-    with place as kept:
+    started = time.perf_counter()
+    with _place(experiment, scale, machine, folder if group.rank == 0 else None, changed_code, job) as kept:
         if (told := group.share(kept.outcome() if kept else None)) is not None:
             return Outcome(job, told["rows"], told["facts"], told["failed"])
         _forget_peak_memory()
@@ -148,26 +156,86 @@ def _run(
             done = train(task, job=job, seed=seed, machine=machine, group=group, folder=kept, log=log)
         except NonFiniteLoss as error:
             done, failed = Run(error.rows, wall_seconds=time.perf_counter() - started), str(error)
-        facts = provenance(
-            scale=scale,
-            job=dict(job),
-            seconds=round(done.wall_seconds, 2),
-            dtype=str(machine.dtype),
-            processes=group.world,
-            machine=str(machine.device),
-            rules=(kept.sessions[0] if kept else session)["rules"],  # as they were before there was any data
-        )
-        if own:  # another run in this process may have read others
-            facts["data"] = [data for data in facts["data"] if data["requested"] in own]
-        commits = list(dict.fromkeys(one["commit"] for one in kept.sessions)) if kept else []
-        if len(commits) > 1:
-            facts["commits"] = commits
-        rows = [{**job, "selected": 0, **row} for row in done.rows]
-        if done.selected:
-            rows.append({**job, "selected": 1, **done.selected})
-        if kept:
-            kept.write_outcome({"rows": rows, "facts": facts, "failed": failed})
-        return Outcome(job, rows, facts, failed)
+        return _finish(experiment, scale, machine, job, kept, done, failed, processes=group.world)
+
+
+def _run_together(
+    experiment: Experiment,
+    scale: str,
+    machine: Machine,
+    folder: Path | None,
+    verbose: bool,
+    changed_code: bool,
+    *,
+    jobs: Sequence[Job],
+) -> list[Outcome]:
+    """Runs that differ in their seeds alone, by `Experiment.together`; those that are finished stay."""
+    assert experiment.together
+    with ExitStack() as places:
+        kept = [
+            places.enter_context(_place(experiment, scale, machine, folder, changed_code, job))
+            for job in jobs
+        ]
+        told = [place.outcome() if place else None for place in kept]
+        left = [k for k, outcome in enumerate(told) if outcome is None]
+        tasks = [experiment.task(jobs[k], scale, machine) for k in left]
+        made = dict(zip(left, experiment.together(tasks, [jobs[k] for k in left], machine), strict=True))
+        if verbose:
+            for k, done in made.items():
+                _tell(label(jobs[k]), done.update, done.rows[-1])
+        return [
+            Outcome(job, old["rows"], old["facts"], old["failed"])
+            if old
+            else _finish(experiment, scale, machine, job, place, made[k], "", together=len(left))
+            for k, (job, place, old) in enumerate(zip(jobs, kept, told, strict=True))
+        ]
+
+
+def _place(
+    experiment: Experiment, scale: str, machine: Machine, folder: Path | None, changed_code: bool, job: Job
+) -> RunFolder | nullcontext[None]:
+    """The folder of a run, which says what must be the same when it goes on; no folder, no place."""
+    if folder is None:
+        return nullcontext()
+    commit = provenance()["commit"]
+    same = {**job, "scale": scale, "dtype": str(machine.dtype), "commit": commit}
+    same |= {f"data:{name}": content_of(name) for name in experiment.data(job, scale)}
+    session = {"commit": commit, "rules": _rules(f"{scale}/{experiment.name}")}
+    return RunFolder(folder / label(job), same, session, changed_code=changed_code)
+
+
+def _finish(
+    experiment: Experiment,
+    scale: str,
+    machine: Machine,
+    job: Job,
+    kept: RunFolder | None,
+    done: Run,
+    failed: str,
+    **how: int,
+) -> Outcome:
+    """What a run leaves: its rows, and how they came about."""
+    rules = kept.sessions[0]["rules"] if kept else _rules(f"{scale}/{experiment.name}")
+    facts = provenance(
+        scale=scale,
+        job=dict(job),
+        seconds=round(done.wall_seconds, 2),
+        dtype=str(machine.dtype),
+        machine=str(machine.device),
+        rules=rules,  # as they were before there was any data
+        **how,
+    )
+    if own := experiment.data(job, scale):  # another run in this process may have read others
+        facts["data"] = [data for data in facts["data"] if data["requested"] in own]
+    commits = list(dict.fromkeys(one["commit"] for one in kept.sessions)) if kept else []
+    if len(commits) > 1:
+        facts["commits"] = commits
+    rows = [{**job, "selected": 0, **row} for row in done.rows]
+    if done.selected:
+        rows.append({**job, "selected": 1, **done.selected})
+    if kept:
+        kept.write_outcome({"rows": rows, "facts": facts, "failed": failed})
+    return Outcome(job, rows, facts, failed)
 
 
 def _tell(name: str, updates: int, row: Row) -> None:

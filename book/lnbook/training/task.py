@@ -129,6 +129,8 @@ class Experiment:
         settings: where they come from.
         data: of (job, scale): the names of the data sets that the run is meant to read, whether they are
             there or not. A run whose data have changed does not go on. Default: it makes its data.
+        together: on a GPU, makes runs that differ in their seeds alone at once: of (tasks, jobs, machine)
+            the `lnbook.training.Run` of each.
     """
 
     name: str
@@ -136,3 +138,4 @@ class Experiment:
     task: Callable[[Job, str, Machine], Task]
     settings: Settings | None = None
     data: Callable[[Job, str], Sequence[str]] = lambda job, scale: ()
+    together: Callable[[Sequence[Any], Sequence[Job], Machine], Sequence[Any]] | None = None

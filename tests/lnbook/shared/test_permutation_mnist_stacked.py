@@ -1,0 +1,35 @@
+"""Section 6.6's runs made together: each is the run that the training loop makes alone."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from lnbook.data import load
+from lnbook.shared.permutation_mnist import NORMS, Classification, Norm
+from lnbook.shared.permutation_mnist_stacked import train_together
+from lnbook.training import Job, Machine, train
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("batch_size", [4, 128])
+def test_runs_made_together_are_those_made_alone(norm: Norm, batch_size: int) -> None:
+    """Over more than an epoch; in double precision, where only the order of sums differs."""
+    machine, images = Machine(dtype=torch.float64), load("digits")
+    few = replace(images, train_x=images.train_x[:150], train_y=images.train_y[:150])
+    jobs: list[Job] = [
+        {"norm": norm, "batch_size": batch_size, "seed": seed, "rows": 3, "epochs": 2.5} for seed in (0, 7)
+    ]
+
+    def tasks() -> list[Classification]:
+        return [Classification(few, (9, 8), machine, **job) for job in jobs]
+
+    alone = [train(task, machine=machine) for task in tasks()]
+    for run, other in zip(train_together(tasks(), jobs, machine), alone, strict=True):
+        assert run.selected
+        assert other.selected
+        assert (run.update, run.cases_seen) == (other.update, other.cases_seen)
+        for row, expected in zip([*run.rows, run.selected], [*other.rows, other.selected], strict=True):
+            assert row["train_loss"] is not None or row["update"] == 0
+            of = {name: value for name, value in expected.items() if value is not None and name != "seconds"}
+            assert {name: row[name] for name in of} == pytest.approx(of, rel=1e-9, abs=1e-12)
