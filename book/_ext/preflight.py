@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 from sphinx.errors import ExtensionError
 
-from lnbook.data import DataError, data_set, fetch, find, readiness, resolve_environment
+from lnbook.data import DataError, data_set, fetch, find, resolve_environment, verify
 
 
 def made_ready(paths: list[Path], scale: str, say: Callable[[str], None]) -> None:
@@ -16,14 +16,13 @@ def made_ready(paths: list[Path], scale: str, say: Callable[[str], None]) -> Non
     The notebooks' metadata say which data sets they read; `say` takes what a reader should know.
     """
     problems: list[str] = []
-    try:
-        resolve_environment()
-        for finding in readiness(data_sets(paths)):
-            problems += [finding.error] if finding.error else []
-            if finding.note:
-                say(f"data: {finding.name}: {finding.note}")
-    except DataError as error:
-        problems.append(str(error))
+    resolve_environment()
+    for name in data_sets(paths):
+        try:
+            if verify(name) == "absent":
+                say(f"data: {name} is not there; what stands in for it: {data_set(name).stand_in}")
+        except DataError as error:
+            problems.append(str(error))
     if problems:
         lines = [f"- {problem}" for problem in dict.fromkeys(problems)]
         raise ExtensionError("\n".join(["The book cannot be built:", *lines]))
@@ -34,8 +33,15 @@ def fetch_absent(paths: Iterable[Path], scale: str, say: Callable[[str], object]
     """Download the data that pages want and nobody has; after that no page uses the network."""
     if scale != "smoke":
         absent = [name for name in data_sets(paths) if find(name) == "absent" and not data_set(name).consent]
-        reasons = fetch(absent, lambda line: say(f"data: {line}"))
-        if missing := [name for name, reason in reasons.items() if reason]:
+        missing = []
+        for name in absent:
+            say(f"data: {name}: downloading {data_set(name).size / 1e6:.1f} MB")
+            try:
+                fetch(name)
+            except DataError as error:
+                say(f"data: {name}: {error}")
+                missing.append(name)
+        if missing:
             say(f"data: without {', '.join(missing)}; the pages that want them say what they read instead")
     os.environ["LNLIB_OFFLINE"] = "1"
 

@@ -10,6 +10,8 @@ import pytest
 from sphinx.errors import ExtensionError
 from test_schedule import write
 
+from lnbook.data import DataError
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -34,14 +36,19 @@ def test_what_is_wrong_is_said_and_nothing_runs(page, tmp_path, monkeypatch) -> 
 
 def test_without_data_a_build_goes_on_says_so_and_keeps_its_pages_off_the_network(page, monkeypatch) -> None:
     monkeypatch.setenv("LNLIB_OFFLINE", "0")
-    asked: list[list[str]] = []
-    monkeypatch.setattr(preflight, "fetch", lambda names, say: asked.append(names) or {"mnist": "no route"})
+    asked: list[str] = []
+
+    def fetch(name: str) -> None:
+        asked.append(name)
+        raise DataError("no route")
+
+    monkeypatch.setattr(preflight, "fetch", fetch)
     said: list[str] = []
     preflight.made_ready([page], "smoke", said.append)
     assert not asked
     monkeypatch.setenv("LNLIB_OFFLINE", "0")
     preflight.made_ready([page], "book", said.append)
-    assert asked == [["mnist"]], "the licence of SICK is for a user to accept"
+    assert asked == ["mnist"], "the licence of SICK is for a user to accept"
     assert said[-1].startswith("data: without mnist; the pages")
     assert os.environ["LNLIB_OFFLINE"] == "1"
 

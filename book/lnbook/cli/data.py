@@ -3,9 +3,8 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from lnbook.data import DATA_SETS, DataError, data_set, fetch, readiness
+from lnbook.data import DATA_SETS, DataError, data_set, fetch, verify
 
 __all__ = ["main"]
 
@@ -13,37 +12,29 @@ __all__ = ["main"]
 def main(argv: Sequence[str]) -> int:
     """List the data sets, after downloading them if asked.
 
-    Returns the exit status: 1 if one is corrupt, incomplete, unusable or cannot be fetched, 2 for an unknown
-    name or setting.
+    Returns the exit status: 1 if one is corrupt, unusable or cannot be fetched, 2 for an unknown name.
     """
     parser = argparse.ArgumentParser(prog="python -m lnbook data", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(DATA_SETS)} (default: all)")
     parser.add_argument("--download", action="store_true", help="fetch what is not there into the cache")
     options = parser.parse_args(argv)
-    names, status = options.names or list(DATA_SETS), 0
     try:
-        if options.download:
-            status |= any(fetch(names, lambda line: print(line, file=sys.stderr)).values())
-        findings = readiness(names)
+        entries = [data_set(name) for name in options.names or DATA_SETS]
     except DataError as error:
         print(error, file=sys.stderr)
         return 2
-    rows = [("name", "found in", "size", "licence", "path")]
-    for found in findings:
-        entry = data_set(found.name)
+    rows, status = [("name", "found in", "size", "licence")], 0
+    for entry in entries:
+        try:
+            if options.download:
+                fetch(entry.name)
+            source = verify(entry.name)
+        except DataError as error:
+            print(f"{entry.name}: {error}", file=sys.stderr)
+            source, status = "unusable", 1
         size = f"{entry.size / 1e6:.1f} MB" if entry.files else ""
-        source = "corrupt" if found.error and found.folder else found.source
-        rows.append((found.name, source, size, entry.licence, _shown(found.folder)))
-        if found.error or (found.note and found.source != "absent"):
-            print(found.error or found.note, file=sys.stderr)
-            status = 1
+        rows.append((entry.name, source, size, entry.licence))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     return status
-
-
-def _shown(folder: Path | None) -> str:
-    """A folder under the current one relative to it, any other as it was found."""
-    here = Path.cwd()
-    return str(folder.relative_to(here) if folder and folder.is_relative_to(here) else folder or "")

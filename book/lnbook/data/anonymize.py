@@ -13,17 +13,9 @@ from torch import Tensor
 
 from .questions import Question, marker
 
-__all__ = ["permute", "renumber"]
-
 
 def renumber(question: Question, draw: random.Random, markers: int) -> Question:
-    """The same question, its entities numbered at random among so many markers, at least as many.
-
-    >>> q = Question(("@entity7", "met", "@entity9"), ("@placeholder", "met", "@entity9"), "@entity7")
-    >>> again = renumber(q, random.Random(0), markers=4)
-    >>> again.passage, again.answer
-    (('@entity3', 'met', '@entity1'), '@entity3')
-    """
+    """The same question, its entities numbered at random among so many markers, at least as many."""
     numbers = draw.sample(range(markers), len(question.entities))
     new = {old: marker(number) for old, number in zip(question.entities, numbers, strict=True)}
     return Question(
@@ -46,12 +38,7 @@ def permute(
 ) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, "N S"], Int64[Tensor, " N"]]:
     """A new random numbering of the markers in each case: of a batch, at every update.
 
-    Args:
-        passages, queries: numbers of words, of which `first`, `first` + 1, ... are the markers.
-        answers: numbers of markers, counted from 0.
-        first: the first marker's number in the vocabulary.
-        markers: how many there are.
-        generator: of the permutations.
+    Of the words' numbers, `first`, `first` + 1, ... are the markers; `answers` count these from 0.
 
     >>> ids = torch.tensor([[5, 4, 9, 5]])
     >>> passage, query, answer = permute(ids, ids, torch.tensor([1]), first=4, markers=3,

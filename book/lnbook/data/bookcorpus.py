@@ -16,12 +16,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int32, Int64
 
-from .datasets import DataError
 from .text import Vocabulary, tokenize
-from .users import provenance_of, users_own
+from .users import provenance_of, reading, users_own
 
-__all__ = ["HELD_OUT", "Store", "load_store"]
-
+FILES = ("books_large_p1.txt", "books_large_p2.txt")
 HELD_OUT = 20_000  # sentences at the end, for validation; the last twelfth if that is fewer
 _QUOTES = {"``": ('"',), "''": ('"',)}  # as in the Penn Treebank, and so in BookCorpus
 
@@ -48,20 +46,19 @@ class Store:
 def load_store(words: int) -> Store:
     """The user's BookCorpus as numbers, with so many of its most frequent words.
 
-    Raises DataError if the folder is missing or is not UTF-8 text.
+    Raises `DataError` without the folder, and for a file that is absent or no text in UTF-8.
     """
-    folder = users_own("bookcorpus", "Put books_large_p1.txt and books_large_p2.txt there, or read novels.")
-    paths = sorted(folder.rglob("*.txt"))
-    count = sum(1 for path in paths for _ in _lines(path))
+    folder = users_own("bookcorpus", f"Put {' and '.join(FILES)} there, or read novels.")
+    count = sum(1 for name in FILES for _ in _sentences(folder / name))
     held = min(HELD_OUT, count // 12)
-    known = (_sentence(line) for path in paths for line in _lines(path))
+    known = (sentence for name in FILES for sentence in _sentences(folder / name))
     vocabulary = Vocabulary.build(islice(known, count - held), words)
     numbers, offsets = array("i"), array("q", [0])
-    for path in paths:
-        if path != paths[0]:
+    for name in FILES:
+        if name != FILES[0]:
             offsets.append(len(numbers))
-        for line in _lines(path):
-            numbers.extend(vocabulary.encode(_sentence(line)))
+        for sentence in _sentences(folder / name):
+            numbers.extend(vocabulary.encode(sentence))
             offsets.append(len(numbers))
     licence = "no longer distributed; the books belong to their authors"
     citation = "Zhu, Kiros, Zemel, and others: Aligning books and movies, ICCV (2015)"
@@ -69,16 +66,10 @@ def load_store(words: int) -> Store:
     return Store(vocabulary, np.array(numbers, np.int32), np.array(offsets, np.int64), held, provenance)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield from file
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text ({error}); save it as UTF-8.") from error
-
-
-def _sentence(line: str) -> list[str]:
-    return [token for word in line.split() for token in _tokens(word)]
+def _sentences(path: Path) -> Iterator[list[str]]:
+    with reading(path), path.open(encoding="utf-8-sig") as file:
+        for line in file:
+            yield [token for word in line.split() for token in _tokens(word)]
 
 
 @lru_cache(2**20)

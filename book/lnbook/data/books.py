@@ -15,8 +15,6 @@ from typing import Any
 from .datasets import books as listed
 from .sources import OnStandIn, content, published, tar_members
 
-__all__ = ["Books", "body", "load_books", "prose", "sentences"]
-
 _START = re.compile(r"^\*\*\* ?START OF [^\n]*\*\*\*.*$|^\*END\*THE SMALL PRINT.*$", re.MULTILINE)
 _END = re.compile(
     r"^\*\*\* ?END OF |^(?:End of (?:the |this )?|\*)Project Gutenberg", re.MULTILINE | re.IGNORECASE
@@ -25,13 +23,7 @@ _END = re.compile(
 
 @dataclass(frozen=True)
 class Books:
-    """Whole books, and where they come from.
-
-    Attributes:
-        titles: of the books.
-        texts: their bodies: lines and paragraphs as printed, title pages and headings too.
-        provenance: as `lnbook.data.published` gives it, and `cases`, the number of books.
-    """
+    """Whole books: their bodies, with lines and paragraphs as printed, title pages and headings too."""
 
     titles: tuple[str, ...]
     texts: tuple[str, ...]
@@ -41,12 +33,7 @@ class Books:
 def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> Books:
     """The 43 novels, or, where they are not available, the prose of Python's own help.
 
-    Args:
-        on_stand_in: as in `lnbook.data.published`.
-        name: "gutenberg", or "python_topics" for the help on purpose.
-
-    Raises:
-        DataError: a damaged file, or no books where the stand-in is refused.
+    `name` may be "python_topics" for the help on purpose; `on_stand_in` is as in `lnbook.data.published`.
 
     >>> "with" in load_books(name="python_topics").titles
     True
@@ -63,11 +50,7 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
 
 
 def body(text: str) -> str:
-    """What stands between the words that Project Gutenberg puts before and after a book.
-
-    >>> body("Title: X\\r\\n*** START OF THIS EBOOK ***\\r\\nCall me Ishmael.\\r\\n*** END OF THIS EBOOK ***")
-    'Call me Ishmael.'
-    """
+    """What stands between the words that Project Gutenberg puts before and after a book."""
     begun = _START.split(text.replace("\r\n", "\n"), maxsplit=1)[1]
     return _END.split(begun, maxsplit=1)[0].strip()
 
@@ -86,11 +69,7 @@ _ITEM = re.compile(r"\s*(?:[*-]|\d+\.)\s+")
 
 
 def prose(text: str) -> str:
-    """The paragraphs of a text in reStructuredText that are plain prose: no headings, code or tables.
-
-    >>> prose('Title\\n*****\\n\\nThe "with" statement\\nis *short*.\\n\\n   with a: pass')
-    'The with statement\\nis short.'
-    """
+    """The paragraphs of a text in reStructuredText that are plain prose: no headings, code or tables."""
     kept = []
     for block in re.split(r"\n\s*\n", text):
         plain = _MARKUP.sub("", _ITEM.sub("", block, count=1)).replace("’", "'").replace("…", "...")

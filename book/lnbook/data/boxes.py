@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-__all__ = ["Boxes", "featurize"]
-
 
 @dataclass(frozen=True)
 class Boxes:

@@ -16,16 +16,22 @@ import numpy as np
 from jaxtyping import Float32, Int64
 
 from .boxes import Boxes, featurize
-from .coco import COCO_CLASSES
-from .datasets import DataError
 from .scenes import CLASSES, Text, picture, scenes, words
 from .sources import OnStandIn, content, published
-from .users import provenance_of, read_text, users_own
-
-__all__ = ["Captioned", "Captions", "load_captions", "load_features"]
+from .users import provenance_of, reading, users_own
 
 PARTS = ("train", "valid", "test")
 SCENES = {"train": 800, "valid": 100, "test": 200}
+COCO_CLASSES = tuple(  # in the order of their usual numbers 0 to 79
+    """person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire hydrant,
+    stop sign, parking meter, bench, bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe,
+    backpack, umbrella, handbag, tie, suitcase, frisbee, skis, snowboard, sports ball, kite, baseball bat,
+    baseball glove, skateboard, surfboard, tennis racket, bottle, wine glass, cup, fork, knife, spoon, bowl,
+    banana, apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake, chair, couch,
+    potted plant, bed, dining table, toilet, tv, laptop, mouse, remote, keyboard, cell phone, microwave,
+    oven, toaster, sink, refrigerator, book, clock, vase, scissors, teddy bear, hair drier,
+    toothbrush""".replace("\n    ", " ").split(", ")
+)
 
 
 @dataclass(frozen=True)
@@ -66,13 +72,9 @@ class Captions:
 
 
 def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
-    """Captions, and pictures as vectors made from boxes: see `lnbook.data.boxes`.
+    """Captions, and pictures as vectors made from boxes (`lnbook.data.boxes`): "coco_captions" or "scenes".
 
-    Args:
-        name: "coco_captions", or "scenes".
-        on_stand_in: as in `lnbook.data.load`; the scenes stand in for COCO.
-
-    Raises `DataError` as `lnbook.data.published` does.
+    `on_stand_in`, and what is raised, are as in `lnbook.data.published`; the scenes stand in for COCO.
 
     >>> load_captions("scenes").parts["test"].features.shape
     (200, 84)
@@ -94,26 +96,19 @@ def load_features() -> Captions:
     `images/10crop/train.npy` and so on, ten crops of a picture through VGG-19. `$LNLIB_DATA/coco_vgg` must
     hold these files. The features are scaled to length 1.
 
-    Raises `DataError` if a file is missing or is not one finite vector, not zero, for every five captions.
+    Raises `DataError` for a file that is absent or damaged.
     """
     folder = users_own("coco_vgg", "Unpack the coco.zip of github.com/ivendrov/order-embedding there.")
     parts = {}
     for part, name in zip(PARTS, ("train", "val", "test"), strict=True):
-        texts = read_text(folder / f"{name}.txt").splitlines()
         place = folder / "images" / "10crop" / f"{name}.npy"
-        try:
+        with reading(place):
+            texts = (folder / f"{name}.txt").read_text("utf-8").splitlines()
             vectors = np.load(place, allow_pickle=False).astype(np.float32)
-        except (OSError, ValueError) as error:
-            raise DataError(f"{place} is no .npy file of features ({error}); get it again.") from error
-        lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-        directed = ((lengths > 0) & np.isfinite(lengths)).all()
-        if vectors.ndim != 2 or len(texts) != 5 * len(vectors) or not directed:
-            raise DataError(
-                f"{place} has the shape {vectors.shape} for {len(texts)} captions; there must be one vector, "
-                f"finite and not zero, for every 5 lines of {name}.txt."
-            )
+            if len(texts) != 5 * len(vectors):
+                raise ValueError(f"{len(vectors)} vectors for {len(texts)} captions, not one for every five")
         owner = np.arange(len(texts), dtype=np.int64) // 5
-        parts[part] = Captioned(vectors / lengths, texts, owner)
+        parts[part] = Captioned(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), texts, owner)
     return Captions(parts, provenance_of(folder, "annotations CC BY 4.0", "Vendrov (2016)"))
 
 

@@ -12,8 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from .questions import PLACEHOLDER, Question, marker
 from .text import tokenize
 
-__all__ = ["cloze", "names"]
-
 PASSAGE = 4  # sentences
 LONGEST = 64, 20  # tokens of a passage and of a query; longer ones make no question
 
@@ -34,11 +32,7 @@ _SMALL = re.compile(r"\b[a-z]+\b")
 
 
 def names(sentences: Sequence[str], at_least: int = 20) -> set[str]:
-    """The names of a book: words with a capital, often inside a sentence, and seldom without one.
-
-    Args:
-        sentences: of one book.
-        at_least: times inside a sentence.
+    """The names of a book: words with a capital, `at_least` so often inside a sentence, seldom without one.
 
     >>> book = ["We saw Emma there.", "And Emma, with May, was happy.", "May we go on?"]
     >>> names(book, at_least=2)
@@ -57,13 +51,8 @@ def cloze(
 ) -> Iterator[Question]:
     """Questions whose answer is one of at least two names in the passage, and once in the query.
 
-    Markers are numbered by their first use in the passage, so `lnbook.data.anonymize.renumber` them.
-
-    Args:
-        sentences: of one book, in order.
-        known: its names.
-        markers: entities of a question; more make no question.
-        source: of the questions, a title.
+    Markers are numbered by their first use in the passage, so `lnbook.data.anonymize.renumber` them. More
+    entities than `markers` make no question; `source` is a title.
 
     >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]
     >>> (q,) = cloze(book, {"Emma", "Jane"})

@@ -1,17 +1,14 @@
 """The table of data sets: `datasets.toml`, with a name, hashes, addresses and a license for each."""
 
 import csv
-import difflib
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["DATA_SETS", "DataError", "DataSet", "PublishedFile", "books", "data_set"]
-
 
 class DataError(ValueError):
-    """A data set that is not what it must be: unknown, incomplete, corrupt or not available."""
+    """A data set that is not what it must be: unknown, corrupt or not available."""
 
 
 @dataclass(frozen=True)
@@ -47,50 +44,38 @@ class DataSet:
         return sum(file.size for file in self.files)
 
 
-def books() -> dict[str, PublishedFile]:
-    """The 43 novels of Project Gutenberg in `books.csv`, by title: each a file of a repository's commit.
+def _text(name: str) -> str:
+    return (files("lnbook") / "data" / name).read_text(encoding="utf-8")
 
-    >>> list(books())[:2]
-    ['The Scarlet Letter', 'The Time Machine']
-    """
-    rows = csv.DictReader((files("lnbook") / "data" / "books.csv").read_text(encoding="utf-8").splitlines())
-    raw = "https://raw.githubusercontent.com"
-    return {
-        row["title"]: PublishedFile(
-            f"books/pg{row['number']}.txt",
-            row["sha256"],
-            int(row["size"]),
-            f"{raw}/{row['repository']}/{row['commit']}/{row['number']}.txt",
+
+def books() -> dict[str, PublishedFile]:
+    """The 43 novels of Project Gutenberg in `books.csv`, by title: each a file of a repository's commit."""
+    raw, found = "https://raw.githubusercontent.com", {}
+    for row in csv.DictReader(_text("books.csv").splitlines()):
+        url = f"{raw}/{row['repository']}/{row['commit']}/{row['number']}.txt"
+        found[row["title"]] = PublishedFile(
+            f"books/pg{row['number']}.txt", row["sha256"], int(row["size"]), url
         )
-        for row in rows
-    }
+    return found
 
 
 def _entry(name: str, row: dict[str, Any]) -> DataSet:
-    published = tuple(PublishedFile(**file) for file in row.pop("files", ()))
-    row["alternative"] = tuple(PublishedFile(**file) for file in row.get("alternative", ()))
-    row["mirrors"] = tuple(row.get("mirrors", ()))
-    return DataSet(name, files=tuple(books().values()) if name == "gutenberg" else published, **row)
+    for kind in ("files", "alternative"):
+        row[kind] = tuple(PublishedFile(**file) for file in row.get(kind, ()))
+    if name == "gutenberg":
+        row["files"] = tuple(books().values())
+    return DataSet(name, **row | {"mirrors": tuple(row.get("mirrors", ()))})
 
 
-DATA_SETS: dict[str, DataSet] = {
-    name: _entry(name, row)
-    for name, row in tomllib.loads(
-        (files("lnbook") / "data" / "datasets.toml").read_text(encoding="utf-8")
-    ).items()
-}
+DATA_SETS = {name: _entry(name, row) for name, row in tomllib.loads(_text("datasets.toml")).items()}
 
 
 def data_set(name: str) -> DataSet:
-    """The entry of that name.
-
-    Raises `DataError`, with the known names and the nearest of them, for any other name.
+    """The entry of that name; raises `DataError`, with the known names, for any other.
 
     >>> data_set("mnist").licence
     'CC BY-SA 3.0'
     """
-    if name in DATA_SETS:
-        return DATA_SETS[name]
-    near = difflib.get_close_matches(str(name), DATA_SETS, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise DataError(f"There is no data set {name!r}; the known names are {', '.join(DATA_SETS)}.{hint}")
+    if name not in DATA_SETS:
+        raise DataError(f"There is no data set {name!r}; the known names are {', '.join(DATA_SETS)}.")
+    return DATA_SETS[name]

@@ -5,32 +5,21 @@ The published files have passed their SHA-256 before they come here, so their fo
 
 import hashlib
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float32, Int64, UInt8
 
-from .sources import content, tar_members
-
-__all__ = [
-    "NO_LABEL",
-    "Images",
-    "Part",
-    "amat_images",
-    "binarized_digits",
-    "cifar_images",
-    "digits",
-    "idx_images",
-]
+from .datasets import DataError
+from .sources import OnStandIn, content, published, tar_members
 
 Part = Literal["train", "valid", "test"]
 
 NO_LABEL = -1
 _DIGITS_TEST = 360  # the last fifth of the 1,797
 _HALF = 8  # of the digits' 0..16
-_CIFAR_TRAIN = [f"data_batch_{k}.bin" for k in range(1, 6)]
 
 
 @dataclass(frozen=True)
@@ -55,7 +44,6 @@ class Images:
     def flat(self, part: Part) -> tuple[Float32[np.ndarray, "N D"], Int64[np.ndarray, " N"]]:
         """The pictures of "train", "valid" or "test" as rows of float32 in [0, 1], and their labels.
 
-        >>> from lnbook.data import load
         >>> x, y = load("digits").flat("test")
         >>> x.shape, float(x.max()), y[:3].tolist()
         ((360, 64), 1.0, [2, 3, 4])
@@ -64,8 +52,36 @@ class Images:
         return (x.reshape(len(x), -1) / np.float32(self.peak)).astype(np.float32, copy=False), y
 
 
-def idx_images(paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
-    """MNIST or a set in its form: four IDX files, values 0..255, split as `Images` says."""
+def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
+    """A set of pictures by name: "mnist", "fashion_mnist", "binarized_mnist", "cifar10", "digits" or
+    "binarized_digits".
+
+    Args:
+        name: a name of `DATA_SETS`.
+        on_stand_in: as in `lnbook.data.sources.published`, which says, too, what is raised and what the
+            provenance holds; its sha256, for digits, is that of pixels and labels.
+
+    >>> load("digits").provenance["source"]
+    'embedded'
+    """
+    paths, provenance = published(name, on_stand_in=on_stand_in)
+    first = next(iter(paths), provenance["name"])
+    if first in ("digits", "binarized_digits"):
+        images = _digits(provenance, binary=first == "binarized_digits")
+    elif first.endswith(".amat"):
+        images = _amat_images(paths, provenance)
+    elif first.startswith("cifar"):
+        images = _cifar_images(paths[first], provenance)
+    elif "-idx" in first:
+        images = _idx_images(paths, provenance)
+    else:
+        raise DataError(f"{name} holds no pictures; its loader is in a module of lnbook.data.")
+    provenance["cases"] = sum(map(len, (images.train_x, images.valid_x, images.test_x)))
+    return images
+
+
+def _idx_images(paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
+    """MNIST or a set in its form: four IDX files, values 0..255."""
     arrays = {name.removesuffix(".gz"): _idx(content(path)) for name, path in paths.items()}
     names = [f"{part}-{kind}-ubyte" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
     train_x, train_y, test_x, test_y = (arrays[name] for name in names)
@@ -79,50 +95,43 @@ def _idx(body: bytes) -> UInt8[np.ndarray, "..."]:
     return np.frombuffer(body, np.uint8, offset=start).reshape(shape).copy()  # writable, as torch wants
 
 
-def cifar_images(path: Path, provenance: dict[str, Any]) -> Images:
-    """The pictures of `cifar-10-binary.tar.gz`, three color planes each, split as `Images` says."""
+def _cifar_images(path: Path, provenance: dict[str, Any]) -> Images:
+    """CIFAR-10's archive: of each picture a label, then the red, the green and the blue plane."""
     batches = {Path(name).name: body for name, body in tar_members(path).items()}
-    # a label, then the red, the green and the blue plane
     train, test = (
-        np.frombuffer(b"".join(batches[name] for name in names), np.uint8).reshape(-1, 1 + 3 * 32 * 32)
-        for names in (_CIFAR_TRAIN, ["test_batch.bin"])
+        np.frombuffer(b"".join(batches[f"{name}.bin"] for name in names), np.uint8).reshape(-1, 1 + 3 * 1024)
+        for names in ([f"data_batch_{k}" for k in range(1, 6)], ["test_batch"])
     )
     train_x, test_x = (table[:, 1:].reshape(-1, 3, 32, 32).copy() for table in (train, test))
     return _split(train_x, train[:, 0], test_x, test[:, 0], 255, provenance)
 
 
-def amat_images(paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
-    """Larochelle and Murray's fixed binarization of MNIST: 50,000, 10,000 and 10,000 pictures.
+def _amat_images(paths: dict[str, Path], provenance: dict[str, Any]) -> Images:
+    """Larochelle and Murray's fixed binarization of MNIST: no labels, and an order of its own.
 
-    The files are text: one line per picture, its 784 pixels as 0 or 1 with a blank between two. They have no
-    labels, and their order is not MNIST's.
+    The files are text: one line per picture, its 784 pixels as 0 or 1 with a blank between two.
     """
     texts = [np.frombuffer(content(path), np.uint8) for path in paths.values()]
     parts = [(text[::2] - np.uint8(ord("0"))).reshape(-1, 28, 28) for text in texts]
     train, valid, test = ((x, np.full(len(x), NO_LABEL)) for x in parts)
-    return Images(*train, *valid, *test, 1, provenance | {"cases": sum(map(len, parts))})
+    return Images(*train, *valid, *test, 1, provenance)
 
 
-def digits(provenance: dict[str, Any]) -> Images:
-    """scikit-learn's 1,797 real 8x8 digits, values 0..16: 1,318 train, 119 valid, 360 test.
+def _digits(provenance: dict[str, Any], binary: bool) -> Images:
+    """scikit-learn's 1,797 real 8x8 digits, 1,318 train, 119 valid, 360 test: 0..16, or from a half on 1.
 
     The parts follow the published order, in which each writer's digits stand together: most test writers
-    are none of the training writers. The provenance gets the SHA-256 of pixels and labels.
+    are none of the training writers.
     """
     from sklearn.datasets import load_digits
 
     bunch = load_digits()
     x, y = bunch.images.astype(np.uint8), bunch.target.astype(np.int64)
-    sha256 = hashlib.sha256(x.tobytes() + y.astype("<i8").tobytes()).hexdigest()
-    cut = len(x) - _DIGITS_TEST
-    return _split(x[:cut], y[:cut], x[cut:], y[cut:], 16, provenance | {"sha256": sha256})
-
-
-def binarized_digits(provenance: dict[str, Any]) -> Images:
-    """scikit-learn's digits, a pixel 1 from half of the greatest value on."""
-    grey = digits(provenance)
-    train, valid, test = ((x >= _HALF).astype(np.uint8) for x in (grey.train_x, grey.valid_x, grey.test_x))
-    return replace(grey, train_x=train, valid_x=valid, test_x=test, peak=1)
+    provenance["sha256"] = hashlib.sha256(x.tobytes() + y.astype("<i8").tobytes()).hexdigest()
+    if binary:
+        x = (x >= _HALF).astype(np.uint8)
+    train, test = slice(-_DIGITS_TEST), slice(-_DIGITS_TEST, None)
+    return _split(x[train], y[train], x[test], y[test], 1 if binary else 16, provenance)
 
 
 def _split(
@@ -137,5 +146,4 @@ def _split(
     cut = len(train_x) - len(train_x) // 12
     train_y, test_y = train_y.astype(np.int64), test_y.astype(np.int64)
     train, valid = (train_x[:cut], train_y[:cut]), (train_x[cut:], train_y[cut:])
-    cases = {"cases": len(train_x) + len(test_x)}
-    return Images(*train, *valid, test_x, test_y, peak, provenance | cases)
+    return Images(*train, *valid, test_x, test_y, peak, provenance)

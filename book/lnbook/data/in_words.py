@@ -6,8 +6,6 @@ from typing import Any
 
 from .datasets import data_set
 
-__all__ = ["data_in_words"]
-
 
 def data_in_words(provenance: Mapping[str, Any], wanted: str) -> str:
     """What was read; and, if it stands in for something else, what cannot be expected of it.

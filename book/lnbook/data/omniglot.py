@@ -12,8 +12,6 @@ import zipfile
 import numpy as np
 from jaxtyping import Float
 
-__all__ = ["ALPHABET", "Drawer", "aligned", "compose", "drawers", "read_drawing"]
-
 ALPHABET = " abcdefghijklmnopqrstuvwxyz"
 BELOW = "gpqy"  # these hang from the height of an x; j, with its dot, from the height of a tall letter
 SMALL, TALL = "acemnorsuvwxz", "bdfhklt"
@@ -37,11 +35,7 @@ def drawers(archive: bytes) -> list[Drawer]:
 
 
 def read_drawing(text: str) -> list[Float[np.ndarray, "_ 2"]]:
-    """The strokes of one file.
-
-    >>> [stroke.tolist() for stroke in read_drawing("START\\n1,-2,0\\nBREAK\\n3,-4,9\\n5,-6,9\\nBREAK\\n")]
-    [[[1.0, -2.0]], [[3.0, -4.0], [5.0, -6.0]]]
-    """
+    """The strokes of one file."""
     strokes = (part.split() for part in text.replace("START", "").split("BREAK"))
     return [np.array([row.split(",")[:2] for row in rows], float) for rows in strokes if rows]
 
@@ -54,13 +48,7 @@ def compose(
     A hand never draws a letter twice alike, and Omniglot has each once: so every letter gets a size, a width
     and a slant of its own, near those drawn. The screen told whole pixels, so that three in ten steps go
     exactly straight up or down, and a density could be infinite there: so each point is moved within its
-    pixel, at random.
-
-    Args:
-        text: of the `ALPHABET`.
-        drawer: whose letters, `aligned`.
-        every: keep every so-many-th point of a stroke, and its last.
-        generator: of sizes, slants and the places within pixels.
+    pixel, at random. Of a stroke the first point in every `every` is kept, and the last of all.
     """
     parts, right = [], 0.0
     for letter in text:

@@ -1,6 +1,7 @@
 """Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
 import random
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,12 +16,10 @@ from .cloze import cloze, names
 from .datasets import DataError
 from .questions import PLACEHOLDER, Question, marker, read_questions
 from .relevant import most_relevant, rarity
-from .sources import OnStandIn, announce, find, published
+from .sources import OnStandIn, StandInWarning, find, published
 from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 from .users import users_own
-
-__all__ = ["FIRST_MARKER", "Readings", "encode", "load_readings", "to_cases"]
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
 Cases = tuple[Tensor, ...]
@@ -74,7 +73,7 @@ def load_readings(
         limit: the most questions in each part, evenly spread.
         on_stand_in: as in `lnbook.data.published`; the stories stand in if there are no books.
 
-    Raises `DataError` for another name, for files that are missing or damaged, and for a refused stand-in.
+    Raises `DataError` for files that are missing or damaged, and for a refused stand-in.
 
     >>> stories = load_readings("stories", limit=50)
     >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
@@ -82,12 +81,8 @@ def load_readings(
     """
     if name == "gutenberg":
         train, valid, provenance = _books(markers, titles, on_stand_in)
-    elif name == "cnn":
-        train, valid, provenance = _cnn()
-    elif name == "stories":
-        train, valid, provenance = _stories()
     else:
-        raise DataError(f'The questions are "gutenberg", "stories" or "cnn", not {name!r}.')
+        train, valid, provenance = {"cnn": _cnn, "stories": _stories}[name]()
     if provenance["name"] == "stories":
         markers = PEOPLE
     draw = random.Random(0)
@@ -110,10 +105,8 @@ def encode(
     texts = ([token for token in (*q.passage, *q.query) if token[0] != "@"] for q in train)
     frequent = Vocabulary.build(texts, words).words[3:]
     vocabulary = Vocabulary([PLACEHOLDER, *map(marker, range(markers)), *frequent])
-    cases = {"train": to_cases(train, vocabulary), "valid": to_cases(valid, vocabulary)}
-    return Readings(
-        **cases, vocabulary=vocabulary, markers=markers, questions=tuple(valid), provenance=provenance
-    )
+    cases = to_cases(train, vocabulary), to_cases(valid, vocabulary)
+    return Readings(*cases, vocabulary, markers, tuple(valid), provenance)
 
 
 def to_cases(questions: Sequence[Question], vocabulary: Vocabulary) -> Cases:
@@ -134,8 +127,10 @@ def _spread(questions: Sequence[Question], limit: int | None) -> Sequence[Questi
 Found = tuple[list[Question], list[Question], dict[str, Any]]
 
 
-def _stories() -> Found:
-    return list(stories(6000, seed=0)), list(stories(1000, seed=1)), published("stories").provenance
+def _stories(requested: str = "stories") -> Found:
+    provenance = published("stories").provenance
+    provenance["requested"] = requested  # also in what `lnbook.data.loaded` gives
+    return list(stories(6000, seed=0)), list(stories(1000, seed=1)), provenance
 
 
 def _books(markers: int, titles: tuple[str, ...] | None, on_stand_in: OnStandIn) -> Found:
@@ -146,11 +141,10 @@ def _books(markers: int, titles: tuple[str, ...] | None, on_stand_in: OnStandIn)
         if on_stand_in == "error" or find("gutenberg") != "absent":  # the books are there, but damaged
             raise
         if on_stand_in == "warn":
-            announce(f"{error} In their place: generated stories.")
-        train, valid, provenance = _stories()
-        provenance["requested"] = "gutenberg"  # also in what `lnbook.data.loaded` gives
-        return train, valid, provenance
-    train, valid = [], []
+            warnings.warn(f"{error} In their place: generated stories.", StandInWarning, stacklevel=3)
+        return _stories("gutenberg")
+    train: list[Question] = []
+    valid: list[Question] = []
     for title, text in zip(books.titles, books.texts, strict=True):
         if titles is None or title in titles:
             told = sentences(text)

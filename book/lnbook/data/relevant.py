@@ -18,15 +18,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import fsum, log
 
-from .questions import PLACEHOLDER, Question, is_marker, split_sentences
+from .questions import PLACEHOLDER, Question, is_marker
 
-__all__ = ["most_relevant", "rarity", "relevance"]
+_QUOTES = ("''", '"', "'", "”")
 
 
 def rarity(queries: Iterable[Sequence[str]]) -> Mapping[str, float]:
-    """How much a word says that two texts share: log((1 + N) / (1 + n)) if n of N queries have it.
-
-    The queries are those of training, so that nothing of validation is used.
+    """How much a word says that two texts share: log((1 + N) / (1 + n)) if n of N training queries have it.
 
     >>> found = rarity([["@placeholder", "won"], ["who", "won"], ["who", "@entity1", "won"]])
     >>> [round(found[word], 2) for word in ("won", "who", "lost", "@entity1")]  # of 3, 2, 0, and a marker
@@ -40,16 +38,6 @@ def rarity(queries: Iterable[Sequence[str]]) -> Mapping[str, float]:
     return defaultdict(lambda: log(total), {word: log(total / (1 + n)) for word, n in having.items()})
 
 
-def relevance(sentence: Iterable[str], query: Iterable[str], rarity: Mapping[str, float]) -> float:
-    """The formula above.
-
-    >>> relevance("she won .".split(), "@placeholder won".split(), {"won": 0.5})
-    0.5
-    """
-    common = set(sentence) & set(query) - {PLACEHOLDER}
-    return fsum(rarity[word] for word in common)  # exact, whatever the order of a set
-
-
 def most_relevant(question: Question, rarity: Mapping[str, float], count: int = 4) -> Question:
     """The question with only the `count` most relevant sentences of its passage, or all if there are fewer.
 
@@ -59,6 +47,24 @@ def most_relevant(question: Question, rarity: Mapping[str, float], count: int = 
     '@entity1 sat . @entity2 won .'
     """
     told = split_sentences(question.passage)
-    worth = [relevance(sentence, question.query, rarity) for sentence in told]
+    asked = set(question.query) - {PLACEHOLDER}
+    worth = [fsum(rarity[word] for word in asked & set(sentence)) for sentence in told]
     best = sorted(range(len(told)), key=lambda k: (-worth[k], k))[:count]
     return replace(question, passage=tuple(token for k in sorted(best) for token in told[k]))
+
+
+def split_sentences(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks after it.
+
+    >>> split_sentences("a b . c ! '' d".split())
+    [('a', 'b', '.'), ('c', '!', "''"), ('d',)]
+    """
+    found: list[list[str]] = []
+    closed = True
+    for token in tokens:
+        if closed and not (found and token in _QUOTES):
+            found.append([])
+            closed = False
+        found[-1].append(token)
+        closed = closed or token in (".", "?", "!")
+    return [tuple(sentence) for sentence in found]

@@ -14,8 +14,6 @@ import math
 import numpy as np
 from jaxtyping import Float, Int
 
-__all__ = ["ALPHABET", "LIFT", "MEAN", "RHO", "STD", "WEIGHT", "scribble"]
-
 ALPHABET = "abcdef"
 LIFT = 0.15  # q
 
@@ -38,10 +36,6 @@ def scribble(text: str, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 
     """One line: places x, y and 1 where the pen is lifted; and $-\\log p$ of each later point, in nats.
 
     The first point is where the line begins, (0, 0, 1); it costs nothing.
-
-    >>> points, nats = scribble("ab", np.random.default_rng(0))
-    >>> len(points) == len(nats) + 1, points[:, 2].sum()  # a lift at the start, and one a character
-    (True, np.float64(3.0))
     """
     place, points = np.zeros(2), [(0.0, 0.0, 1.0)]
     drawn: list[tuple[int, Float[np.ndarray, " 2"]]] = []  # the character and the step to each later point

@@ -18,8 +18,6 @@ from jaxtyping import Float64, Int64
 from . import templates
 from .sources import OnStandIn, content, published
 
-__all__ = ["CLASSIFICATIONS", "Labelled", "Pairs", "load_labelled", "load_pairs"]
-
 CLASSIFICATIONS = ("mr", "cr", "subj", "pros_cons")
 
 # the file of each class, 1 and 0; in an archive or plain
@@ -54,12 +52,8 @@ def load_labelled(
 ) -> tuple[dict[str, Labelled], dict[str, Any]]:
     """Movie reviews, customer reviews, subjectivity, pros and cons: all sentences, and their provenance.
 
-    Args:
-        on_stand_in: as in `lnbook.data.published`.
-        name: "sentence_classification", or "sentence_templates" for the generated ones on purpose.
-
-    Raises:
-        DataError: a damaged file, or none where the stand-in is refused.
+    `name` may be "sentence_templates" for the generated ones on purpose; `on_stand_in` is as in
+    `lnbook.data.published`.
 
     >>> tasks, _ = load_labelled(name="sentence_templates")
     >>> {task: len(held.texts) for task, held in tasks.items()}
@@ -78,13 +72,7 @@ def load_pairs(
     """SICK's pairs in its parts "train", "trial" and "test", and their provenance.
 
     Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
-
-    Args:
-        on_stand_in: as in `lnbook.data.published`.
-        name: "sick", or "sentence_templates" for the generated pairs on purpose.
-
-    Raises:
-        DataError: a damaged file, or none where the stand-in is refused.
+    The arguments are as in `load_labelled`.
 
     >>> parts, _ = load_pairs(name="sentence_templates")
     >>> {part: len(held.scores) for part, held in parts.items()}
@@ -112,11 +100,10 @@ def _classes(paths: dict[str, Path], archive: str, *names: str) -> Labelled:
             held = [members.read(name) for name in names]
     else:
         held = [content(paths[name]) for name in names]
-    texts = [_lines(found) for found in held]
-    labels = np.repeat([1, 0], [len(lines) for lines in texts])
-    return Labelled((*texts[0], *texts[1]), labels)
+    return labelled([_TAG.sub("", text.decode("utf-8", "replace")).splitlines() for text in held])
 
 
-def _lines(text: bytes) -> list[str]:
-    lines = (_TAG.sub("", line).strip() for line in text.decode("utf-8", "replace").splitlines())
-    return [line for line in lines if line]
+def labelled(classes: list[list[str]]) -> Labelled:
+    """The lines of two classes, 1 and 0, without those that are empty."""
+    lines = [[line.strip() for line in part if line.strip()] for part in classes]
+    return Labelled((*lines[0], *lines[1]), np.repeat([1, 0], [len(part) for part in lines]))

@@ -1,42 +1,35 @@
-"""Published files by the name of their data set: found, downloaded, verified; or a stand-in announced.
+"""Published files by the name of their data set: found, downloaded, checked; or a stand-in announced.
 
-They are looked for in `$LNLIB_DATA/<name>/`, in the cache, and at the mirrors. A file that is published plain
-may also stand compressed in its folder, as `<name>.gz`.
+They are looked for in `$LNLIB_DATA/<name>/`, which is only ever read, in the cache, and at the mirrors. A
+folder serves if it has all files of a data set. A file that is published plain may also stand compressed in
+its folder, as `<name>.gz`. Three variables of the environment are read at each call:
+
+- `LNLIB_DATA`: the folder of published data.
+- `LNLIB_CACHE`: where downloads go; default is the user's cache folder of the operating system.
+- `LNLIB_OFFLINE`: anything but 0, false, no, off or nothing: never use the network.
 """
 
 import gzip
 import hashlib
+import os
 import sys
 import tarfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
+
+from tqdm import TqdmWarning
+
+with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would tell readers to install them
+    warnings.simplefilter("ignore", TqdmWarning)
+    import pooch
 
 from .datasets import DATA_SETS, DataError, DataSet, PublishedFile, data_set
-from .environment import cache_folder, is_offline, pooch, users_folder
-
-__all__ = [
-    "Finding",
-    "OnStandIn",
-    "Published",
-    "StandInWarning",
-    "announce",
-    "content",
-    "content_of",
-    "digest_of_folder",
-    "fetch",
-    "find",
-    "loaded",
-    "noted",
-    "published",
-    "readiness",
-    "tar_members",
-]
 
 OnStandIn = Literal["warn", "error", "silent"]
+Held = dict[PublishedFile, Path]
 
 TIMEOUT_S = 10.0  # for a mirror's first answer, and between two pieces of a file
 _loaded: list[dict[str, Any]] = []
@@ -46,7 +39,7 @@ class StandInWarning(UserWarning):
     """A data set was asked for, another one was loaded in its place."""
 
 
-class DownloadFailed(OSError):
+class DownloadFailed(DataError):
     """No mirror delivered a file as it is published, or none may be asked."""
 
 
@@ -55,32 +48,13 @@ class Published(NamedTuple):
 
     Args:
         files: paths by the name of the file as published; empty where the embedded stand-in has to serve.
-        provenance: name, requested, source ("LNLIB_DATA", "cache", "download" or "embedded"), licence and
-            citation; for files also sha256: of the lines that `sha256sum` prints for them, in the table's
-            order; and passed_over: what $LNLIB_DATA/<name> lacks, where it holds some of the files only. A
-            loader adds to it, and it stays the entry of `loaded`.
+        provenance: name, requested, source ("download", or as `find` says), licence and citation; for files
+            also sha256: of the lines that `sha256sum` prints for them. A loader adds to it, and it stays the
+            entry of `loaded`.
     """
 
     files: dict[str, Path]
     provenance: dict[str, Any]
-
-
-class Finding(NamedTuple):
-    """One data set before it is used.
-
-    Args:
-        name: of the data set.
-        source: "LNLIB_DATA", "cache", "embedded", "absent", or "unusable" where that cannot be told.
-        note: what a reader should know, in a sentence without its end; "" for nothing.
-        error: why loading will fail, in sentences with the remedy; "" if no reason is known.
-        folder: where the files are, if they are anywhere.
-    """
-
-    name: str
-    source: str
-    note: str = ""
-    error: str = ""
-    folder: Path | None = None
 
 
 def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
@@ -99,18 +73,15 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
     ({}, 'embedded')
     """
     entry = data_set(name)
-    if not entry.files:
-        return Published({}, noted(_about(entry, name, "embedded")))
-    lacks = _lacks(entry)
-    said = {"passed_over": f"$LNLIB_DATA/{name} {lacks}"} if lacks else {}
     try:
-        source, folder = _place(entry) or ("download", _download(entry))
+        source, held = _found(entry)
     except DownloadFailed as error:
-        other = _stand_in(entry, on_stand_in, str(error), lacks)
-        return Published({}, noted(_about(other, name, "embedded") | said))
-    held = _verified(entry, folder)
-    provenance = _about(entry, name, source) | {"sha256": _listed(held)} | said
-    return Published({file.name: _path(folder, file) for file in held}, noted(provenance))
+        entry, source, held = _stand_in(entry, on_stand_in, error), "embedded", {}
+    about = {"name": entry.name, "requested": name, "source": source}
+    about |= {"licence": entry.licence, "citation": entry.citation}
+    if held:
+        about["sha256"] = _listed(held)
+    return Published({file.name: path for file, path in held.items()}, noted(about))
 
 
 def find(name: str) -> str:
@@ -121,17 +92,14 @@ def find(name: str) -> str:
     >>> find("digits")
     'embedded'
     """
-    entry = data_set(name)
-    place = _place(entry)
-    return "embedded" if not entry.files else place[0] if place else "absent"
+    return _place(data_set(name))[0]
 
 
 def content_of(name: str) -> str:
     """What stands for the content of a data set as it would be read now.
 
-    Of published files the SHA-256 of the lines that `sha256sum` prints for them, whatever form they lie in;
-    "embedded" for data that ship with lnbook, "stand-in" for those that are not available. Data of a user's
-    own folder, whose hashes nobody publishes, are hashed whole.
+    Of published files the SHA-256 that is in their provenance; "embedded" for data that ship with lnbook,
+    "stand-in" for those that are not available; of data of a user's own folder the hash of all its files.
 
     Raises `DataError` for a corrupt file, as `published` does.
 
@@ -141,60 +109,29 @@ def content_of(name: str) -> str:
     if name not in DATA_SETS:
         root = users_folder()
         return digest_of_folder(root / name) if root else "absent"
-    entry = data_set(name)
-    if not entry.files:
-        return "embedded"
     try:
-        _, folder = _place(entry) or ("download", _download(entry))
+        source, held = _found(data_set(name))
     except DownloadFailed:
         return "stand-in"
-    _verified(entry, folder)
-    return _listed(entry.files)
+    return _listed(held) if held else source
 
 
-def readiness(names: Iterable[str]) -> list[Finding]:
-    """Where each data set will come from and what is wrong with it: its files are hashed, no network is used.
+def verify(name: str) -> str:
+    """As `find`, after a look at each file; raises `DataError` for a corrupt one."""
+    source, held = _place(entry := data_set(name))
+    _verify(entry, held)
+    return source
 
-    Raises `DataError` for a name that is no data set's.
 
-    >>> readiness(["digits"])
-    [Finding(name='digits', source='embedded', note='', error='', folder=None)]
+def fetch(name: str) -> None:
+    """Download a data set that is absent, and what is corrupt in the cache.
+
+    Raises `DataError`, with the reason, where the data set is not there, whole, at the end.
     """
-    return [_finding(data_set(name)) for name in names]
-
-
-def fetch(names: Iterable[str], say: Callable[[str], object]) -> dict[str, str]:
-    """Download the data sets that are absent, and what is corrupt in the cache.
-
-    Args:
-        names: of `DATA_SETS`.
-        say: takes a line as each download begins and ends.
-
-    Returns:
-        By name, "" for a data set that is there now (or embedded), else the reason why it is not.
-
-    Raises:
-        DataError: a name that is no data set's.
-
-    >>> fetch(["digits"], print)
-    {'digits': ''}
-    """
-    reasons = {}
-    for entry in [data_set(name) for name in names]:
-        reasons[entry.name] = ""
-        try:
-            place = _place(entry)
-            if place and (place[0] == "LNLIB_DATA" or is_offline()):
-                _verified(entry, place[1])
-            elif entry.files:
-                if not place:
-                    say(f"{entry.name}: downloading {entry.size / 1e6:.1f} MB")
-                _download(entry, asked=True)
-                say(f"{entry.name}: {'intact' if place else 'downloaded'}")
-        except (DataError, DownloadFailed) as error:
-            reasons[entry.name] = str(error)
-            say(f"{entry.name}: {error}")
-    return reasons
+    source, entry = find(name), data_set(name)
+    if source == "absent" or (source == "cache" and not is_offline()):
+        _download(entry, asked=True)
+    verify(name)
 
 
 def loaded() -> list[dict[str, Any]]:
@@ -203,15 +140,46 @@ def loaded() -> list[dict[str, Any]]:
 
 
 def noted(provenance: dict[str, Any]) -> dict[str, Any]:
-    """The entry of `loaded` for data that were read: this one, or that of the same data read before.
-
-    A loader of a user's own files, which no entry of `DATA_SETS` describes, calls it itself.
-    """
+    """The entry of `loaded` for data that were read: this one, or that of the same data read before."""
     for known in _loaded:
-        if known.items() >= provenance.items() and "passed_over" not in known.keys() - provenance.keys():
+        if known.items() >= provenance.items():
             return known
     _loaded.append(provenance)
     return provenance
+
+
+def resolve_environment() -> None:
+    """Make `LNLIB_DATA` and `LNLIB_CACHE` absolute, in `os.environ`, as seen from the current folder.
+
+    For programs to call first of all, before they change the folder or start others that run elsewhere (a
+    notebook runs in its own folder).
+    """
+    for variable in ("LNLIB_DATA", "LNLIB_CACHE"):
+        if os.environ.get(variable):
+            os.environ[variable] = str(Path(os.environ[variable]).absolute())
+
+
+def users_folder() -> Path | None:
+    """The folder that `LNLIB_DATA` names, or None where it is unset or empty.
+
+    Raises `DataError` where there is no such folder: a mistake to report, not to paper over.
+    """
+    value = os.environ.get("LNLIB_DATA")
+    if not value:
+        return None
+    folder = Path(value)
+    if not os.access(folder, os.R_OK | os.X_OK) or not folder.is_dir():
+        raise DataError(
+            f"LNLIB_DATA is {value!r}, and there is no folder {folder.absolute()} that can be read. Give an "
+            f"absolute path (a relative one begins where the process runs: notebooks in book/), or unset it."
+        )
+    return folder
+
+
+def is_offline() -> bool:
+    """Whether `LNLIB_OFFLINE` forbids the network."""
+    word = os.environ.get("LNLIB_OFFLINE", "").strip().lower()
+    return word not in ("", "0", "false", "no", "off")
 
 
 def content(path: Path) -> bytes:
@@ -233,43 +201,42 @@ def digest_of_folder(folder: Path) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else "absent"
 
 
-def _place(entry: DataSet) -> tuple[str, Path] | None:
+def _roots() -> dict[str, Path]:
+    """Where folders of data sets are, in the order in which they are looked at."""
+    mine, kept = users_folder(), Path(os.environ.get("LNLIB_CACHE") or pooch.os_cache("lnlib"))
+    return ({"LNLIB_DATA": mine} if mine else {}) | {"cache": kept}
+
+
+def _place(entry: DataSet) -> tuple[str, Held]:
     """The first place that holds all files of a data set, by their names."""
-    for source, root in (("LNLIB_DATA", users_folder()), ("cache", cache_folder())):
-        if root and _held(entry, root / entry.name):
-            return source, root / entry.name
-    return None
+    if not entry.files:
+        return "embedded", {}
+    for source, root in _roots().items():
+        for wanted in (entry.files, entry.alternative):
+            held = {file: _path(root / entry.name / file.name) for file in wanted}
+            if held and all(path.is_file() for path in held.values()):
+                return source, held
+    return "absent", {}
 
 
-def _held(entry: DataSet, folder: Path) -> tuple[PublishedFile, ...]:
-    """The files to read from a folder: the published ones, or else the alternative; none if it lacks some."""
-    for wanted in (entry.files, entry.alternative):
-        if wanted and all(_path(folder, file).is_file() for file in wanted):
-            return wanted
-    return ()
-
-
-def _path(folder: Path, file: PublishedFile) -> Path:
-    plain, packed = folder / file.name, folder / f"{file.name}.gz"
+def _path(plain: Path) -> Path:
+    packed = plain.with_name(f"{plain.name}.gz")
     return packed if packed.is_file() and not plain.is_file() else plain
 
 
-def _lacks(entry: DataSet) -> str:
-    """What the user's folder lacks, in words, if it holds some of the files only, so that another serves."""
-    root = users_folder()
-    if root is None or _held(entry, root / entry.name):
-        return ""
-    names = [file.name for file in entry.files if not _path(root / entry.name, file).is_file()]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"lacks {', '.join(names[:3])}{more}" if len(names) < len(entry.files) else ""
+def _found(entry: DataSet) -> tuple[str, Held]:
+    """Where the files are, after a download if need be, with the published content."""
+    source, held = _place(entry)
+    if source == "absent":
+        _download(entry)
+        source, held = "download", _place(entry)[1]
+    _verify(entry, held)
+    return source, held
 
 
-def _verified(entry: DataSet, folder: Path) -> tuple[PublishedFile, ...]:
-    """The files to read from a folder, each with the SHA-256 that is published."""
-    held = _held(entry, folder)
-    for file in held:
-        path = _path(folder, file)
-        found = _sha256(path, unpacked=path != folder / file.name)
+def _verify(entry: DataSet, held: Held) -> None:
+    for file, path in held.items():
+        found = _sha256(path, unpacked=path.name != Path(file.name).name)
         if found != file.sha256:
             raise DataError(
                 f"{path} is not the published file: expected {file.size} bytes with SHA-256 {file.sha256}, "
@@ -277,24 +244,15 @@ def _verified(entry: DataSet, folder: Path) -> tuple[PublishedFile, ...]:
                 f"move it away (lnbook never deletes it) and get it again, for example with "
                 f"`python -m lnbook data --download {entry.name}`."
             )
-    return held
 
 
 def _sha256(path: Path, unpacked: bool = False) -> str:
     try:
-        status = path.stat()
-        return _hashed(path, unpacked, status.st_size, status.st_mtime_ns)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a whole gzip file ({error}); get it again.") from error
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); see to its permissions.") from error
-
-
-@cache
-def _hashed(path: Path, unpacked: bool, size: int, changed: int) -> str:
-    """The hash of a file, once in a process unless the file's size or time changes."""
-    with gzip.open(path) if unpacked else path.open("rb") as stream:
-        return hashlib.file_digest(cast(Any, stream), "sha256").hexdigest()
+        return hashlib.sha256(content(path)).hexdigest() if unpacked else str(pooch.file_hash(path))
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{path} cannot be read ({error}); see to its permissions, or get it again."
+        ) from error
 
 
 def _listed(held: Iterable[PublishedFile]) -> str:
@@ -302,13 +260,12 @@ def _listed(held: Iterable[PublishedFile]) -> str:
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
-def _download(entry: DataSet, asked: bool = False) -> Path:
-    """The cache's folder of a data set, after fetching what it lacks and what has another hash."""
+def _download(entry: DataSet, asked: bool = False) -> None:
+    """Fetch into the cache what it lacks and what has another hash."""
     if is_offline():
         raise DownloadFailed("downloads are off (LNLIB_OFFLINE is set)")
     if entry.consent and not asked:
         raise DownloadFailed(f"its license, {entry.licence}, is yours to accept, so nothing was asked for")
-    folder = cache_folder() / entry.name
     pooch.get_logger().setLevel("WARNING")  # it would announce each download on stderr, in notebooks too
     http = pooch.HTTPDownloader(
         progressbar=sys.stderr.isatty(),
@@ -316,35 +273,21 @@ def _download(entry: DataSet, asked: bool = False) -> Path:
         headers={"Accept-Encoding": "identity"},  # the hash is of the .gz, which a server may offer to unpack
     )
     for file in entry.files:
-        _retrieve(entry, file, folder / file.name, http)
-    return folder
-
-
-def _retrieve(entry: DataSet, file: PublishedFile, path: Path, http: Any) -> None:
-    failures = []
-    for url in [file.url] if file.url else [mirror + file.name for mirror in entry.mirrors]:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)  # pooch fails if another process makes it, too
-            pooch.retrieve(url, f"sha256:{file.sha256}", path.name, path.parent, downloader=http)
-        except (OSError, ValueError) as error:  # of the network or the disk; another file than the published
-            failures.append(f"{url}: {_reason(error)}")
+        path, failures = _roots()["cache"] / entry.name / file.name, []
+        for url in [file.url] if file.url else [mirror + file.name for mirror in entry.mirrors]:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)  # pooch fails if another process makes it, too
+                pooch.retrieve(url, f"sha256:{file.sha256}", path.name, path.parent, downloader=http)
+                break
+            except (OSError, ValueError) as error:  # of the network or the disk; another file than published
+                failures.append(f"{url}: {error}")
         else:
-            return
-    raise DownloadFailed("; ".join(failures))
+            raise DownloadFailed("; ".join(failures))
 
 
-def _reason(error: BaseException) -> str:
-    """What the first cause of an error says, without the URL: requests nests whole chains in one line."""
-    while error.__context__ is not None:
-        error = error.__context__
-    return str(error).split(" for url")[0] or type(error).__name__
-
-
-def _stand_in(entry: DataSet, on_stand_in: OnStandIn, reason: str, lacks: str) -> DataSet:
+def _stand_in(entry: DataSet, on_stand_in: OnStandIn, reason: DownloadFailed) -> DataSet:
     """The data set that serves instead, announced."""
-    what = f"{entry.name} is neither in $LNLIB_DATA/{entry.name}/ nor in the cache"
-    if lacks:
-        what = f"$LNLIB_DATA/{entry.name} {lacks}, and was passed over. {entry.name} is not in the cache"
+    what = f"{entry.name} is not whole in $LNLIB_DATA/{entry.name}/ or in the cache"
     what = f"{what}, and could not be downloaded: {reason}."
     remedy = (
         f"For the real data run `python -m lnbook data --download {entry.name}` or put the published files "
@@ -354,48 +297,5 @@ def _stand_in(entry: DataSet, on_stand_in: OnStandIn, reason: str, lacks: str) -
         raise DataError(f"{what} {remedy}")
     other = data_set(entry.stand_in)
     if on_stand_in == "warn":
-        announce(f"{what} In its place: {other.title}. {remedy}")
+        warnings.warn(f"{what} In its place: {other.title}. {remedy}", StandInWarning, stacklevel=3)
     return other
-
-
-def announce(stand_in: str) -> None:
-    """Warn of a stand-in where code outside this package, and outside what checks its calls, asked for it."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals["__name__"].split(".")[0] in ("lnbook", "jaxtyping"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(stand_in, StandInWarning, stacklevel=level)
-
-
-def _about(entry: DataSet, requested: str, source: str) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "requested": requested,
-        "source": source,
-        "licence": entry.licence,
-        "citation": entry.citation,
-    }
-
-
-def _finding(entry: DataSet) -> Finding:
-    if not entry.files:
-        return Finding(entry.name, "embedded")
-    source, folder = "unusable", None
-    try:
-        lacks = _lacks(entry)
-        note = f"$LNLIB_DATA/{entry.name} is incomplete and passed over: it {lacks}" if lacks else ""
-        source, folder = _place(entry) or ("absent", None)
-        if folder:
-            _verified(entry, folder)
-            return Finding(entry.name, source, note, folder=folder)
-        return Finding(entry.name, source, "; ".join(filter(None, (note, _instead(entry)))))
-    except DataError as error:
-        return Finding(entry.name, source, error=str(error), folder=folder)
-
-
-def _instead(entry: DataSet) -> str:
-    """What serves while a data set is absent."""
-    ways = [f"stand-in {entry.stand_in}"] if entry.stand_in else []
-    if not is_offline():
-        asked = f" by `python -m lnbook data --download {entry.name}` (its license is yours to accept)"
-        ways.insert(0, f"download of {entry.size / 1e6:.1f} MB{asked if entry.consent else ''}")
-    return " or ".join(ways) or "nothing stands in, and downloads are off"

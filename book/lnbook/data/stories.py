@@ -13,8 +13,6 @@ from collections.abc import Iterator
 
 from .questions import PLACEHOLDER, Question, marker
 
-__all__ = ["PEOPLE", "UNANSWERABLE", "floor", "ideal", "stories"]
-
 PEOPLE, MENTIONED = 6, 2
 SENTENCES = 4
 UNANSWERABLE = 0.3
@@ -24,12 +22,7 @@ _WHEN = ("", "", "at noon", "without a word")
 
 
 def stories(count: int, seed: int = 0) -> Iterator[Question]:
-    """So many questions about stories, equal for equal seeds.
-
-    >>> q = next(stories(1))
-    >>> len(q.entities) in (2, 3), q.query[0]
-    (True, '@placeholder')
-    """
+    """So many questions about stories, equal for equal seeds."""
     draw = random.Random(seed)
     for _ in range(count):
         numbers = draw.sample(range(PEOPLE), PEOPLE)
@@ -60,13 +53,7 @@ def floor() -> float:
 
 
 def ideal(question: Question) -> str:
-    """The answer of a reader who knows how the stories are made: nobody errs less.
-
-    >>> q = Question(("@entity2", "sold", "the", "ring", "to", "@entity0", "."),
-    ...              ("@placeholder", "sold", "the", "ring", "."), "@entity2")
-    >>> ideal(q)
-    '@entity2'
-    """
+    """The answer of a reader who knows how the stories are made: nobody errs less."""
     thing = question.query[3]
     if thing in question.passage:
         return question.passage[question.passage.index(thing) - 3]

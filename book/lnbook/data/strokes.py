@@ -19,37 +19,24 @@ from . import iam, omniglot, scribbles
 from .books import load_books
 from .sources import OnStandIn, content, published
 
-__all__ = ["Lines", "Part", "Wanted", "encode", "load_lines", "offsets", "places", "texts"]
-
 TEXT = 5_000_000  # characters of books, from which texts are taken
 EVERY = 4  # of Omniglot's points, this many-th is kept
 
 
 @dataclass(frozen=True)
 class Part:
-    """Lines of one part, padded with zeros.
+    """Lines of one part, padded with zeros."""
 
-    Attributes:
-        points: the first of the S = T + 1 is (0, 0, 1); T are to be predicted.
-        lengths: points to be predicted.
-        texts: numbers of characters in the alphabet; `letters`: how many.
-        exact: the true negative log-likelihood of each line, in nats, where it is known.
-    """
-
-    points: Float32[np.ndarray, "N S 3"]
-    lengths: Int64[np.ndarray, " N"]
-    texts: Int64[np.ndarray, "N U"]
-    letters: Int64[np.ndarray, " N"]
-    exact: Float[np.ndarray, " N"] | None = None
+    points: Float32[np.ndarray, "N S 3"]  # the first of the S = T + 1 is (0, 0, 1); T are to be predicted
+    lengths: Int64[np.ndarray, " N"]  # T of each line
+    texts: Int64[np.ndarray, "N U"]  # numbers of characters in the alphabet
+    letters: Int64[np.ndarray, " N"]  # how many
+    exact: Float[np.ndarray, " N"] | None = None  # the true -log likelihood in nats, where it is known
 
 
 @dataclass(frozen=True)
 class Lines:
-    """A set of lines.
-
-    Attributes: `train`, `valid`, `test`; the `alphabet`; `scale`, the unit of dx and of dy in pixels;
-    `provenance`.
-    """
+    """A set of lines in three parts; `scale` is the unit of dx and of dy in pixels."""
 
     train: Part
     valid: Part
@@ -61,20 +48,14 @@ class Lines:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How many lines, and of what kind.
-
-    Args:
-        train, valid, test: lines of each part; IAM-OnDB gives as many as it has, if these are more.
-        shortest, longest: characters of a line; IAM-OnDB's are what they are.
-        points: of longer lines the first so many points; 0: all.
-    """
+    """How many lines, and of what kind; IAM-OnDB gives as many as it has, if these are more."""
 
     train: int
     valid: int
     test: int
-    shortest: int = 8
+    shortest: int = 8  # characters of a line; IAM-OnDB's are what they are
     longest: int = 12
-    points: int = 0
+    points: int = 0  # of longer lines the first so many points; 0: all
 
 
 Written = tuple[str, Float[np.ndarray, "_ 3"], Sequence[float] | None]  # text, places, nats if known
@@ -85,13 +66,7 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn") ->
     """Lines of handwriting: "omniglot_strokes", "iam_ondb" of a user's folder, or "generated_strokes".
 
     Drawers (of IAM-OnDB: forms) that are in one part are in no other; so are stretches of text.
-
-    Args:
-        name: of the data.
-        wanted: see `Wanted`.
-        on_stand_in: as in `lnbook.data.published`.
-
-    Raises DataError for damaged files, and for IAM-OnDB without its folder.
+    `on_stand_in`, and what is raised, are as in `lnbook.data.published`.
 
     >>> lines = load_lines("generated_strokes", Wanted(train=3, valid=1, test=2))
     >>> lines.train.points[:, 0].tolist(), len(lines.test.exact)
@@ -111,20 +86,12 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn") ->
 
 
 def encode(text: str, alphabet: str) -> Int64[np.ndarray, " U"]:
-    """Numbers of characters. Raises ValueError for one that is not in the alphabet.
-
-    >>> encode("ba", "abc")
-    array([1, 0])
-    """
+    """Numbers of characters; raises ValueError for one that is not in the alphabet."""
     return np.array([alphabet.index(c) for c in text], dtype=np.int64)
 
 
 def offsets(places: Float[np.ndarray, "S 3"]) -> Float[np.ndarray, "S 3"]:
-    """Steps from point to point, each with its own mark; the first point becomes (0, 0, 1).
-
-    >>> offsets(np.array([[5.0, 5.0, 0.0], [6.0, 7.0, 1.0]])).tolist()
-    [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0]]
-    """
+    """Steps from point to point, each with its own mark; the first point becomes (0, 0, 1)."""
     steps = np.diff(places[:, :2], axis=0, prepend=places[:1, :2])
     marks = places[:, 2:].copy()
     marks[0] = 1
@@ -173,11 +140,9 @@ def _composed(path: Path, wanted: Wanted, rng: np.random.Generator) -> list[list
 def _scribbled(wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
     parts: list[list[Written]] = []
     for count in (wanted.train, wanted.valid, wanted.test):
-        lines: list[Written] = []
-        for length in rng.integers(wanted.shortest, wanted.longest + 1, size=count):
-            text = "".join(rng.choice(list(scribbles.ALPHABET), length))
-            lines.append((text, *scribbles.scribble(text, rng)))
-        parts.append(lines)
+        lengths = rng.integers(wanted.shortest, wanted.longest + 1, size=count)
+        texts = ("".join(rng.choice(list(scribbles.ALPHABET), length)) for length in lengths)
+        parts.append([(text, *scribbles.scribble(text, rng)) for text in texts])
     return parts
 
 
@@ -185,10 +150,8 @@ def _gathered(
     written: Sequence[Sequence[Written]], alphabet: str, wanted: Wanted, provenance: dict[str, Any]
 ) -> Lines:
     """Offsets in units of the training part, texts in numbers, both padded."""
-    steps = [
-        [offsets(line[1])[: wanted.points + 1 if wanted.points else None] for line in part]
-        for part in written
-    ]
+    end = wanted.points + 1 if wanted.points else None
+    steps = [[offsets(line[1])[:end] for line in part] for part in written]
     scale = np.concatenate([s[1:, :2] for s in steps[0]]).std(0)
     train, valid, test = (_padded(part, s, scale, alphabet) for part, s in zip(written, steps, strict=True))
     digest = hashlib.sha256(b"".join(part.points.tobytes() for part in (train, valid, test))).hexdigest()

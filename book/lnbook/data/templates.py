@@ -6,8 +6,6 @@ that a protocol runs; they say nothing about an encoder.
 
 import numpy as np
 
-__all__ = ["labelled", "pairs"]
-
 _WORDS = """
     simple useful valid clear efficient consistent general powerful possible allowed
     empty invalid missing undefined illegal hidden subtle different anonymous long

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from jaxtyping import Int64
 from torch import Tensor
-
-__all__ = ["EOS", "PAD", "UNKNOWN", "Vocabulary", "pad", "tokenize"]
+from torch.nn.utils.rnn import pad_sequence
 
 PAD, UNKNOWN, EOS = 0, 1, 2
 _SPECIAL = ("<pad>", "<unk>", "<eos>")
@@ -66,23 +65,15 @@ class Vocabulary:
         return [self.number.get(token, UNKNOWN) for token in tokens]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
-        """The words of numbers, padding left out. Raises IndexError for a number that no word has."""
+        """The words of numbers, padding left out."""
         return [self.words[n] for n in numbers if n != PAD]
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, " N"]]:
     """Sequences of numbers as one tensor, zeros after the end of the shorter ones; and their lengths.
 
-    Raises ValueError for no sequences, or an empty one: a recurrent network has no state for it.
-
     >>> pad([[3, 4, 5], [6]])[0].tolist()
     [[3, 4, 5], [6, 0, 0]]
     """
-    lengths = torch.tensor([len(sequence) for sequence in sequences], dtype=torch.int64)
-    if not len(lengths) or not lengths.all():
-        empty = (lengths == 0).nonzero().flatten().tolist()
-        raise ValueError(f"Each sequence needs an element; of {len(lengths)}, these have none: {empty[:10]}.")
-    whole = torch.full((len(lengths), int(lengths.max())), PAD, dtype=torch.int64)
-    inside = torch.arange(whole.shape[1]) < lengths[:, None]
-    whole[inside] = torch.tensor([n for sequence in sequences for n in sequence], dtype=torch.int64)
-    return whole, lengths
+    whole = pad_sequence([torch.tensor(s, dtype=torch.int64) for s in sequences], batch_first=True)
+    return whole, torch.tensor([len(sequence) for sequence in sequences])

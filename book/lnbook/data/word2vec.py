@@ -7,17 +7,13 @@ letters in UTF-8, a blank, its numbers in 32 bits each, lowest byte first, and p
 """
 
 import mmap
-import re
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float32
 
-from .datasets import DataError
-from .users import provenance_of, users_own
-
-__all__ = ["Vectors", "load_word2vec"]
+from .users import provenance_of, reading, users_own
 
 Vectors = dict[str, Float32[np.ndarray, " k"]]
 
@@ -25,30 +21,22 @@ Vectors = dict[str, Float32[np.ndarray, " k"]]
 def load_word2vec(wanted: Collection[str]) -> tuple[Vectors, int, dict[str, Any]]:
     """The vectors that the user's file has of these words, their length, and their provenance.
 
-    Raises DataError if there is no such folder with one .bin file, or the file is not in the format, is cut
-    off, or has a vector that is not finite.
+    Raises `DataError` without the folder, and for a file that is absent, breaks off or is another.
     """
     folder = users_own("word2vec", "Put GoogleNews-vectors-negative300.bin there, or use the books' vectors.")
-    paths = sorted(folder.glob("*.bin"))
-    if len(paths) != 1 or not paths[0].stat().st_size:
-        raise DataError(f"{folder} must hold one .bin file of vectors, but holds {len(paths)}.")
     names = {word.encode(): word for word in wanted}
     found: Vectors = {}
-    with paths[0].open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
-        header = re.match(rb"([1-9]\d{0,11}) ([1-9]\d{0,4})\r?\n", held)
-        if not header:
-            raise DataError(f"{paths[0]} does not begin with two numbers; unpack it, or get another file.")
-        count, size, at = int(header[1]), int(header[2]), header.end()
+    path = next(folder.glob("*.bin"), folder / "GoogleNews-vectors-negative300.bin")
+    with reading(path), path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        count, size = map(int, held.readline().split())
+        at = held.tell()
         for number in range(count):
             blank = held.find(b" ", at)
             after = blank + 1 + 4 * size
             if blank < 0 or after > len(held):
-                raise DataError(f"{paths[0]} breaks off at word {number + 1} of {count}; get it again.")
-            word = names.get(held[at:blank].lstrip(b"\n"))
-            if word is not None and word not in found:
+                raise ValueError(f"it breaks off at word {number + 1} of {count}")
+            if word := names.get(held[at:blank].lstrip(b"\n")):
                 found[word] = np.frombuffer(held[blank + 1 : after], dtype="<f4")
             at = after
-    if wrong := [word for word, vector in found.items() if not np.isfinite(vector).all()]:
-        raise DataError(f"{paths[0]}: the vector of {wrong[0]!r} is not finite; get the file again.")
     citation = "Mikolov, Sutskever, Chen, Corrado, Dean (2013)"
-    return found, size, provenance_of(folder, "Apache License 2.0", citation, file=paths[0].name)
+    return found, size, provenance_of(folder, "Apache License 2.0", citation, file=path.name)
