@@ -39,12 +39,6 @@ def permute(
     """A new random numbering of the markers in each case: of a batch, at every update.
 
     Of the words' numbers, `first`, `first` + 1, ... are the markers; `answers` count these from 0.
-
-    >>> ids = torch.tensor([[5, 4, 9, 5]])
-    >>> passage, query, answer = permute(ids, ids, torch.tensor([1]), first=4, markers=3,
-    ...                                  generator=torch.Generator().manual_seed(0))
-    >>> passage.tolist(), answer.tolist()  # 4 -> 6, 5 -> 4, and 9 is a word
-    ([[4, 6, 9, 4]], [0])
     """
     order = torch.rand(len(answers), markers, generator=generator).argsort(1).to(answers.device)
 

@@ -34,9 +34,6 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
     """The 43 novels, or, where they are not available, the prose of Python's own help.
 
     `name` may be "python_topics" for the help on purpose; `on_stand_in` is as in `lnbook.data.published`.
-
-    >>> "with" in load_books(name="python_topics").titles
-    True
     """
     files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:

@@ -17,17 +17,11 @@ from jaxtyping import Float32, Float64, Int64
 
 @dataclass(frozen=True)
 class Boxes:
-    """Where the objects of one picture are.
+    """Where the objects of one picture are: one box at least."""
 
-    Args:
-        width, height: of the picture.
-        corners: left, top, right, bottom of each box, in the same unit; y goes down.
-        classes: of each box.
-    """
-
-    width: float
+    width: float  # of the picture
     height: float
-    corners: Float64[np.ndarray, "B 4"]
+    corners: Float64[np.ndarray, "B 4"]  # left, top, right, bottom of each box, in the same unit; y goes down
     classes: Int64[np.ndarray, " B"]
 
 
@@ -35,15 +29,6 @@ def featurize(boxes: Boxes, classes: int) -> Float32[np.ndarray, " F"]:
     r"""The vector of the module's text: $F = 5\cdot$`classes`$+4$ numbers of length 1.
 
     *Source* ours, in place of a convnet's features of the pixels: each photograph has a licence of its own.
-
-    Args:
-        boxes: at least one.
-        classes: how many there are in all.
-
-    >>> half = Boxes(4, 2, np.array([[0.0, 0.0, 2.0, 2.0]]), np.array([1]))  # the left half
-    >>> found = featurize(half, 2)
-    >>> [round(float(x / found[-1]), 2) for x in found]  # its height is 1, as the picture's
-    [0.0, 0.69, 0.0, 3.93, 0.0, -0.25, 0.0, 0.0, 0.0, 1.0, -0.25, 0.0, 0.5, 1.0]
     """
     left, top, right, bottom = (boxes.corners / np.tile([boxes.width, boxes.height], 2)).T
     shape = np.stack([(left + right) / 2 - 0.5, (top + bottom) / 2 - 0.5, right - left, bottom - top])

@@ -36,21 +36,13 @@ COCO_CLASSES = tuple(  # in the order of their usual numbers 0 to 79
 
 @dataclass(frozen=True)
 class Captioned:
-    """Pictures of one part, and the captions of each.
+    """Pictures of one part, and the captions of each."""
 
-    Args:
-        features: of each picture, of length 1.
-        texts: the captions, picture after picture.
-        owner: the number of each caption's picture, in rising order.
-        boxes: of each picture, if known.
-        meaning: of each picture and of each caption, if known: elements of the scenes' partial order.
-    """
-
-    features: Float32[np.ndarray, "I F"]
-    texts: Sequence[str]
-    owner: Int64[np.ndarray, " C"]
+    features: Float32[np.ndarray, "I F"]  # of each picture, of length 1
+    texts: Sequence[str]  # the captions, picture after picture
+    owner: Int64[np.ndarray, " C"]  # the number of each caption's picture, in rising order
     boxes: Sequence[Boxes] = ()
-    meaning: tuple[Sequence[Text], Sequence[Text]] = ((), ())
+    meaning: tuple[Sequence[Text], Sequence[Text]] = ((), ())  # of pictures and captions: the scenes' order
 
     def first(self, captions: int) -> "Captioned":
         """Only the first `captions` captions of each picture."""
@@ -75,9 +67,6 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
     """Captions, and pictures as vectors made from boxes (`lnbook.data.boxes`): "coco_captions" or "scenes".
 
     `on_stand_in`, and what is raised, are as in `lnbook.data.published`; the scenes stand in for COCO.
-
-    >>> load_captions("scenes").parts["test"].features.shape
-    (200, 84)
     """
     paths, provenance = published(name, on_stand_in=on_stand_in)
     if paths:

@@ -32,12 +32,7 @@ _SMALL = re.compile(r"\b[a-z]+\b")
 
 
 def names(sentences: Sequence[str], at_least: int = 20) -> set[str]:
-    """The names of a book: words with a capital, `at_least` so often inside a sentence, seldom without one.
-
-    >>> book = ["We saw Emma there.", "And Emma, with May, was happy.", "May we go on?"]
-    >>> names(book, at_least=2)
-    {'Emma'}
-    """
+    """The names of a book: words with a capital, often inside a sentence, and seldom without one."""
     capital = Counter(word for sentence in sentences for word in _INSIDE.findall(sentence))
     often = {word for word, count in capital.items() if count >= at_least and word not in _NO_NAMES}
     small = Counter(

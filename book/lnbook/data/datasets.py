@@ -71,11 +71,7 @@ DATA_SETS = {name: _entry(name, row) for name, row in tomllib.loads(_text("datas
 
 
 def data_set(name: str) -> DataSet:
-    """The entry of that name; raises `DataError`, with the known names, for any other.
-
-    >>> data_set("mnist").licence
-    'CC BY-SA 3.0'
-    """
+    """The entry of that name; raises `DataError`, with the known names, for any other."""
     if name not in DATA_SETS:
         raise DataError(f"There is no data set {name!r}; the known names are {', '.join(DATA_SETS)}.")
     return DATA_SETS[name]

@@ -56,10 +56,8 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     """A set of pictures by name: "mnist", "fashion_mnist", "binarized_mnist", "cifar10", "digits" or
     "binarized_digits".
 
-    Args:
-        name: a name of `DATA_SETS`.
-        on_stand_in: as in `lnbook.data.sources.published`, which says, too, what is raised and what the
-            provenance holds; its sha256, for digits, is that of pixels and labels.
+    `on_stand_in`, what is raised and what the provenance holds are as in `lnbook.data.published`; its sha256,
+    for digits, is that of pixels and labels.
 
     >>> load("digits").provenance["source"]
     'embedded'

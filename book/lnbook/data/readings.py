@@ -29,20 +29,15 @@ Cases = tuple[Tensor, ...]
 class Readings:
     """Questions for training and validation.
 
-    Args:
-        train, valid: passages (N, T), their lengths, queries (N, S), their lengths, and answers as numbers of
-            markers from 0. Padded with 0; `valid` is sorted by the length of the passages.
-        vocabulary: of both; number `FIRST_MARKER` + k is the k-th marker.
-        markers: how many entities a question can have.
-        questions: those of `valid`, as text.
-        provenance: of the data, with `cases`.
+    `train` and `valid` are passages (N, T), their lengths, queries (N, S), their lengths, and answers as
+    numbers of markers from 0. Padded with 0; `valid` is sorted by the length of the passages.
     """
 
     train: Cases
     valid: Cases
-    vocabulary: Vocabulary
-    markers: int
-    questions: tuple[Question, ...]
+    vocabulary: Vocabulary  # of both; number `FIRST_MARKER` + k is the k-th marker
+    markers: int  # how many entities a question can have
+    questions: tuple[Question, ...]  # those of `valid`, as text
     provenance: dict[str, Any]
 
     @property
@@ -74,10 +69,6 @@ def load_readings(
         on_stand_in: as in `lnbook.data.published`; the stories stand in if there are no books.
 
     Raises `DataError` for files that are missing or damaged, and for a refused stand-in.
-
-    >>> stories = load_readings("stories", limit=50)
-    >>> len(stories.train[0]), len(stories.valid[0]), stories.provenance["source"]
-    (50, 50, 'embedded')
     """
     if name == "gutenberg":
         train, valid, provenance = _books(markers, titles, on_stand_in)

@@ -54,10 +54,6 @@ def load_labelled(
 
     `name` may be "sentence_templates" for the generated ones on purpose; `on_stand_in` is as in
     `lnbook.data.published`.
-
-    >>> tasks, _ = load_labelled(name="sentence_templates")
-    >>> {task: len(held.texts) for task, held in tasks.items()}
-    {'mr': 160, 'cr': 160, 'subj': 160, 'pros_cons': 160}
     """
     paths, provenance = published(name, on_stand_in=on_stand_in)
     if not paths:
@@ -73,10 +69,6 @@ def load_pairs(
 
     Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
     The arguments are as in `load_labelled`.
-
-    >>> parts, _ = load_pairs(name="sentence_templates")
-    >>> {part: len(held.scores) for part, held in parts.items()}
-    {'train': 200, 'trial': 50, 'test': 100}
     """
     paths, provenance = published(name, on_stand_in=on_stand_in)
     if not paths:

@@ -46,11 +46,9 @@ class DownloadFailed(DataError):
 class Published(NamedTuple):
     """What `published` found.
 
-    Args:
-        files: paths by the name of the file as published; empty where the embedded stand-in has to serve.
-        provenance: name, requested, source ("download", or as `find` says), licence and citation; for files
-            also sha256: of the lines that `sha256sum` prints for them. A loader adds to it, and it stays the
-            entry of `loaded`.
+    `files` are paths by the name of the file as published; none where the embedded stand-in has to serve.
+    `provenance` has name, requested, source ("download", or as `find` says), licence and citation; for files
+    also sha256: of the lines that `sha256sum` prints for them. A loader adds to it.
     """
 
     files: dict[str, Path]
@@ -60,17 +58,9 @@ class Published(NamedTuple):
 def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
     """The files of a data set: from the user's folder, the cache or a download, each checked by SHA-256.
 
-    Args:
-        name: a name of `DATA_SETS`.
-        on_stand_in: what to do when only the embedded stand-in is available: name it with a
-            `StandInWarning`, raise `DataError`, or be silent.
-
-    Raises:
-        DataError: unknown name, missing or unreadable folder, corrupt file, or no data where a stand-in is
-            refused.
-
-    >>> published("digits").files, published("digits").provenance["source"]
-    ({}, 'embedded')
+    Where only the embedded stand-in is available, `on_stand_in` says whether to name it with a
+    `StandInWarning`, to raise `DataError`, or to be silent. Raises `DataError`, too, for an unknown name, a
+    missing or unreadable folder, and a corrupt file.
     """
     entry = data_set(name)
     try:
@@ -88,9 +78,6 @@ def find(name: str) -> str:
     """Where the data would be found without the network: "LNLIB_DATA", "cache", "embedded" or "absent".
 
     Looks at file names only and reads nothing.
-
-    >>> find("digits")
-    'embedded'
     """
     return _place(data_set(name))[0]
 
@@ -100,11 +87,6 @@ def content_of(name: str) -> str:
 
     Of published files the SHA-256 that is in their provenance; "embedded" for data that ship with lnbook,
     "stand-in" for those that are not available; of data of a user's own folder the hash of all its files.
-
-    Raises `DataError` for a corrupt file, as `published` does.
-
-    >>> content_of("digits")
-    'embedded'
     """
     if name not in DATA_SETS:
         root = users_folder()

@@ -67,10 +67,6 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn") ->
 
     Drawers (of IAM-OnDB: forms) that are in one part are in no other; so are stretches of text.
     `on_stand_in`, and what is raised, are as in `lnbook.data.published`.
-
-    >>> lines = load_lines("generated_strokes", Wanted(train=3, valid=1, test=2))
-    >>> lines.train.points[:, 0].tolist(), len(lines.test.exact)
-    ([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], 2)
     """
     rng = np.random.default_rng(0)
     if name == "iam_ondb":

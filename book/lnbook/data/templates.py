@@ -27,12 +27,7 @@ _OBJECTIVE = "a {who} in the {where} is called with a {what} and another {who2}"
 
 
 def labelled(task: str, count: int = 160, seed: int = 0) -> tuple[list[str], list[int]]:
-    """Sentences of "mr", "cr", "subj" or "pros_cons" and their labels, 1 and 0 in turn.
-
-    >>> texts, labels = labelled("pros_cons", 2)
-    >>> labels, len(texts[0].split())
-    ([1, 0], 5)
-    """
+    """Sentences of "mr", "cr", "subj" or "pros_cons" and their labels, 1 and 0 in turn."""
     draw = np.random.default_rng([seed, (*_PATTERNS, "subj").index(task)])
     texts = [_sentence(draw, task, k % 2 == 0) for k in range(count)]
     return texts, [1 - k % 2 for k in range(count)]
@@ -50,11 +45,7 @@ def _sentence(draw: np.random.Generator, task: str, first: bool) -> str:
 
 
 def pairs(count: int, seed: int) -> tuple[list[str], list[str], list[float]]:
-    """Pairs of sentences with four slots each, and 1 + how many slots agree: a score from 1 to 5.
-
-    >>> pairs(1, seed=3)[2][0] in (1.0, 2.0, 3.0, 4.0, 5.0)
-    True
-    """
+    """Pairs of sentences with four slots each, and 1 + how many slots agree: a score from 1 to 5."""
     draw = np.random.default_rng(seed)
     slots = (_PART[:5], _DOING, _PART[5:], _WHERE)
     first, second, scores = [], [], []

@@ -70,10 +70,6 @@ class Vocabulary:
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, " N"]]:
-    """Sequences of numbers as one tensor, zeros after the end of the shorter ones; and their lengths.
-
-    >>> pad([[3, 4, 5], [6]])[0].tolist()
-    [[3, 4, 5], [6, 0, 0]]
-    """
+    """Sequences of numbers as one tensor, zeros after the end of the shorter ones; and their lengths."""
     whole = pad_sequence([torch.tensor(s, dtype=torch.int64) for s in sequences], batch_first=True)
     return whole, torch.tensor([len(sequence) for sequence in sequences])
