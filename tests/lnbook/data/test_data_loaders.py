@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from lnbook import data
-from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile, sentences
+from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile
 from lnbook.data.bookcorpus import load_store
 from lnbook.data.books import load_books
 from lnbook.data.boxes import featurize
@@ -189,23 +189,20 @@ def test_captions_are_joined_with_the_boxes_of_their_picture(put: Put) -> None:
     assert len(seen) == PICTURES  # none twice, and none of those without a box
 
 
-def test_the_scenes_captions_are_true_and_their_features_are_those_of_their_boxes() -> None:
+def test_the_scenes_captions_and_features_are_those_of_their_scene() -> None:
     for part in load_captions("scenes").parts.values():
         scenes, told = part.meaning
-        assert len(scenes) == len(part.features) == len(part.boxes)
         assert len(told) == len(part.texts) == 5 * len(scenes)
         assert all(above(text, scenes[own]) for text, own in zip(told, part.owner, strict=True))
         np.testing.assert_array_equal(part.features[-1], featurize(part.boxes[-1], len(CLASSES)))
         assert len(part.first(2).meaning[1]) == 2 * len(scenes)
 
 
-def test_a_file_of_sick_is_read_as_published() -> None:
-    header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
-    lines = (header, '1\tA "b"\tC d\t4.5\tNEUTRAL', "2\tE\tF\t1\tENTAILMENT")
-    found = sentences._sick("\n".join(lines))
-    assert found.first == ('A "b"', "E")
-    assert found.second == ("C d", "F")
-    assert found.scores.tolist() == [4.5, 1.0]
+def test_sicks_pairs_are_read_as_published(put: Put) -> None:
+    body = b'pair_ID\tsentence_A\tsentence_B\trelatedness_score\n1\tA "b"\tC d\t4.5\tNEUTRAL\n'
+    put(dict.fromkeys(("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"), body), "sick")
+    found = load_pairs("error")[0]["trial"]
+    assert (found.first, found.second, found.scores.tolist()) == (('A "b"',), ("C d",), [4.5])
 
 
 SETS = ("sentence_classification", "sick")
@@ -287,8 +284,7 @@ def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("users")
-def test_handwriting_is_read_line_by_line_in_the_parts_of_its_lists() -> None:
+def test_handwriting_is_read_line_by_line_in_the_parts_of_its_lists(users: Path) -> None:
     lines = USERS["iam_ondb"]()
     assert [len(part.points) for part in (lines.train, lines.valid, lines.test)] == [6, 2, 2]
     pen = (lines.valid.points[0] * [*lines.scale, 1]).tolist()
@@ -298,8 +294,7 @@ def test_handwriting_is_read_line_by_line_in_the_parts_of_its_lists() -> None:
     assert len(set(ALPHABET)) == 57
 
 
-@pytest.mark.usefixtures("users")
-def test_phrases_are_read_with_their_classes() -> None:
+def test_phrases_are_read_with_their_classes(users: Path) -> None:
     found, provenance = load_mpqa()
     assert found.texts[:2] == ("so good 0", "so good 1")
     assert found.labels.tolist() == [1] * 12 + [0] * 12
@@ -307,16 +302,14 @@ def test_phrases_are_read_with_their_classes() -> None:
     assert provenance in data.loaded()
 
 
-@pytest.mark.usefixtures("users")
-def test_the_wanted_vectors_are_read_and_no_others() -> None:
+def test_the_wanted_vectors_are_read_and_no_others(users: Path) -> None:
     found, size, _ = USERS["word2vec"]()
     assert (size, list(found)) == (3, ["in", "café", "cat"])
     for word, vector in found.items():
         np.testing.assert_array_equal(vector, VECTORS[WORDS.index(word)])
 
 
-@pytest.mark.usefixtures("users")
-def test_sentences_are_numbers_of_the_most_frequent_words_before_the_held_out_ones() -> None:
+def test_sentences_are_numbers_of_the_most_frequent_words_before_the_held_out_ones(users: Path) -> None:
     found = load_store(words=4)
     assert (found.held, found.provenance["cases"], len(found.offsets) - 1) == (6, 72, 36 + 1 + 36)
     assert set(found.vocabulary.words[3:]) == {"the", "mat", ".", '"'}
@@ -327,16 +320,14 @@ def test_sentences_are_numbers_of_the_most_frequent_words_before_the_held_out_on
     assert (told[36], told[-1]) == ("", "the mat .")
 
 
-@pytest.mark.usefixtures("users")
-def test_the_papers_features_are_read_and_scaled() -> None:
+def test_the_papers_features_are_read_and_scaled(users: Path) -> None:
     parts = load_features().parts
     assert parts["valid"].texts[7] == "caption 7 of val"
     assert parts["test"].owner.tolist() == [k // 5 for k in range(15)]
     np.testing.assert_allclose(parts["test"].features, [[0.6, 0.8]] * 3, atol=1e-6)  # float32
 
 
-@pytest.mark.usefixtures("users")
-def test_of_cnns_passages_the_sentences_are_kept_that_share_rare_words_with_the_query() -> None:
+def test_of_cnns_passages_the_sentences_are_kept_that_share_rare_words_with_the_query(users: Path) -> None:
     (question,) = USERS["cnn"]().questions
     Ann, Bob = question.answer, question.query[-1]
     assert (question.names[Ann], question.names[Bob]) == ("Ann", "Bob")
