@@ -8,8 +8,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from lnbook.figures import plots
-from lnbook.ledger.intervals import Pooled
 from lnbook.ledger.verdicts import SENTENCE_WORDS
+from lnbook.pages.sec7_conclusion.pooling import Pooled
 from lnbook.pages.sec7_conclusion.reading import Factors
 
 # Filled marks are decided, red ones against the sentence; the shape tells the verdicts of one kind apart.
