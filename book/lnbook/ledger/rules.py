@@ -9,25 +9,11 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections import Counter
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-__all__ = [
-    "KINDS",
-    "SIZES",
-    "Rule",
-    "Sentence",
-    "claims_file",
-    "criterion",
-    "digest",
-    "load_rules",
-    "load_sentences",
-    "origin",
-    "parsed",
-]
 
 KINDS = ("identity", "error", "code", "computed", "limit", "effect", "same")
 SIZES = ("exact", "paper", "stand-in", "implementation")
@@ -112,8 +98,8 @@ class Rule:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if wrong := list(_mistakes(self)):
-            raise ValueError(f"rule {self.id!r} cannot judge: {'; '.join(wrong)}")
+        if wrong := _mistake(self):
+            raise ValueError(f"rule {self.id!r} cannot judge: {wrong}")
 
     @property
     def exact(self) -> bool:
@@ -172,17 +158,13 @@ def claims_file() -> Path:
 def load_rules(path: Path | None = None) -> list[Rule]:
     """The rules of a ledger's file; the default is `claims_file()`.
 
-    Raises ValueError naming the rule and the field if an entry is malformed, appears twice or names a
-    sentence that is not there.
+    Raises ValueError for a rule that cannot judge, that appears twice or that names no sentence of the file.
     """
     place = path or claims_file()
     rules = _entries(place, "rule", Rule)
     known = {sentence.id for sentence in load_sentences(place)}
-    for rule in rules:
-        if rule.sentence and rule.sentence not in known:
-            raise ValueError(
-                f"rule {rule.id!r} in {place.name} tests {rule.sentence!r}, which is no [[sentence]]"
-            )
+    if lost := [rule.id for rule in rules if rule.sentence and rule.sentence not in known]:
+        raise ValueError(f"the rules {lost} in {place.name} test what is no [[sentence]]")
     return rules
 
 
@@ -196,56 +178,33 @@ def parsed(path: Path) -> dict[str, Any]:
     return _parsed(path.read_text(encoding="utf-8"))
 
 
-@lru_cache(maxsize=2)
-def _parsed(text: str) -> dict[str, Any]:
-    """It takes longer to parse than all else that a page asks of it."""
-    return tomllib.loads(text)
+_parsed = lru_cache(maxsize=2)(tomllib.loads)  # takes longer than all else that a page asks of it
 
 
 def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
-    types: dict[str, Any] = {f.name: f.type for f in fields(kind)}
-    found: dict[str, Any] = {}
-    for entry in parsed(path).get(name, []):
-        label = f"{name} {entry.get('id', '?')!r} in {path.name}"
-        if wrong := [k for k, value in entry.items() if not isinstance(value, types.get(k, object))]:
-            raise ValueError(f"{label} has the wrong type in {wrong}; quote text, and nothing else")
-        try:
-            made = kind(**entry)
-        except TypeError as error:  # names the field that is missing or unknown
-            raise ValueError(f"{label}: {error}") from None
-        if made.id in found:
-            raise ValueError(f"{label} appears twice; ids must be unique")
-        found[made.id] = made
-    return list(found.values())
+    made = [kind(**entry) for entry in parsed(path).get(name, [])]
+    ids = Counter(one.id for one in made)
+    if twice := [id for id, count in ids.items() if count > 1]:
+        raise ValueError(f"{name} {twice} in {path.name} appears twice; ids must be unique")
+    return made
 
 
-def _mistakes(rule: Rule) -> Iterator[str]:
-    """What is wrong with a rule, in words that name the fix."""
-    if rule.kind not in KINDS:
-        yield f"the kind is {rule.kind!r}; use one of {KINDS}"
-    if rule.size not in SIZES:
-        yield f"the size is {rule.size!r}; use one of {SIZES}"
-    if rule.steps not in STEPS:
-        yield f"steps is {rule.steps!r}; use one of {STEPS}"
+def _mistake(rule: Rule) -> str:
+    """What is wrong with a rule, in words that name the fix; nothing of a sound one."""
+    scales = ("ratio", "difference") if rule.sampled else ("",)
+    words = {"kind": KINDS, "size": SIZES, "steps": STEPS, "scale": scales}
+    for name, known in words.items():
+        if getattr(rule, name) not in known:
+            return f"{name} is {getattr(rule, name)!r}; use one of {known}"
     operator, bound = criterion(rule)
-    if rule.exact and rule.size != "exact":
-        yield f"the kind {rule.kind!r} holds at any size; leave `size` out"
-    if rule.kind == "limit" and not rule.condition:
-        yield "a limit is what holds outside a condition; give the condition"
-    if not rule.sampled:
-        return
-    if rule.scale not in ("ratio", "difference"):
-        yield f"the scale is {rule.scale!r}; an estimate needs 'ratio' or 'difference'"
-    elif rule.scale == "ratio" and bound <= 0:
-        yield f"a ratio is compared with a number above 0, not with {bound:g}"
     if rule.kind == "same":
-        if operator != "==":
-            yield f"it expects {rule.expect!r}; a rule that denies a difference expects '== ' and a number"
-        if rule.margin is None or rule.margin <= (1 if rule.scale == "ratio" else 0):
-            yield f"the margin is {rule.margin}; give the largest difference that is none"
-    elif operator == "==":
-        yield "it expects equality; an estimate has a side, or the kind 'same' and a margin"
-    elif rule.effect is None or rule.effect_from not in ("paper", "ours"):
-        yield "it has no effect; give the size that counts, and effect_from, 'paper' or 'ours'"
-    elif not (rule.effect > bound if operator in (">", ">=") else rule.effect < bound):
-        yield f"the effect {rule.effect:g} is not on the claimed side of {rule.expect!r}"
+        none = 1 if rule.scale == "ratio" else 0
+        if operator != "==" or rule.margin is None or rule.margin <= none:
+            return "a rule that denies a difference expects '== ' and a number, and a margin"
+    elif rule.kind == "effect":
+        if rule.effect is None or rule.effect_from not in ("paper", "ours"):
+            return "it has no effect; give the size that counts, and effect_from, 'paper' or 'ours'"
+        beyond = rule.effect < bound if operator in ("<", "<=") else rule.effect > bound
+        if operator == "==" or not beyond:
+            return f"the effect {rule.effect:g} is not on the claimed side of {rule.expect!r}"
+    return ""
