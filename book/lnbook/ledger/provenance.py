@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,6 @@ import numpy
 
 from lnbook import data
 from lnbook.ledger.rows import book_dir
-
-__all__ = ["provenance"]
 
 _started = time.perf_counter()
 
@@ -34,13 +33,14 @@ def provenance(**facts: Any) -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": version("torch"),
         "numpy": numpy.__version__,
-        "cpu": _cpu(),
+        "cpu": _told("cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads() if torch else 1,
         "device": torch.cuda.get_device_name() if torch and torch.cuda.is_initialized() else "cpu",
         "date": datetime.date.today().isoformat(),
         "data": data.loaded(),
-        "peak_memory_mb": _peak_memory_mb(),
+        # getrusage would count the peak of the process that started this one, too
+        "peak_memory_mb": round(int(_told("self/status", "VmHWM").partition(" ")[0] or 0) * 1024 / 1e6),
         "seconds": round(time.perf_counter() - _started, 2),
     } | facts
 
@@ -55,10 +55,8 @@ def _commit() -> str:
         return "unknown"
     try:
         commit = _git(book, "describe", "--always", "--abbrev=12", "--exclude=*")
-        code = (":/", ":(top,exclude)book/results")
-        return commit + (
-            "+" if _git(book, "status", "--porcelain", "--untracked-files=no", "--", *code) else ""
-        )
+        changed = _git(book, "diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)book/results")
+        return commit + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -68,18 +66,10 @@ def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
-
-
-def _peak_memory_mb() -> int:
-    """Peak resident memory of this process, in MB; 0 where the platform does not tell."""
-    try:  # getrusage would count the peak of the process that started this one, too
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6)
-    except (OSError, StopIteration):
-        return 0
+def _told(file: str, name: str) -> str:
+    """What Linux says under a name in a file of /proc; "" of what it does not, and on other systems."""
+    with suppress(OSError):
+        for line in Path("/proc", file).read_text(encoding="utf-8").splitlines():
+            if line.startswith(name):
+                return line.split(":", 1)[1].strip()
+    return ""

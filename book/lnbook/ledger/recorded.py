@@ -3,22 +3,15 @@
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.ledger.rules import Rule, digest
 from lnbook.ledger.verdicts import YOUNGER, Measurement
 
-__all__ = ["as_row", "changed_checkout", "first_sight", "flags", "load_measured", "load_recorded"]
-
-Facts: TypeAlias = Mapping[str, Any]
-
-
-def as_row(found: Measurement) -> dict[str, object]:
-    """A measurement as a row of a table; its values one by one, in one cell."""
-    return asdict(found) | {"values": " ".join(map(repr, found.values))}
+Facts = Mapping[str, Any]
 
 
 def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -> dict[str, Measurement]:
@@ -26,11 +19,9 @@ def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -
     known = {rule.id: rule for rule in rules}
     found: dict[str, Measurement] = {}
     for page in dict.fromkeys(rule.page for rule in known.values()):
-        try:
+        with suppress(FileNotFoundError):
             rows = read_rows(page, scale=scale, folder=folder)
-        except FileNotFoundError:
-            continue
-        found |= {row["rule"]: _measurement(row) for row in rows if row["rule"] in known}
+            found |= {row["rule"]: _measurement(row) for row in rows if row["rule"] in known}
     return found
 
 
@@ -41,8 +32,7 @@ def _measurement(row: dict[str, str]) -> Measurement:
 
 
 def load_recorded(rules: Iterable[Rule], *, folder: Path) -> dict[str, Measurement]:
-    """What `book/results/` holds for each rule: a study's number, where its page has been one and it has an
-    interval.
+    """What `book/results/` holds for each rule: a study's number, if its page had one and it has an interval.
 
     A page at scale "study" has more seeds than at "book", and others.
     """
@@ -56,41 +46,30 @@ def _studied(rules: Iterable[Rule], folder: Path) -> dict[str, Measurement]:
 
 
 def flags(rules: Iterable[Rule], results: Path) -> dict[str, str]:
-    """What the ledger says beside the verdicts on estimates, by rule; none of those without a remark.
-
-    Args:
-        rules: any; those of mathematics and computed numbers, which every build checks, need no remark.
-        results: the folder of recorded rows.
-
-    Raises ValueError for rows that are not those recorded.
-    """
+    """What the ledger says beside the verdicts on estimates, by rule; none of those without a remark."""
     sampled = [rule for rule in rules if rule.sampled]
-    studied, known, said = _studied(sampled, results), dict[str, Facts | None](), {}
+    studied, said = _studied(sampled, results), {}
+
+    @cache
+    def facts_of(scale: str, name: str) -> Facts | None:
+        with suppress(FileNotFoundError):
+            return read_facts(name, scale=scale, folder=results)
+        return None
+
     for rule in sampled:
         place = rule.study or f"{'study' if rule.id in studied else 'book'}/{rule.page}"
-        if place not in known:
-            scale, _, name = place.rpartition("/")
-            known[place] = None
-            with suppress(FileNotFoundError):
-                known[place] = read_facts(name, scale=scale, folder=results)
-        if (facts := known[place]) is None:
-            continue
-        first = facts.get("first", facts.get("rules", {})).get(rule.id)
-        words = YOUNGER if first != digest(rule) else "", changed_checkout(facts)
-        if any(words):
+        if facts := facts_of(*place.split("/")):
+            first = facts.get("first", facts.get("rules", {})).get(rule.id)
+            words = YOUNGER if first != digest(rule) else "", changed_checkout(facts)
             said[rule.id] = "; ".join(filter(None, words))
-    return said
+    return {id: words for id, words in said.items() if words}
 
 
 def first_sight(facts: Facts, before: Facts | None) -> dict[str, str]:
     """The rules under which a page's seeds were first seen: by id, the digest that each had then.
 
     A rule whose text changes keeps the earlier one, also when the same seeds run again; new seeds see the
-    rules as they are now.
-
-    Args:
-        facts: of the run that is to be recorded.
-        before: of the record, None if there is none.
+    rules as they are now. `facts` are of the run that is to be recorded, `before` of the record.
     """
     now: dict[str, str] = dict(facts["rules"])
     if before is None or before.get("seed") != facts.get("seed"):
@@ -107,8 +86,8 @@ def changed_checkout(facts: Facts) -> str:
     '1 of 2 runs recorded from a changed checkout'
     """
     words = "recorded from a changed checkout"
-    if str(facts.get("commit", "")).endswith("+"):
+    if facts.get("commit", "").endswith("+"):
         return words
     runs = facts.get("runs", [])
-    changed = sum(str(run.get("commit", "")).endswith("+") for run in runs)
+    changed = sum(run.get("commit", "").endswith("+") for run in runs)
     return f"{changed} of {len(runs)} runs {words}" if changed else ""

@@ -13,8 +13,6 @@ from lnbook.ledger.sentences import Judged, judge_sentence
 from lnbook.ledger.tables import Table, marked, number
 from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, judge, two_sided
 
-__all__ = ["Report", "report", "sentences_table"]
-
 
 @dataclass(frozen=True)
 class Report:
@@ -33,11 +31,6 @@ class Report:
             rules | {j.sentence.id for j in self.sentences if rules & {r.id for r in j.decided_by}}
         )
 
-    @cached_property
-    def by_id(self) -> dict[str, Judged]:
-        """The sentences by their names."""
-        return {judged.sentence.id: judged for judged in self.sentences}
-
     def of(self, whose: str) -> list[Rule]:
         """The rules that test statements of the paper, of this book, of explainers, of later literature."""
         return [rule for rule in self.rules if origin(rule) == whose]
@@ -53,18 +46,13 @@ class Report:
 
     def together(self) -> str:
         """Which decided estimates would not be if all estimates of the ledger shared one error of 5 %."""
-        tests = [
-            (two_sided(r, m), r)
-            for r in self.rules
-            if r.sampled and (m := self.found.get(r.id)) and m.has_interval
-        ]
-        ranked = [rule.id for _, rule in sorted(tests, key=lambda pair: pair[0])]
-        p = sorted(value for value, _ in tests)
-        n = len(p)
-        holm = next((k for k in range(n) if p[k] * (n - k) > LEVEL), n)
-        hochberg = max((k + 1 for k in range(n) if p[k] * n <= LEVEL * (k + 1)), default=0)
-        decided = {r.id for _, r in tests if judge(r, self.found[r.id]).word in ("supported", "contradicted")}
-        lost = [[name for name in ranked[kept:] if name in decided] for kept in (holm, hochberg)]
+        found = [(r, self.found[r.id]) for r in self.rules if r.sampled and r.id in self.found]
+        tests = sorted(((two_sided(r, m), r, m) for r, m in found if m.has_interval), key=lambda t: t[0])
+        n = len(tests)
+        holm = next((k for k, (p, *_) in enumerate(tests) if p * (n - k) > LEVEL), n)
+        hochberg = max((k for k, (p, *_) in enumerate(tests, 1) if p * n <= LEVEL * k), default=0)
+        decided = {r.id for _, r, m in tests if judge(r, m).word in ("supported", "contradicted")}
+        lost = [[r.id for _, r, _ in tests[kept:] if r.id in decided] for kept in (holm, hochberg)]
         named = f": {', '.join(lost[1])}" if lost[1] else ""
         return (
             f"{len(decided)} of {n} estimates are decided, each for itself. If all shared one error of 5 %, "

@@ -7,16 +7,15 @@ committed.
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from lnbook.ledger.provenance import provenance
-from lnbook.ledger.recorded import as_row, flags, load_recorded
-from lnbook.ledger.rows import SCALES, book_dir, write_rows
+from lnbook.ledger.recorded import flags, load_recorded
+from lnbook.ledger.rows import book_dir, write_rows
 from lnbook.ledger.rules import Rule, digest, load_rules
 from lnbook.ledger.tables import Table, number, rules_table
 from lnbook.ledger.verdicts import Measurement, judge, measured, meets
-
-__all__ = ["Ledger", "Shown", "page_table"]
 
 
 class Shown:
@@ -40,9 +39,7 @@ class Ledger:
     """
 
     def __init__(self, page: str, *, scale: str, seed: int = 0, rules: Iterable[Rule] | None = None) -> None:
-        if scale not in SCALES:
-            raise ValueError(f"scale is {scale!r}; it must be one of {SCALES}")
-        known = load_rules() if rules is None else list(rules)
+        known = load_rules() if rules is None else rules
         self.page, self.scale, self.seed = page, scale, seed
         self.rules = {rule.id: rule for rule in known if rule.page == page}
         self.found: dict[str, Measurement] = {}
@@ -67,8 +64,8 @@ class Ledger:
         if value is None:
             found = measured(self.rules[rule], values)
         else:
-            ends = [float(value) if x is None else float(x) for x in (low, high)]
-            found = Measurement(rule, float(value), ends[0], ends[1], n)
+            low, high = (value if x is None else x for x in (low, high))
+            found = Measurement(rule, float(value), float(low), float(high), n)
         self.found[rule] = found
         return Shown(self.rules[rule], found)
 
@@ -86,7 +83,8 @@ class Ledger:
             raise ValueError(f"mathematics holds at every scale, this does not: {failed}; correct the page")
         facts = provenance(scale=self.scale, seed=self.seed, seconds=time.perf_counter() - self._started)
         facts["rules"] = {rule.id: digest(rule) for rule in self.rules.values()}
-        write_rows(self.page, [as_row(m) for m in self.found.values()], facts, scale=self.scale)
+        rows = [asdict(m) | {"values": " ".join(map(repr, m.values))} for m in self.found.values()]
+        write_rows(self.page, rows, facts, scale=self.scale)
         return page_table(list(self.rules.values()), self.found)
 
 

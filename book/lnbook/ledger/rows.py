@@ -14,20 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "SCALES",
-    "as_csv",
-    "as_json",
-    "book_dir",
-    "read_facts",
-    "read_pair",
-    "read_rows",
-    "results_dir",
-    "write_pair",
-    "write_rows",
-    "write_whole",
-]
-
 SCALES = ("smoke", "book", "study", "paper")
 DIGEST = "rows_sha256"  # the fact that says which rows the other facts are of
 
@@ -44,35 +30,25 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def write_pair(path: Path, rows: bytes, facts: Mapping[str, Any]) -> None:
     """Write rows as `<name>.csv` and, as `<name>.json`, how they came about with the rows' SHA-256."""
+    told = {**facts, DIGEST: hashlib.sha256(rows).hexdigest()}
     write_whole(path, rows)
-    write_whole(path.with_suffix(".json"), as_json({**facts, DIGEST: hashlib.sha256(rows).hexdigest()}))
+    write_whole(path.with_suffix(".json"), (json.dumps(told, indent=1, sort_keys=True) + "\n").encode())
 
 
 def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """The rows of a CSV, as bytes, and the facts written with them, known to belong together.
+    """The rows of a CSV, as bytes, and the facts written with them.
 
-    Raises:
-        ValueError: rows that are not those of their JSON, or that have none.
-        FileNotFoundError: no CSV.
+    Raises FileNotFoundError if one of the two is missing, ValueError if they do not belong together.
     """
     rows, place = path.read_bytes(), path.with_suffix(".json")
-    found = hashlib.sha256(rows).hexdigest()
-    try:
-        facts: dict[str, Any] = json.loads(place.read_bytes())
-        told = facts.pop(DIGEST)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        told = f"no {DIGEST} ({error!r})"
-    if told == found:
-        return rows, facts
-    raise ValueError(
-        f"{path}: the rows are not those recorded: their SHA-256 is {found}, and {place.name} says {told}. "
-        f"Take both files from the repository again (git checkout), or make them again by a command."
-    )
-
-
-def as_json(facts: Mapping[str, Any]) -> bytes:
-    """Facts as JSON, a line each, in the order of the alphabet."""
-    return (json.dumps(facts, indent=1, sort_keys=True) + "\n").encode()
+    facts: dict[str, Any] = json.loads(place.read_bytes())
+    told, found = facts.pop(DIGEST, None), hashlib.sha256(rows).hexdigest()
+    if told != found:
+        raise ValueError(
+            f"{path}: the rows are not those recorded: their SHA-256 is {found}, and {place.name} says "
+            f"{told}. Take both files from the repository again, or make them again by a command."
+        )
+    return rows, facts
 
 
 def book_dir() -> Path | None:
@@ -96,15 +72,11 @@ def write_rows(
     scale: str,
     folder: Path | None = None,
 ) -> Path:
-    """Write `<name>.csv` (the rows) and `<name>.json` (how they came about); returns the CSV's path.
-
-    They go to `<folder>/<scale>`, without a folder to `results_dir(scale)`.
-    """
+    """Write rows and facts under `<folder>/<scale>`, by default `results_dir(scale)`; the CSV's path."""
     place = folder / scale if folder else results_dir(scale)
     place.mkdir(parents=True, exist_ok=True)
-    path = place / f"{name}.csv"
-    write_pair(path, as_csv(rows), facts)
-    return path
+    write_pair(place / f"{name}.csv", as_csv(rows), facts)
+    return place / f"{name}.csv"
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -115,8 +87,6 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
     >>> as_csv([{"norm": "layer", "nll": 0.5}, {"norm": "none", "update": 3}])
     b'norm,nll,update\\nlayer,0.5,\\nnone,,3\\n'
     """
-    if not rows:
-        raise ValueError("no rows: a result without rows says nothing")
     text = io.StringIO(newline="")
     names = list(dict.fromkeys(key for row in rows for key in row))
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -129,9 +99,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
 def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:
     """Read the rows of a stored result: of `folder`, else of this checkout's last run, else as committed.
 
-    Raises:
-        FileNotFoundError: there are none; names the command that makes them.
-        ValueError: they are not those that were recorded.
+    Raises FileNotFoundError if there are none, ValueError if they are not those that were recorded.
     """
     rows, _ = read_pair(_place(name, scale, folder))
     return list(csv.DictReader(io.StringIO(rows.decode(), newline="")))

@@ -16,8 +16,6 @@ from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.rules import Rule, Sentence
 from lnbook.ledger.verdicts import NOT_TESTED, Measurement, Verdict, judge, two_sided
 
-__all__ = ["Judged", "judge_sentence", "with_holm"]
-
 AGAINST = (
     "error in print",
     "contradicted",

@@ -7,8 +7,6 @@ from html import escape
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, Verdict, judge
 
-__all__ = ["Table", "marked", "measured_cell", "number", "quantity", "rules_table"]
-
 
 class Table:
     """Rows of text: HTML in a page, where a table without any says so, and Markdown elsewhere."""

@@ -17,6 +17,7 @@ the paper's size says so: "in a stand-in", "for this implementation".
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,27 +27,11 @@ from scipy.special import nctdtr, stdtr, stdtrit  # Student's t; scipy.stats tak
 from lnbook.ledger.intervals import LEVEL, TWO_SIDED, interval
 from lnbook.ledger.rules import Rule, criterion
 
-__all__ = [
-    "FEWEST",
-    "MARK",
-    "NOT_TESTED",
-    "POWER",
-    "SENTENCE_WORDS",
-    "WORDS",
-    "YOUNGER",
-    "Measurement",
-    "Verdict",
-    "judge",
-    "measured",
-    "meets",
-    "seeds_needed",
-    "two_sided",
-]
-
 FEWEST = 5  # an interval over fewer says more about Student's t than about the networks
 POWER = 0.8  # how often the number of seeds that is named would find the effect
 MOST = 10**6  # seeds; what needs more is not said
-WORDS = (
+NOT_TESTED = "not tested at the paper's size"
+SENTENCE_WORDS = (  # on a sentence; a rule is neither read nor tested elsewhere
     "verified",
     "verified if",
     "implemented as described",
@@ -56,10 +41,10 @@ WORDS = (
     "smaller than claimed",
     "below what counts here",
     "undecided",
+    "read",
+    NOT_TESTED,
     "not measured",
 )
-NOT_TESTED = "not tested at the paper's size"
-SENTENCE_WORDS = (*WORDS[:-1], "read", NOT_TESTED, WORDS[-1])
 MARK = "†"  # beside every verdict whose rule is younger than its data
 YOUNGER = "rule younger than its data"
 SAID = {"error": "error in print", "code": "implemented as described"}
@@ -93,7 +78,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word of `WORDS`, where it was found, and what has to be said with it."""
+    """A word of `SENTENCE_WORDS`, where it was found, and what has to be said with it."""
 
     word: str
     where: str = ""
@@ -132,22 +117,17 @@ def judge(rule: Rule, found: Measurement | None) -> Verdict:
     below what counts here in a stand-in
     """
     where = WHERE[rule.size]
-    if found is None:
-        return Verdict("not measured", "", "not run")
-    if math.isnan(found.value):
-        return Verdict("not measured", "", "no number")
+    if found is None or math.isnan(found.value):
+        return Verdict("not measured", "", "no number" if found else "not run")
     if not rule.sampled:
-        if not meets(rule, found.value):
-            return Verdict("contradicted", where, rule.condition)
-        if rule.kind in SAID:
-            return Verdict(SAID[rule.kind], where, rule.condition)
-        return Verdict("verified if" if rule.condition else "verified", where, rule.condition)
+        word = SAID.get(rule.kind, "verified if" if rule.condition else "verified")
+        return Verdict(word if meets(rule, found.value) else "contradicted", where, rule.condition)
     if not found.has_interval:
         runs = "a single run" if found.n == 1 else f"n = {found.n}"
         return Verdict("undecided", where, _with(rule, f"{runs}; an interval needs {FEWEST} or more"))
-    word = _same(rule, found) if rule.kind == "same" else _effect(rule, found)
-    needs = seeds_needed(rule, found) if word == "undecided" else 0
-    more = f"n = {needs:,} would decide" if needs else ""
+    word, more = _same(rule, found) if rule.kind == "same" else _effect(rule, found), ""
+    if word == "undecided" and (needs := seeds_needed(rule, found)):
+        more = f"n = {needs:,} would decide"
     if word == "supported" and rule.effect is not None and not _reaches(rule, found):
         whose = "the paper has" if rule.effect_from == "paper" else "what counts here is"
         more = f"the right side, but {whose} {rule.effect:g}"
@@ -237,15 +217,12 @@ def seeds_needed(rule: Rule, found: Measurement) -> int:
         assert rule.effect is not None
         size = abs(_on_scale(rule, rule.effect) - _on_scale(rule, criterion(rule)[1])) / spread
         power = lambda n: 1 - nctdtr(n - 1, size * np.sqrt(n), stdtrit(n - 1, TWO_SIDED))  # noqa: E731
-    low, high = 1, max(FEWEST, found.n + 1)
+    high = first = max(FEWEST, found.n + 1)
     while high <= MOST and not power(high) >= POWER:
-        low, high = high, 2 * high
+        high *= 2
     if high > MOST:
         return 0
-    while high - low > 1 and low >= max(FEWEST, found.n + 1):
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
-    return high
+    return bisect_left(range(high), True, max(first, high // 2), key=lambda n: bool(power(n) >= POWER))
 
 
 def measured(rule: Rule, values: Sequence[float]) -> Measurement:

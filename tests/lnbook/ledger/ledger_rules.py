@@ -22,14 +22,7 @@ SENTENCE = {"id": '"p"', "section": '"3"', "place": '"Section 3"', "says": '"it 
 
 def rule(expect: str = "> 0", **fields: object) -> Rule:
     """A rule on an estimate in a stand-in, unless the fields say otherwise."""
-    given = {
-        "id": "a",
-        "section": "3",
-        "source": "Eq. (3)",
-        "says": "small",
-        "page": "page",
-        "quantity": "error",
-    }
+    given = {key: value.strip('"') for key, value in FIELDS.items() if key not in ("expect", "kind")}
     if fields.get("kind", "effect") not in ("effect", "same"):
         defaults = {"expect": "<= 1e-12" if expect == "> 0" else expect}
     else:

@@ -6,7 +6,7 @@ import pytest
 from ledger_rules import FIELDS, SENTENCE, write
 
 from lnbook.__main__ import main
-from lnbook.cli.claims import readme_results, replace_between_marks
+from lnbook.cli.claims import readme_results
 from lnbook.ledger.results import Ledger
 from lnbook.ledger.rules import load_rules
 
@@ -32,20 +32,6 @@ def measure(checkout: Path, value: float) -> None:
     page.show()
 
 
-@pytest.mark.parametrize("text", ["no marks", "<!-- x --> open", "<!-- /x --> <!-- x -->"])
-def test_text_without_both_marks_in_order_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="lacks the marks <!-- x --> and <!-- /x -->"):
-        replace_between_marks(text, "x", "new")
-
-
-def test_the_command_prints_every_sentence_and_every_rule(checkout: Path, capsys) -> None:
-    assert main(["claims"]) == 0
-    out, err = capsys.readouterr()
-    assert "| Section 3 | it is small | not measured (not run) |" in out
-    assert "| Eq. (3) | small | - | not measured (not run) |" in out
-    assert err == ""
-
-
 def test_rows_are_recorded_and_counted_in_the_readme(checkout: Path) -> None:
     measure(checkout, 1e-16)
     assert main(["claims", "--record", "--readme"]) == 0
@@ -56,29 +42,26 @@ def test_rows_are_recorded_and_counted_in_the_readme(checkout: Path) -> None:
     assert "Section 3" not in text, "the README counts what stands; the sentences are in the book"
 
 
-def test_what_is_decided_against_the_paper_stands_in_the_readme(checkout: Path) -> None:
-    write(
-        checkout / "book" / "claims.toml",
-        FIELDS | {"sentence": '"p"', "kind": '"computed"'},
-        sentences=[SENTENCE],
-    )
+def test_what_is_decided_against_the_paper_stands_in_the_readme(checkout: Path, capsys) -> None:
+    computed = FIELDS | {"sentence": '"p"', "kind": '"computed"'}
+    write(checkout / "book" / "claims.toml", computed, sentences=[SENTENCE])
     measure(checkout, 1.0)
     assert main(["claims", "--record", "--readme"]) == 0
     text = (checkout / "README.md").read_text(encoding="utf-8")
     assert "| contradicted | 1 |" in text
     assert "| Section 3 | it is small | error: 1 | contradicted |" in text
+    shown = capsys.readouterr().out
+    assert "| Section 3 | it is small | contradicted |" in shown
+    assert "| Eq. (3) | small | error: 1 (the rule: ≤ 1e-12) | contradicted |" in shown
 
 
-def test_what_cannot_be_done_is_status_1_and_said(checkout: Path, capsys) -> None:
+def test_what_cannot_be_done_is_status_1_and_said(checkout: Path, monkeypatch, capsys) -> None:
     assert main(["claims", "--record"]) == 1
     assert "`make book SCALE=book` makes them" in capsys.readouterr().err
     assert not (checkout / "book" / "results").exists()
-    write(checkout / "book" / "claims.toml", FIELDS | {"expect": '"small"'})
-    assert main(["claims"]) == 1
-    assert "rule 'a' expects 'small'" in capsys.readouterr().err
-
-
-def test_without_a_checkout_there_is_no_record_to_show(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: None)
+    (checkout / "README.md").write_text("<!-- /claims --> <!-- claims -->", encoding="utf-8")
     assert main(["claims", "--readme"]) == 1
+    assert "lacks the marks <!-- claims --> and <!-- /claims -->" in capsys.readouterr().err
+    monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: None)
+    assert main(["claims"]) == 1
     assert "no checkout here" in capsys.readouterr().err

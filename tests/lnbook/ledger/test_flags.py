@@ -13,15 +13,8 @@ from lnbook.ledger.rows import read_pair, results_dir, write_rows
 from lnbook.ledger.rules import Rule, digest, load_rules
 from lnbook.ledger.verdicts import YOUNGER
 
-ESTIMATE = FIELDS | {
-    "sentence": '"p"',
-    "kind": '"effect"',
-    "size": '"paper"',
-    "scale": '"difference"',
-    "expect": '"> 0"',
-    "effect": "1",
-    "effect_from": '"ours"',
-}
+ESTIMATE = FIELDS | {"sentence": '"p"', "kind": '"effect"', "size": '"paper"', "effect_from": '"ours"'}
+ESTIMATE |= {"scale": '"difference"', "expect": '"> 0"', "effect": "1"}
 
 
 class Book:

@@ -35,16 +35,16 @@ def test_what_is_measured_comes_back_from_the_stored_rows(results: Path) -> None
     read = load_measured(page.rules.values(), folder=results, scale="smoke")
     assert {k: v for k, v in read.items() if k != "d"} == {k: v for k, v in page.found.items() if k != "d"}
     assert math.isnan(read["d"].value)
-    assert sorted(file.name for file in (results / "smoke").iterdir()) == ["page.csv", "page.json"]
 
 
-def test_every_rule_of_the_page_must_be_measured_and_no_other() -> None:
-    page = ledger(rule(), rule(id="b"), rule(id="elsewhere", page="other"))
-    page.measure("a", 0.0)
-    with pytest.raises(ValueError, match=r"did not measure its rules \['b'\]"):
+def test_every_rule_of_the_page_but_one_on_runs_must_be_measured_and_no_other() -> None:
+    page = ledger(rule(), rule(id="b", study="paper/some"), rule(id="elsewhere", page="other"))
+    with pytest.raises(ValueError, match=r"did not measure its rules \['a'\]"):
         page.show()
     with pytest.raises(ValueError, match=r"'elsewhere' is not a rule of page 'page'.*\['a', 'b'\]"):
         page.measure("elsewhere", 0.0)
+    page.measure("a", 0.0)
+    assert page.show().rows[1][3] == "not measured (not run)"
 
 
 @pytest.mark.parametrize("wrong", [2.0, math.nan])
@@ -63,9 +63,7 @@ def test_a_page_prints_its_own_number_and_judges_only_what_needs_no_seeds() -> N
     page = ledger(rule("<= 1", kind="identity"), rule(id="b"))
     assert repr(page.measure("a", 0.5)) == "a: 0.5 -> verified"
     assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=6)) == "b: 0.5 [0.1, 0.9], 6 seeds"
-    assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=4)) == "b: 0.5, 4 seeds", (
-        "too few for an interval"
-    )
+    assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=4)) == "b: 0.5, 4 seeds"  # no interval
 
 
 def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
@@ -84,15 +82,6 @@ def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
     assert "2 [1.5, 2.5], 20 seeds" in first[2]
     assert first[3].startswith("supported in a stand-in")
     assert "0.25" in second[2], "mathematics is what this run computed"
-
-
-def test_a_rule_on_runs_may_be_there_before_the_runs(results: Path) -> None:
-    page = ledger(rule("<= 1", kind="identity"), rule(id="b", study="paper/some"), rule(id="c"))
-    page.measure("a", 0.5)
-    with pytest.raises(ValueError, match=r"did not measure its rules \['c'\]"):
-        page.show()
-    page.measure("c", 1.0)
-    assert [row[3] for row in page.show().rows][1] == "not measured (not run)"
 
 
 def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition() -> None:
@@ -122,15 +111,11 @@ def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition
     ]
 
 
-def test_cells_break_neither_markdown_nor_html() -> None:
+def test_a_table_breaks_neither_markdown_nor_html_and_names_its_columns_and_verdicts() -> None:
     shown = Table(["a"], [["|x| < 1 & <b>"]])
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
     assert '<td colspan="2">None.</td>' in Table(["a", "b"], [])._repr_html_()
-
-
-def test_a_verdict_in_a_table_has_a_class_for_its_color_and_its_longest_word() -> None:
-    shown = Table(["Verdict"], [["verified if n > 1"], ["error in print"], ["-"]])._repr_html_()
-    assert '<span class="verdict verdict-verified-if">verified if</span> n &gt; 1<' in shown
-    assert '<span class="verdict verdict-error-in-print">error in print</span><' in shown
-    assert shown.count("<span") == 2
+    verdicts = Table(["Verdict"], [["verified if n > 1"], ["-"]])._repr_html_()
+    assert '<span class="verdict verdict-verified-if">verified if</span> n &gt; 1<' in verdicts
+    assert verdicts.count("<span") == 1
