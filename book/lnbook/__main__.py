@@ -41,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, _ = COMMANDS[options.command]
     try:
         return command(options.arguments)
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("Interrupted. No part of a file is kept.", file=sys.stderr)
         return INTERRUPTED

@@ -12,8 +12,6 @@ from lnbook.ledger.rules import Rule, load_rules
 from lnbook.ledger.tables import rules_table
 from lnbook.ledger.verdicts import MARK, YOUNGER
 
-__all__ = ["main", "readme_results", "record", "replace_between_marks"]
-
 
 def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     """Copy the last run's rows and provenance to `folder`, where they are committed.
@@ -22,11 +20,12 @@ def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     copies nothing, if some are not those that the run wrote.
     """
     pages = dict.fromkeys(rule.page for rule in rules)
-    measured = [place for page in pages if (place := results_dir(scale) / f"{page}.csv").is_file()]
+    places = [results_dir(scale) / f"{page}.csv" for page in pages]
+    measured = {place: read_pair(place) for place in places if place.is_file()}
     if not measured:
         raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
     folder.mkdir(parents=True, exist_ok=True)
-    for place, (rows, facts) in {place: read_pair(place) for place in measured}.items():
+    for place, (rows, facts) in measured.items():
         kept = folder / place.name
         before = read_pair(kept)[1] if kept.is_file() else None
         write_pair(kept, rows, {**facts, "first": first_sight(facts, before)})

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 from lnbook.data import DATA_SETS, DataError, data_set, fetch, verify
 
-__all__ = ["main"]
-
-
 def main(argv: Sequence[str]) -> int:
     """List the data sets, after downloading them if asked.
 

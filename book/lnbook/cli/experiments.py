@@ -4,8 +4,6 @@ from importlib import import_module
 
 from lnbook.training.task import Experiment
 
-__all__ = ["EXPERIMENTS", "find"]
-
 EXPERIMENTS = {
     "6.1": "order_embedding",
     "6.2": "attentive_reader",

@@ -1,6 +1,7 @@
 """What becomes of an experiment's runs: a table to read, rows with their provenance, and the record."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,10 @@ from typing import Any
 import pandas as pd
 
 from lnbook.curves import mean_of
-from lnbook.ledger.rows import as_csv, read_facts, read_rows, write_pair
+from lnbook.ledger.rows import as_csv, read_facts, write_pair
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.runs import Outcome, label
 from lnbook.training.task import Job, Row
-
-__all__ = ["UsageError", "collect", "gather", "objections", "record", "stand_ins", "summary"]
 
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
 
@@ -28,30 +27,22 @@ def collect(folder: Path, jobs: Sequence[Job]) -> list[Outcome]:
     return [Outcome(job, kept["rows"], kept["facts"], kept["failed"]) for job, kept in found if kept]
 
 
-def gather(
-    name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, *, accepted: Sequence[str] = ()
-) -> Path:
+def gather(name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, **said: list[str]) -> Path:
     """Write `<name>.csv`, the rows of all runs, and `<name>.json`, how they came about.
 
     Facts that all runs share stand once, the others and the seconds of each under `runs`, in the order of the
-    outcomes; `rules` are those that were the same for all. A column that some rows lack is empty there.
-    `accepted`, if anything, is what speaks against these rows.
+    outcomes; `rules` are those that were the same for all; `said` are facts of all together.
     """
-    said = {"accepted": list(accepted)} if accepted else {}
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.csv"
-    write_pair(path, as_csv([row for o in outcomes for row in o.rows]), _facts(outcomes, scale) | said)
-    return path
-
-
-def _facts(outcomes: Sequence[Outcome], scale: str) -> dict[str, Any]:
     runs = [{**o.facts, "failed": o.failed} for o in outcomes]
     rules = dict(sorted(set.intersection(*(set(r.pop("rules", {}).items()) for r in runs))))
     names = [k for k in runs[0] if k != "seconds"]  # each run keeps its own, even if all agree
     common = {k: runs[0][k] for k in names if all(k in r and r[k] == runs[0][k] for r in runs)}
     own = [{k: v for k, v in r.items() if k not in common} for r in runs]
     seconds = round(sum(r["seconds"] for r in runs), 1)
-    return common | {"rules": rules, "scale": scale, "runs": own, "seconds": seconds}
+    facts = common | {"rules": rules, "scale": scale, "runs": own, "seconds": seconds} | said
+    folder.mkdir(parents=True, exist_ok=True)
+    write_pair(folder / f"{name}.csv", as_csv([row for o in outcomes for row in o.rows]), facts)
+    return folder / f"{name}.csv"
 
 
 def record(
@@ -62,22 +53,24 @@ def record(
     Raises UsageError for an objection that is not `accepted`, and leaves the record as it is; those that are
     accepted are named in the provenance.
     """
-    found = objections(name, outcomes, runs, scale, folder)
+    found = objections(outcomes, runs)
     if refused := {what: why for what, why in found.items() if what not in accepted}:
         ways = " ".join(f"--accept {what}" for what in refused)
         raise UsageError(
             f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --resume --record; to "
             f"record it anyway, with a note in the provenance, add {ways}."
         )
-    before = _before(name, scale, folder)[1]
+    before: dict[str, Any] = {"runs": []}
+    with suppress(FileNotFoundError):
+        before = read_facts(name, scale=scale, folder=folder)
     seen = {label(run.get("job", before.get("job"))) for run in before["runs"]}
     # a run that is made again keeps the rules under which its seed was first seen
     first = {"rules": before.get("rules", {})}
     kept = [replace(o, facts={**o.facts, **first}) if label(o.job) in seen else o for o in outcomes]
-    return gather(name, kept, scale, folder / scale, accepted=sorted(found))
+    return gather(name, kept, scale, folder / scale, **({"accepted": sorted(found)} if found else {}))
 
 
-def objections(name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path) -> dict[str, str]:
+def objections(outcomes: Sequence[Outcome], runs: int) -> dict[str, str]:
     """Why these outcomes should not become the record of a scale, by the word that `--accept` takes."""
     found = {}
     if len(outcomes) < runs:
@@ -87,18 +80,7 @@ def objections(name: str, outcomes: Sequence[Outcome], runs: int, scale: str, fo
     commits = {commit for o in outcomes for commit in o.facts.get("commits", [o.facts["commit"]])}
     if dirty := sorted(commit for commit in commits if commit.endswith("+")):
         found["dirty"] = f"runs were made by code that differs from its commit ({', '.join(dirty)})"
-    rows, before = sum(len(outcome.rows) for outcome in outcomes), len(_before(name, scale, folder)[0])
-    if rows < before:
-        found["fewer"] = f"the record has {before} rows, and these runs only {rows}"
     return found
-
-
-def _before(name: str, scale: str, folder: Path) -> tuple[list[dict[str, str]], dict[str, Any]]:
-    """The rows and facts that are recorded."""
-    try:
-        return read_rows(name, scale=scale, folder=folder), read_facts(name, scale=scale, folder=folder)
-    except FileNotFoundError:
-        return [], {"runs": []}
 
 
 def stand_ins(outcomes: Sequence[Outcome]) -> list[str]:

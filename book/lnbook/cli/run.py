@@ -10,7 +10,6 @@ import torch
 
 from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.cli.records import UsageError, collect, gather, record, stand_ins, summary
-from lnbook.cli.settings import printed
 from lnbook.data import DATA_SETS, DataError, content_of, published
 from lnbook.ledger.rows import SCALES, book_dir, results_dir
 from lnbook.training.checkpoint import CheckpointError, RunFolder
@@ -18,18 +17,15 @@ from lnbook.training.distributed import join
 from lnbook.training.runs import Outcome, jobs_of, label, run
 from lnbook.training.task import Experiment, Job, Machine
 
-__all__ = ["INTERRUPTED", "chosen", "main"]
-
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
 REAL = ("study", "paper")  # the scales whose numbers are about the data that they name
-ACCEPTED = ("changed-code", "stand-in", "partial", "dirty", "fewer")
+ACCEPTED = ("changed-code", "stand-in", "partial", "dirty")
 NOTES = """
 A run that is stopped loses at most its last minute. --resume goes on, and gives the rows of an uninterrupted
 run, bit for bit; a run whose settings, data or commit have changed does not go on.
 Under torchrun the processes train one model together, run after run.
 
-exit status: 0 done; 1 a run failed, and stderr says why; 2 the command cannot be carried
-out, and stderr says why; 130 interrupted
+exit status: 0 done; 1 a run failed; 2 the command cannot be carried out; 130 interrupted; stderr says why
 """
 
 
@@ -37,17 +33,12 @@ def main(argv: Sequence[str]) -> int:
     """Run an experiment, or a part of it; under `torchrun` in many processes. Returns the exit status."""
     try:
         return _run(_parser().parse_args(argv))
-    except UsageError as error:
-        return _say(error, 2)
-    except (CheckpointError, DataError, OSError, BrokenProcessPool) as error:
-        return _say(error, 1)
+    except (UsageError, CheckpointError, DataError, BrokenProcessPool) as error:
+        print(error, file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
-        return _say("Interrupted. Go on with --resume.", INTERRUPTED)
-
-
-def _say(message: object, status: int) -> int:
-    print(message, file=sys.stderr)
-    return status
+        print("Interrupted. Go on with --resume.", file=sys.stderr)
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,28 +51,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = found.add_argument
     add("experiment", help="section or name: 6.6 or permutation_mnist")
-    add("--settings", action="store_true", help="say where its settings come from; run nothing")
-    add(
-        "--scale",
-        choices=SCALES,
-        default="book",
-        help="smoke: seconds; book (default): minutes; study: hours; paper: the paper's sizes",
-    )
+    scales = "smoke: seconds; book (default): minutes; study: hours; paper: the paper's sizes"
+    add("--scale", choices=SCALES, default="book", help=scales)
     add("--seed", type=int, default=0, metavar="S", help="the first seed (default 0)")
     add("--only", action="append", default=[], metavar="KEY=VALUE", help="runs with this setting; repeatable")
     add("--out", type=Path, metavar="DIR", help="checkpoints, rows and provenance (default: in _build)")
     add("--resume", action="store_true", help="go on with runs that have begun")
     add("--restart", action="store_true", help="start over with runs that have begun")
     add("--record", action="store_true", help="keep rows and provenance in book/results/, to be committed")
-    add(
-        "--accept",
-        action="append",
-        default=[],
-        choices=ACCEPTED,
-        help="repeatable, and noted in the provenance. changed-code: go on with runs that another commit "
-        "began; stand-in: allow one where scale study or paper lacks its data, and record it; partial, "
-        "dirty, fewer: record only some of the runs, code that differs from its commit, fewer rows",
+    accepted = (
+        "repeatable, and noted in the provenance. changed-code: go on with runs that another commit began; "
+        "stand-in: allow one where scale study or paper lacks its data, and record it; partial, dirty: "
+        "record only some of the runs, code that differs from its commit"
     )
+    add("--accept", action="append", default=[], choices=ACCEPTED, help=accepted)
     add("--device", choices=["cpu", "cuda"], default="cpu")
     add("--dtype", choices=["float32", "float64"], default="float32")
     add("--processes", type=int, metavar="N", help="runs at a time (default: one per core; one on a GPU)")
@@ -94,14 +77,9 @@ def _run(asked: argparse.Namespace) -> int:
         every = jobs_of(experiment, asked.scale, asked.seed)
     except ValueError as error:
         raise UsageError(error) from None
-    if asked.settings:
-        print(printed(experiment))
-        return 0
     jobs = chosen(every, asked.only)
     if asked.record and book_dir() is None:
         raise UsageError("No checkout here: --record keeps rows in the repository's book/results/.")
-    if asked.device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("torch finds no CUDA here; give --device cpu.")
     results = asked.out or results_dir(asked.scale)
     folder = (asked.out or results.parent.parent / "runs" / asked.scale) / experiment.name
     device = torch.device(asked.device)
@@ -120,7 +98,19 @@ def _run(asked: argparse.Namespace) -> int:
             verbose=True,
             changed_code="changed-code" in asked.accept,
         )
-    return _report(experiment, every, made, folder, results, asked) if group.rank == 0 else 0
+    if group.rank:
+        return 0
+    outcomes = collect(folder, every)
+    if outcomes:
+        _report(experiment.name, outcomes, asked.scale, results)
+    print(f"{sum(not outcome.failed for outcome in outcomes)} of {len(every)} runs are done")
+    failed = [outcome for outcome in made if outcome.failed]
+    for outcome in failed:
+        print(f"{label(outcome.job)}: {outcome.failed}", file=sys.stderr)
+    if outcomes and asked.record and (book := book_dir()):
+        kept = record(experiment.name, outcomes, len(every), asked.scale, book / "results", asked.accept)
+        print(f"They are recorded in {kept}")
+    return int(bool(failed))
 
 
 def chosen(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
@@ -165,29 +155,12 @@ def _prepare(experiment: Experiment, jobs: Sequence[Job], folder: Path, asked: a
             old.clear()
 
 
-def _report(
-    experiment: Experiment,
-    jobs: Sequence[Job],
-    made: Sequence[Outcome],
-    folder: Path,
-    results: Path,
-    asked: argparse.Namespace,
-) -> int:
-    """Gather what is finished of all runs, also earlier ones; keep it if so asked; say what failed."""
-    outcomes = collect(folder, jobs)
-    if outcomes:
-        path = gather(experiment.name, outcomes, asked.scale, results)
-        if rows := [row for outcome in outcomes if not outcome.failed for row in outcome.rows]:
-            print(f"Means over seeds ± half their 95 % intervals\n\n{summary(rows, list(jobs[0]))}\n")
-        for line in stand_ins(outcomes):
-            print(line, file=sys.stderr)
-        print(f"The rows are in {path}")
-    done = sum(not outcome.failed for outcome in outcomes)
-    print(f"{done} of {len(jobs)} runs are done")
-    failed = [outcome for outcome in made if outcome.failed]
-    for outcome in failed:
-        print(f"{label(outcome.job)}: {outcome.failed}", file=sys.stderr)
-    if outcomes and asked.record and (book := book_dir()):
-        kept = record(experiment.name, outcomes, len(jobs), asked.scale, book / "results", asked.accept)
-        print(f"They are recorded in {kept}")
-    return int(bool(failed))
+def _report(name: str, outcomes: Sequence[Outcome], scale: str, results: Path) -> None:
+    """Gather the rows of all runs, also earlier ones, and print what they say."""
+    path = gather(name, outcomes, scale, results)
+    if rows := [row for outcome in outcomes if not outcome.failed for row in outcome.rows]:
+        settings = list(outcomes[0].job)
+        print(f"Means over seeds ± half their 95 % intervals\n\n{summary(rows, settings)}\n")
+    for line in stand_ins(outcomes):
+        print(line, file=sys.stderr)
+    print(f"The rows are in {path}")

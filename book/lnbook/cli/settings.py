@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from lnbook.ledger.recorded import changed_checkout
-from lnbook.ledger.rows import book_dir, read_facts
+from lnbook.ledger.rows import read_facts
 from lnbook.training.task import Experiment
-
-__all__ = ["differences", "printed", "recorded", "settings_of"]
 
 LABELS = {
     "paper": "The paper says",
@@ -17,7 +15,7 @@ LABELS = {
 }
 
 
-def settings_of(experiment: Experiment, book: Path | None = None) -> dict[str, str]:
+def settings_of(experiment: Experiment, book: Path) -> dict[str, str]:
     """An experiment's settings by where they come from, and what is recorded of it in `book/results`."""
     words = {label: getattr(experiment.settings, key) for key, label in LABELS.items()}
     return words | {"Recorded": recorded(experiment, book)}
@@ -33,25 +31,13 @@ def differences(words: str) -> list[tuple[str, str, str]]:
     return [(what, theirs, ours) for what, theirs, ours in lines]
 
 
-def printed(experiment: Experiment, book: Path | None = None) -> str:
-    """The settings as lines, each difference on its own."""
-    lines = []
-    for label, words in settings_of(experiment, book).items():
-        rows = differences(words)
-        lines.append(f"{label}:" if rows else f"{label}: {words}")
-        lines += [f"  {what}: {theirs} Here: {ours}" for what, theirs, ours in rows]
-    return "\n".join(lines)
-
-
-def recorded(experiment: Experiment, book: Path | None = None) -> str:
+def recorded(experiment: Experiment, book: Path) -> str:
     """How many runs of which scale `results/` holds, of how many seeds, in how many hours; what is amiss."""
-    place = book or book_dir()
     told = []
     for scale in ("paper", "study"):
-        if place is None or not (place / "results" / scale / f"{experiment.name}.csv").is_file():
-            continue
-        facts = read_facts(experiment.name, scale=scale, folder=place / "results")
-        seeds = {run["job"]["seed"] for run in facts["runs"]}
-        words = f"{scale}: {len(facts['runs'])} runs, {len(seeds)} seeds, {facts['seconds'] / 3600:.1f} h"
-        told.append(", ".join(filter(None, (words, changed_checkout(facts)))))
+        if (book / "results" / scale / f"{experiment.name}.csv").is_file():
+            facts = read_facts(experiment.name, scale=scale, folder=book / "results")
+            seeds = {run["job"]["seed"] for run in facts["runs"]}
+            words = f"{scale}: {len(facts['runs'])} runs, {len(seeds)} seeds, {facts['seconds'] / 3600:.1f} h"
+            told.append(", ".join(filter(None, (words, changed_checkout(facts)))))
     return "; ".join(told) or "nothing"

@@ -99,7 +99,7 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Settings:
-    """Where an experiment's settings come from, in words: `python -m lnbook run --settings` prints them.
+    """Where an experiment's settings come from, in words: the book's page on settings shows them.
 
     Args:
         paper: what the paper says, and scale "paper" does.
