@@ -178,7 +178,6 @@ def learn(
         loss,
         optimizer,
         updates=size.updates,
-        device="cpu",
         every=size.every,
         evaluate=evaluate,
     )

@@ -1,16 +1,8 @@
 """The training engine: one loop for every experiment, from a laptop to many machines.
 
-From an experiment to its rows:
-
-- `task`: what an experiment gives: jobs, and for each a `Task`: model, optimizer, batches, measures.
-- `batches`: seeds, and mini-batches in a seeded order; nothing draws from a global random state;
-  or of sequences that are about equally long.
-- `loop`: trains a task: updates, measures, rows, checkpoints; `fit`: a model without an experiment.
-- `checkpoint`: a run that was interrupted goes on, with the same data and code or not at all.
-- `distributed`: the processes that `torchrun` starts train one model together.
-- `runs`, `sweeps`: one run of an experiment, and many in local processes.
-
-The command line, and what becomes of the rows, is in `lnbook.cli`.
+An experiment (`task`) lists jobs and makes a task of each: model, optimizer, seeded batches (`batches`),
+measures. `runs` and `sweeps` run them, `loop` trains each, and a run that was interrupted goes on
+(`checkpoint`). The command line, and what becomes of the rows, is in `lnbook.cli`.
 """
 
 from lnbook.training.batches import LengthBatches, Minibatches, generators, noise_of

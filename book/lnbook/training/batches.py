@@ -15,8 +15,6 @@ from torch import Tensor
 
 from lnbook.training.task import Cases
 
-__all__ = ["LengthBatches", "Minibatches", "generators", "noise_of"]
-
 
 def generators(seed: int, count: int = 2) -> tuple[torch.Generator, ...]:
     """Independent CPU generators of one seed: for the initial weights, for the order of the data, and more.

@@ -12,13 +12,11 @@ from filelock import FileLock, Timeout
 from lnbook.ledger.rows import write_whole
 from lnbook.training.task import Job
 
-__all__ = ["CheckpointError", "RunFolder"]
-
 FILES = ("checkpoint.pt", "selected.pt", "outcome.json")
 
 
 class CheckpointError(ValueError):
-    """A run's folder is in use, holds another run, or cannot be read."""
+    """A run's folder is in use, or holds another run."""
 
 
 class RunFolder:
@@ -58,16 +56,17 @@ class RunFolder:
 
     def load(self) -> dict[str, Any] | None:
         """The newest checkpoint, None if there is none; raises `CheckpointError` for that of another run."""
-        state = self.peek(self.path)
-        if state is not None:
-            self._check(state.pop("job"), self.changed_code)
-            self.sessions[:0] = state.pop("sessions")
+        file = self.path / "checkpoint.pt"
+        if not file.is_file():
+            return None
+        state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
+        self._check(state.pop("job"), self.changed_code)
+        self.sessions[:0] = state.pop("sessions")
         return state
 
     def outcome(self) -> dict[str, Any] | None:
         """What this run left if it has finished; whatever the commit is, there is nothing to go on with."""
-        found = self.outcome_in(self.path)
-        if found is not None:
+        if (found := self.outcome_in(self.path)) is not None:
             self._check(found["job"], changed_code=True)
         return found
 
@@ -96,23 +95,10 @@ class RunFolder:
         differ = [key for key in sorted(keys) if found.get(key) != self.job.get(key)]
         if differ:
             there, here = (", ".join(f"{k} = {run.get(k)!r}" for k in differ) for run in (found, self.job))
-            way = " or go on with --accept changed-code, which is recorded," if differ == ["commit"] else ""
             raise CheckpointError(
-                f"{self.path} holds another run: {there} there, {here} here; put that back,{way} begin anew "
-                f"with --restart, or give another --out."
+                f"{self.path} holds another run: {there} there, {here} here; put that back, begin anew with "
+                f"--restart, or give another --out. A commit alone passes with --accept changed-code."
             )
-
-    @staticmethod
-    def peek(path: Path) -> dict[str, Any] | None:
-        """The checkpoint of a run that may be under way, with its `job` and `sessions`; None if none."""
-        file = path / "checkpoint.pt"
-        if not file.is_file():
-            return None
-        try:
-            state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
-        except Exception as error:  # torch.load documents none
-            raise CheckpointError(f"{file} cannot be read; begin anew with --restart.") from error
-        return state
 
     @staticmethod
     def outcome_in(path: Path) -> dict[str, Any] | None:

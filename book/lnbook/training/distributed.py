@@ -10,8 +10,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-__all__ = ["ALONE", "Group", "join"]
-
 
 @dataclass(frozen=True)
 class Group:

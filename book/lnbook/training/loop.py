@@ -232,23 +232,21 @@ def fit(
     optimizer: torch.optim.Optimizer,
     *,
     updates: int,
-    device: torch.device | str,
     every: int,
     evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
 ) -> list[Row]:
-    """`train` without an experiment around it: the rows, no checkpoints.
+    """`train` on the CPU without an experiment around it: the rows, no checkpoints.
 
     Args:
-        model: takes a batch's inputs; already on `device`.
-        batches: pairs (inputs, targets), moved to `device` here.
+        model: takes a batch's inputs.
+        batches: pairs (inputs, targets).
         loss: of (outputs, targets), a scalar.
         optimizer: over the model's parameters.
         updates, every: as in `Task`.
-        device: where to compute; never guessed.
         evaluate: measures the model, which it finds in evaluation mode and without gradients.
     """
     task = _Fit(model, batches, optimizer, updates, every, criterion=loss, evaluation=evaluate)
-    return train(task, machine=Machine(torch.device(device))).rows
+    return train(task).rows
 
 
 @dataclass

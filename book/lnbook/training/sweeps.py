@@ -8,8 +8,6 @@ from typing import Any
 import torch
 from joblib import Parallel, cpu_count, delayed
 
-__all__ = ["sweep", "torch_threads"]
-
 # In its processes glibc would give the memory of gradients back at every update, and the system clear its
 # pages anew: a sixth of the time of a step of 784-1000-1000-10.
 _KEEP = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**32)}

@@ -9,8 +9,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-__all__ = ["Cases", "Experiment", "Job", "Machine", "Row", "Task"]
-
 Row = dict[str, Any]
 Job = Mapping[str, Any]  # strings and numbers: what tells one run from another: method, batch_size, seed, ...
 Cases = tuple[Tensor, ...]  # one tensor for each input and target; axis 0 counts the cases

@@ -23,7 +23,7 @@ def fitted(**options: Any) -> list[Row]:
     x = torch.randn(40, 3, generator=torch.Generator().manual_seed(7))
     batches = Minibatches((x, x.sum(1, keepdim=True)), 8, torch.Generator().manual_seed(0))
     sgd = torch.optim.SGD(model.parameters(), 0.1)
-    return fit(model, batches, optimizer=sgd, device="cpu", **{"loss": nn.functional.mse_loss, **options})
+    return fit(model, batches, optimizer=sgd, **{"loss": nn.functional.mse_loss, **options})
 
 
 def test_rows_stand_before_the_first_update_each_few_and_after_the_last() -> None:

@@ -80,6 +80,6 @@ def switched(
         batches = batches_of(x, y, 64, seeds)
         adam = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
         for model.norm, part in parts:
-            fit(model, batches, loss, adam, updates=part, device="cpu", every=part)
+            fit(model, batches, loss, adam, updates=part, every=part)
         found.append(final_losses(model, x, y).log().numpy())
     return np.mean(found, 0)

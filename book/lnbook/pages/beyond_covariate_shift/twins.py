@@ -137,7 +137,7 @@ def train_run(
     batches, adam = batches_of(x, y, 64, seeds), torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     job = {"norm": norm, "hidden": len(hidden), "scale": scale, "rate": rate}
     try:
-        fit(model, batches, loss, adam, updates=updates, device="cpu", every=updates)
+        fit(model, batches, loss, adam, updates=updates, every=updates)
     except NonFiniteLoss:
         return job | dict.fromkeys(("loss", "error"), np.full(S, np.inf))
     with torch.no_grad():

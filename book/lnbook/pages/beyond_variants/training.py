@@ -94,7 +94,7 @@ def mean_run(*, variant: str, one: bool, seed: int, scale: str) -> Row:
 
 def _train(reader: Reader, batches: Iterator[Any], loss: Any, rate: float, updates: int) -> None:
     optimizer = torch.optim.Adam(reader.parameters(), lr=rate)
-    fit(reader, batches, loss, optimizer, updates=updates, device="cpu", every=updates)
+    fit(reader, batches, loss, optimizer, updates=updates, every=updates)
 
 
 Jobs = Sequence[tuple[str, Any]]  # a variant, and whether a 1 stands beside the numbers, or a rate

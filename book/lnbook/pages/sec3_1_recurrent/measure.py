@@ -119,7 +119,7 @@ def train(
     model = reader(norm, factor, seed, width=streams.images.shape[2], **options)
     batches = streams.batches(STEPS, 32, generators(seed)[1], anywhere=anywhere)
     adam = torch.optim.Adam(model.parameters(), 3e-3)
-    fit(model, batches, loss, adam, updates=updates, device="cpu", every=updates)
+    fit(model, batches, loss, adam, updates=updates, every=updates)
     model.train(mode=False)
     return model
 
