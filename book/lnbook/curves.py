@@ -7,6 +7,7 @@ a seed and a column a norm, so that a comparison of two norms, seed by seed, is 
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,37 +18,16 @@ from lnbook.ledger.intervals import interval
 from lnbook.ledger.rows import as_csv, read_facts, read_rows
 from lnbook.ledger.verdicts import FEWEST
 
-__all__ = [
-    "Mean",
-    "Measure",
-    "band",
-    "flat",
-    "has",
-    "last",
-    "late",
-    "mean_of",
-    "near",
-    "per_seed",
-    "recorded",
-    "runs",
-]
-
 Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's rows, in order
 
 
 def recorded(
     experiment: str, *, scale: str = "study", folder: Path | None = None
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The rows of an experiment as recorded, and how they came about.
+    """The rows of an experiment in `<folder>/<scale>`, by default the checkout's, and how they came about.
 
-    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4".
-
-    Args:
-        experiment: its name in `lnbook.cli.experiments`.
-        scale: "study" or "paper".
-        folder: holds `<scale>/<experiment>.csv` and `.json`; default: the checkout's `book/results`.
-
-    Raises FileNotFoundError where there are none, ValueError where they are not those recorded.
+    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4". Raises
+    FileNotFoundError where there are none, ValueError where they are not those recorded.
     """
     rows = read_rows(experiment, scale=scale, folder=folder)
     facts = read_facts(experiment, scale=scale, folder=folder)
@@ -59,11 +39,9 @@ def recorded(
 
 def has(experiment: str, scale: str) -> bool:
     """Whether anything is recorded of an experiment at a scale; a rule is there before its runs."""
-    try:
-        read_facts(experiment, scale=scale)
-    except FileNotFoundError:
-        return False
-    return True
+    with suppress(FileNotFoundError):
+        return bool(read_facts(experiment, scale=scale))
+    return False
 
 
 def runs(
@@ -166,10 +144,9 @@ def band(
     for norm, some in rows.groupby("norm", sort=False):
         table = some.pivot(index="update", columns="seed", values=column).iloc[1:] * factor
         table = table.loc[:, table.iloc[-1].notna()].dropna()
-        means = [
-            mean_of(line.clip(lower=1e-12) if geometric else line, geometric=geometric)
-            for _, line in table.iterrows()
-        ]
+        if geometric:
+            table = table.clip(lower=1e-12)
+        means = [mean_of(line, geometric=geometric) for _, line in table.iterrows()]
         drawn = pd.DataFrame(means, columns=["mean", "low", "high", "n"], index=table.index)
         found[str(norm)] = drawn.drop(columns="n").dropna(axis=1, how="all").reset_index()
     return found

@@ -20,21 +20,6 @@ from scipy import stats
 from lnbook import curves
 from lnbook.curves import Measure
 
-__all__ = [
-    "RACES",
-    "Race",
-    "along",
-    "arrival",
-    "at_own_steps",
-    "at_the_edge",
-    "by_step",
-    "factors",
-    "medians",
-    "own_steps",
-    "steps_in_words",
-    "tidy",
-]
-
 Run: TypeAlias = Mapping[str, np.ndarray]  # the columns "time" and "level" of one run
 
 
@@ -44,22 +29,18 @@ class Race:
 
     Args:
         experiment: its name in `lnbook.cli.experiments`.
-        title: what falls.
         falls: makes of the rows what falls.
         rate: the step size that both networks have where they have one: the paper's, or the default.
         chosen: by name, the validation measures by which a network's own step size may be chosen, the least
             the best.
         only: settings of the runs.
-        recurrent: whether the network is.
     """
 
     experiment: str
-    title: str
     falls: Callable[[pd.DataFrame], pd.Series]
     rate: float
     chosen: Mapping[str, Measure]
     only: Mapping[str, Any] = field(default_factory=dict)
-    recurrent: bool = True
 
 
 def _lowest(column: str) -> Measure:
@@ -71,10 +52,19 @@ def late_error(run: pd.DataFrame) -> float:
     return float(run["valid_error"].tail(max(1, round(len(run) / 4))).mean())
 
 
+def _bound(rows: pd.DataFrame) -> pd.Series:
+    """DRAW's, but for the last row: that is of all cases, easier or harder than the few of the others."""
+    return rows["test_bound"].where(rows["test_cases"] == rows["test_cases"].iloc[0])
+
+
+_BY_CLASSIFIERS = {
+    "lowest loss": _lowest("valid_nll"),
+    "last loss": curves.last("valid_nll"),
+    "fewest errors": _lowest("valid_error"),
+}
 RACES = {  # by section of the paper
     "6.1": Race(
         "order_embedding",
-        "missed at 10",
         lambda rows: 100 - rows["valid_image_r10"],
         0.001,
         {"lowest share missed": _lowest("valid_missed")},
@@ -82,7 +72,6 @@ RACES = {  # by section of the paper
     ),
     "6.2": Race(
         "attentive_reader",
-        "error",
         lambda rows: rows["valid_error"],
         0.002,
         {"late error": late_error},
@@ -90,23 +79,14 @@ RACES = {  # by section of the paper
     ),
     "6.3": Race(
         "skip_thoughts",
-        "nats per word",
         lambda rows: rows["valid_nats_per_word"],
         0.002,
         {"lowest loss": _lowest("valid_nats_per_word")},
         {"decoder": "code"},
     ),
-    "6.4": Race(
-        "draw",
-        "bound",
-        # measured on few cases but in the last row, which is of all and may be easier or harder
-        lambda rows: rows["test_bound"].where(rows["test_cases"] == rows["test_cases"].iloc[0]),
-        0.001,
-        {"last bound": curves.last("valid_bound")},
-    ),
+    "6.4": Race("draw", _bound, 0.001, {"last bound": curves.last("valid_bound")}),
     "6.5": Race(
         "handwriting",
-        "nats, test people",
         lambda rows: rows["test_nats"],
         0.003,
         {"lowest loss": _lowest("valid_nats")},
@@ -114,29 +94,17 @@ RACES = {  # by section of the paper
     ),
     "6.6": Race(
         "permutation_mnist",
-        "training nats",
         lambda rows: rows["train_loss"],
         0.001,
-        {
-            "lowest loss": _lowest("valid_nll"),
-            "last loss": curves.last("valid_nll"),
-            "fewest errors": _lowest("valid_error"),
-        },
+        _BY_CLASSIFIERS,
         {"batch_size": 128},
-        recurrent=False,
     ),
     "6.7": Race(
         "convnet",
-        "training nats",
         lambda rows: rows["train_loss"],
         0.001,
-        {
-            "lowest loss": _lowest("valid_nll"),
-            "last loss": curves.last("valid_nll"),
-            "fewest errors": _lowest("valid_error"),
-        },
+        _BY_CLASSIFIERS,
         {"padding": "zeros", "pictures": "centered", "data": "fashion_mnist"},
-        recurrent=False,
     ),
 }
 
@@ -163,10 +131,9 @@ def arrival(run: Run | pd.DataFrame, level: float) -> float:
     15.0
     """
     levels, times = np.asarray(run["level"], float), np.asarray(run["time"], float)
-    below = np.flatnonzero(levels <= level)
-    if not len(below):
+    if not (levels <= level).any():
         return math.inf
-    k = int(below[0])
+    k = int(np.argmax(levels <= level))
     if k == 0:
         return float(times[0])
     part = (levels[k - 1] - level) / (levels[k - 1] - levels[k])
@@ -279,26 +246,20 @@ def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float
     chosen: dict[str, dict[int, float]] = {}
     for norm, some in rows.groupby("norm", sort=False):
         found = {key: measure(run) for key, run in some.groupby(["rate", "seed"])}
-        table = pd.Series(found, dtype=float).unstack(1)
-        complete = table.columns[[len(some[some["seed"] == s]["rate"].unique()) == len(table) for s in table]]
-        table = table[complete].fillna(math.inf)
-        if len(complete) < 2:
+        table = pd.Series(found, dtype=float).fillna(math.inf).unstack(1).dropna(axis=1)  # no run at a step
+        if len(table.columns) < 2:
             raise ValueError(
-                f"{norm!r} has {len(complete)} seeds at each of its step sizes {table.index.tolist()}; "
-                "it needs two or more, since one is left out"
+                f"{norm!r} has {len(table.columns)} seeds at each of its step sizes; it needs two"
             )
-        chosen[str(norm)] = {int(s): float(table.drop(columns=s).mean(axis=1).idxmin()) for s in complete}
+        chosen[str(norm)] = {int(s): float(table.drop(columns=s).mean(axis=1).idxmin()) for s in table}
     return chosen
 
 
 def at_own_steps(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """Of runs at several step sizes the one of each norm and seed that `own_steps` names."""
     chosen = own_steps(rows, measure)
-    kept = [
-        chosen[norm].get(seed) == rate
-        for norm, seed, rate in zip(rows["norm"], rows["seed"], rows["rate"], strict=True)
-    ]
-    return rows[kept]
+    runs = zip(rows["norm"], rows["seed"], rows["rate"], strict=True)
+    return rows[[chosen[norm].get(seed) == rate for norm, seed, rate in runs]]
 
 
 def by_step(
