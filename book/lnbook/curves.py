@@ -70,10 +70,6 @@ def per_seed(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """A number of each run: a row a seed, a column a norm; NaN where there is no such run.
 
     Raises ValueError if two runs have one norm and seed.
-
-    >>> rows = [{"norm": "none", "seed": s, "update": u, "nll": u - s} for s in (0, 1) for u in (1, 2)]
-    >>> per_seed(pd.DataFrame(rows), last("nll"))["none"].tolist()
-    [2.0, 1.0]
     """
     if (twice := rows.duplicated(["norm", "seed", "update"])).any():
         norm, seed = rows.loc[twice, ["norm", "seed"]].iloc[0]
@@ -119,11 +115,7 @@ class Mean(NamedTuple):
 
 
 def mean_of(values: Sequence[float] | pd.Series, *, geometric: bool = False) -> Mean:
-    """The mean over seeds, of logarithms if `geometric`, as is right for quotients; NaN counts for no seed.
-
-    >>> mean_of([1.0, 4.0], geometric=True).value
-    2.0
-    """
+    """The mean over seeds, of logarithms if `geometric`, as suits quotients; NaN counts for no seed."""
     given = np.asarray(values, dtype=float)
     given = given[~np.isnan(given)]
     if len(given) < 2:

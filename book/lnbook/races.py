@@ -234,14 +234,6 @@ def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float
         measure: of validation data, the least the best; a run that diverged (NaN or infinite) is never best.
 
     Raises ValueError for fewer than two seeds.
-
-    >>> rows = [
-    ...     {"norm": "layer", "rate": rate, "seed": seed, "update": 1, "nll": nll}
-    ...     for rate, nlls in {0.1: (3.0, 1.0, 1.0), 0.2: (0.0, 2.0, 2.0)}.items()
-    ...     for seed, nll in enumerate(nlls)
-    ... ]
-    >>> own_steps(pd.DataFrame(rows), curves.last("nll"))
-    {'layer': {0: 0.1, 1: 0.2, 2: 0.2}}
     """
     chosen: dict[str, dict[int, float]] = {}
     for norm, some in rows.groupby("norm", sort=False):

@@ -31,9 +31,6 @@ def find(name: str) -> Experiment:
     """The experiment of a section or of a name.
 
     Raises ValueError, with what there is, for any other.
-
-    >>> find("6.6").name
-    'permutation_mnist'
     """
     known = EXPERIMENTS.get(name, name)
     if known not in _MODULES:

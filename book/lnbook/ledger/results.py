@@ -30,13 +30,7 @@ class Shown:
 
 
 class Ledger:
-    """The rules of one page while it runs: `measure` each, then `show` the table and keep the rows.
-
-    >>> ledger = Ledger("some_page", scale="smoke", rules=[Rule("x", "3", "Eq. (3)", "it is small",
-    ...     "some_page", "size", "< 1", "computed")])
-    >>> ledger.measure("x", 0.5)
-    x: 0.5 -> verified
-    """
+    """The rules of one page while it runs: `measure` each, then `show` the table and keep the rows."""
 
     def __init__(self, page: str, *, scale: str, seed: int = 0, rules: Iterable[Rule] | None = None) -> None:
         known = load_rules() if rules is None else rules

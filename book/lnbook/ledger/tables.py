@@ -42,13 +42,7 @@ class Table:
 
 
 def number(rule: Rule, found: Measurement) -> str:
-    """A measurement with its unit, its 95 % interval if it has one, and what it is over.
-
-    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "gain", "> 0", "effect", "stand-in",
-    ...     scale="difference", effect=1, effect_from="ours", unit="points")
-    >>> number(rule, Measurement("x", 2.0, 1.5, 2.5, 6)), number(rule, Measurement("x", 2.0, 1.5, 2.5, 3))
-    ('2 points [1.5, 2.5], 6 seeds', '2 points, 3 seeds')
-    """
+    """A measurement with its unit, its 95 % interval if it has one, and what it is over."""
     value = quantity(rule, found)
     return f"{value}, {found.n} {rule.counts}" if found.n > 1 and not math.isnan(found.value) else value
 
@@ -91,9 +85,5 @@ def rules_table(
 
 
 def marked(verdict: Verdict, younger: bool) -> str:
-    """A verdict, with the mark of a rule that is younger than its data behind its word.
-
-    >>> marked(Verdict("supported", "in a stand-in"), True)
-    'supported † in a stand-in'
-    """
+    """A verdict, with the mark of a rule that is younger than its data behind its word."""
     return f"{verdict.word} {MARK}{str(verdict).removeprefix(verdict.word)}" if younger else str(verdict)

@@ -91,11 +91,7 @@ class Verdict:
 
 
 def meets(rule: Rule, value: float) -> bool:
-    """Whether a number is as the rule expects; NaN is not.
-
-    >>> meets(Rule("x", "3", "Eq. (3)", "...", "page", "error", "<= 1e-12", "identity"), 0.0)
-    True
-    """
+    """Whether a number is as the rule expects; NaN is not."""
     operator, bound = criterion(rule)
     return {
         "<=": value <= bound,
@@ -107,15 +103,7 @@ def meets(rule: Rule, value: float) -> bool:
 
 
 def judge(rule: Rule, found: Measurement | None) -> Verdict:
-    """The verdict on what was measured for a rule; the table at the head of this module.
-
-    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "speed-up", "> 1", "effect", "stand-in",
-    ...     scale="ratio", effect=1.5, effect_from="ours")
-    >>> print(judge(rule, Measurement("x", 1.6, 1.2, 2.1, 8)))
-    supported in a stand-in
-    >>> print(judge(rule, Measurement("x", 1.1, 0.9, 1.3, 8)))
-    below what counts here in a stand-in
-    """
+    """The verdict on what was measured for a rule; the table at the head of this module."""
     where = WHERE[rule.size]
     if found is None or math.isnan(found.value):
         return Verdict("not measured", "", "no number" if found else "not run")
@@ -226,13 +214,7 @@ def seeds_needed(rule: Rule, found: Measurement) -> int:
 
 
 def measured(rule: Rule, values: Sequence[float]) -> Measurement:
-    """Independent measurements as one: their mean, of logarithms if the rule's quantity is a ratio.
-
-    >>> rule = Rule("x", "6", "Fig. 1", "...", "page", "speed-up", "> 1", "effect", "stand-in",
-    ...     scale="ratio", effect=1.5, effect_from="ours")
-    >>> round(measured(rule, [1.0, 4.0]).value, 12)
-    2.0
-    """
+    """Independent measurements as one: their mean, of logarithms if the rule's quantity is a ratio."""
     given = tuple(float(x) for x in values)
     if len(given) < 2 or not all(math.isfinite(_on_scale(rule, x)) for x in given):
         value = given[0] if len(given) == 1 else math.nan

@@ -6,7 +6,6 @@ two methods of one seed start from the same weights and see the same cases in th
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -17,12 +16,7 @@ from lnbook.training.task import Cases
 
 
 def generators(seed: int, count: int = 2) -> tuple[torch.Generator, ...]:
-    """Independent CPU generators of one seed: for the initial weights, for the order of the data, and more.
-
-    >>> weights, order = generators(0)
-    >>> weights.initial_seed() != order.initial_seed()
-    True
-    """
+    """Independent CPU generators of one seed: for the initial weights, the order of the data, and more."""
     draw = torch.Generator().manual_seed(seed)
     seeds = torch.randint(2**62, (count,), generator=draw).tolist()
     return tuple(torch.Generator().manual_seed(s) for s in seeds)
@@ -33,18 +27,10 @@ def noise_of(seed: int, update: int, rank: int = 0) -> torch.Generator:
 
     A run that resumes at an update therefore needs nothing from those before it. No two updates of a process
     share a generator: the steps below are odd, and torch takes the lowest 32 bits of a CPU generator's seed.
-
-    >>> noise_of(0, 7).initial_seed() == noise_of(0, 7).initial_seed() != noise_of(0, 8).initial_seed()
-    True
     """
-    mixed = (_noise_base(seed) + 0x9E3779B97F4A7C15 * (update + 1) + 0xBF58476D1CE4E5B9 * rank) % 2**63
+    base = int.from_bytes(hashlib.sha256(f"noise {seed}".encode()).digest()[:8], "big")
+    mixed = (base + 0x9E3779B97F4A7C15 * (update + 1) + 0xBF58476D1CE4E5B9 * rank) % 2**63
     return torch.Generator().manual_seed(mixed)
-
-
-@lru_cache
-def _noise_base(seed: int) -> int:
-    """Unlike anything that `generators` draws from the same seed."""
-    return int.from_bytes(hashlib.sha256(f"noise {seed}".encode()).digest()[:8], "big")
 
 
 class Minibatches(Iterator[Cases]):
@@ -124,13 +110,11 @@ class LengthBatches(Minibatches):
 
     An epoch's random order is cut into pools of `pool` batches; each pool is sorted by length, cut into
     batches, and the epoch's batches are put in random order. So a batch is of one length, and which cases
-    it unites differs from epoch to epoch. The cases that do not fill a last batch are left out of that
-    epoch. What is padded in a batch is cut to the longest sequence in it.
+    it unites differs from epoch to epoch. What is padded in a batch is cut to the longest sequence in it.
 
     Args:
-        cases, batch_size: as in `Minibatches`.
+        cases, batch_size, generator, rank, world: as in `Minibatches`.
         lengths: of the sequences: one number a case, or one for each tensor of `cut`.
-        generator, rank, world: as in `Minibatches`; each process cuts to the longest of the whole batch.
         cut: which of `cases` are padded along axis 1.
         pool: batches that are sorted together; more of them pad less and mix less.
 

