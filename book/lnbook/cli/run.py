@@ -119,16 +119,10 @@ def chosen(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
     >>> chosen([{"norm": "layer", "seed": 0}, {"norm": "batch", "seed": 0}], ["norm=batch"])
     [{'norm': 'batch', 'seed': 0}]
     """
-    left = list(jobs)
-    for condition in only:
-        key, _, value = condition.partition("=")
-        known = sorted({str(job[key]) for job in left if key in job})
-        if value not in known:
-            raise UsageError(
-                f"--only {condition!r} fits no run; write KEY=VALUE with KEY one of {list(jobs[0])}"
-                + (f" and VALUE one of {known}." if known else ".")
-            )
-        left = [job for job in left if str(job[key]) == value]
+    left = [job for job in jobs if {*only} <= {f"{key}={value}" for key, value in job.items()}]
+    if not left:
+        known = {key: sorted({str(job[key]) for job in jobs}) for key in jobs[0]}
+        raise UsageError(f"No run has {' and '.join(only)}; write KEY=VALUE with one of {known}.")
     return left
 
 
@@ -140,16 +134,13 @@ def _prepare(experiment: Experiment, jobs: Sequence[Job], folder: Path, asked: a
             f"{len(begun)} of these runs have begun, {begun[0]} for one. Go on with --resume, begin anew "
             f"with --restart, or give another --out."
         )
-    for name in dict.fromkeys(name for job in jobs for name in experiment.data(job, asked.scale)):
-        missing = content_of(name) == "stand-in" and "stand-in" not in asked.accept
-        if missing and name in DATA_SETS and asked.scale in REAL:
+    names = {name for job in jobs for name in experiment.data(job, asked.scale)} & set(DATA_SETS)
+    if asked.scale in REAL and "stand-in" not in asked.accept:
+        for name in sorted(name for name in names if content_of(name) == "stand-in"):
             try:
                 published(name, on_stand_in="error")
             except DataError as error:
-                raise DataError(
-                    f"Scale {asked.scale} of {experiment.name} is about {name}. {error} To run what stands "
-                    f"in for it, on purpose, give --accept stand-in, or --scale book."
-                ) from None
+                raise DataError(f"{error} To run what stands in for it, give --accept stand-in.") from None
     for path in begun if asked.restart else ():
         with RunFolder(path, {}) as old:
             old.clear()
