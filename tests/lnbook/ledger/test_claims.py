@@ -19,7 +19,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with a sentence and a rule for it, nothing measured, and a README with the marks."""
     book = tmp_path / "checkout" / "book"
     book.mkdir(parents=True)
-    write(book / "claims.toml", FIELDS | {"sentence": '"p"'}, sentences=[SENTENCE])
+    computed = FIELDS | {"sentence": '"p"', "kind": '"computed"'}
+    write(book / "claims.toml", computed, sentences=[SENTENCE])
     (book.parent / "README.md").write_text(
         "before <!-- claims -->old<!-- /claims --> after", encoding="utf-8"
     )
@@ -29,28 +30,16 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return book.parent
 
 
-def measure(checkout: Path, value: float) -> None:
-    page = Ledger("page", scale="book", rules=load_rules(checkout / "book" / "claims.toml"))
-    page.measure("a", value)
+def test_rows_are_recorded_and_what_is_decided_against_the_paper_stands_in_the_readme(
+    checkout: Path, capsys
+) -> None:
+    page = Ledger("page", scale="book", rules=load_rules())
+    page.measure("a", 1.0)
     page.show()
-
-
-def test_rows_are_recorded_and_counted_in_the_readme(checkout: Path) -> None:
-    measure(checkout, 1e-16)
     assert main(["claims", "--record", "--readme"]) == 0
     assert sorted(f.name for f in (checkout / "book/results/book").iterdir()) == ["page.csv", "page.json"]
     text = (checkout / "README.md").read_text(encoding="utf-8")
     assert text == f"before <!-- claims -->{readme_results(checkout / 'book')}<!-- /claims --> after"
-    assert "| verified | 1 |" in text
-    assert "Section 3" not in text, "the README counts what stands; the sentences are in the book"
-
-
-def test_what_is_decided_against_the_paper_stands_in_the_readme(checkout: Path, capsys) -> None:
-    computed = FIELDS | {"sentence": '"p"', "kind": '"computed"'}
-    write(checkout / "book" / "claims.toml", computed, sentences=[SENTENCE])
-    measure(checkout, 1.0)
-    assert main(["claims", "--record", "--readme"]) == 0
-    text = (checkout / "README.md").read_text(encoding="utf-8")
     assert "| contradicted | 1 |" in text
     assert "| Section 3 | it is small | error: 1 | contradicted |" in text
     shown = capsys.readouterr().out

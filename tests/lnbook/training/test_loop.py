@@ -123,36 +123,24 @@ def test_any_number_is_better_than_nan() -> None:
 
 
 def test_gradients_are_clipped_to_the_norm_that_the_task_asks_for() -> None:
-    norms: list[float] = []
-
-    class Watched(torch.optim.SGD):
-        def step(self, closure: Any = None) -> None:  # type: ignore[override]
-            gradients = [p.grad for group in self.param_groups for p in group["params"]]
-            norms.append(float(torch.stack([g.norm() for g in gradients]).norm()))
-            super().step(closure)
-
-    for clip in (None, 0.01):
+    before, after = [], []
+    for clip, found in ((None, before), (0.01, after)):
         task = small()
-        task.clip, task.optimizer = clip, Watched(task.model.parameters(), lr=0.1)
+        task.clip, task.optimizer = clip, torch.optim.SGD(task.model.parameters(), lr=0.0)
         train(task)
-    free, clipped = norms[:UPDATES], norms[UPDATES:]
-    assert min(free) > 0.02
-    assert clipped == pytest.approx([0.01] * UPDATES, rel=1e-3)  # torch divides by the norm + 1e-6
+        found.append(float(nn.utils.get_total_norm([p.grad for p in task.model.parameters()])))
+    assert before[0] > 0.02
+    assert after == pytest.approx([0.01], rel=1e-3)  # torch divides by the norm + 1e-6
 
 
-def test_float64_is_computed_where_it_is_asked_for() -> None:
-    double, single = (train(small(dtype)).rows[1]["train_loss"] for dtype in (torch.float64, torch.float32))
-    assert double != single == pytest.approx(double, rel=1e-5)  # seven steps in float32
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_loss_that_is_not_finite_stops_and_names_the_update_and_the_last_finite_loss(bad: float) -> None:
+def test_a_loss_that_is_not_finite_stops_and_names_the_update_and_the_last_finite_loss() -> None:
     calls = itertools.count(1)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
-        return output.sum() * 0 + (bad if next(calls) == 13 else 0.25)
+        return output.sum() * 0 + (math.inf if next(calls) == 13 else 0.25)
 
-    said = rf"became {bad} at update 13; the last finite loss was 0\.25"
-    with pytest.raises(NonFiniteLoss, match=said) as caught:
+    with pytest.raises(
+        NonFiniteLoss, match=r"became inf at update 13; the last finite loss was 0\.25"
+    ) as caught:
         fitted(loss=loss, updates=40, every=10)
     assert [row["update"] for row in caught.value.rows] == [0, 10]

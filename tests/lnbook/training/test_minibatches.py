@@ -31,20 +31,6 @@ def test_no_two_updates_or_processes_share_their_noise() -> None:
     assert noise_of(1, 9).initial_seed() != noise_of(2, 9).initial_seed()
 
 
-@given(cases=st.integers(1, 40), data=st.data())
-def test_an_epoch_visits_no_case_twice_and_omits_only_what_does_not_fill_a_batch(
-    cases: int, data: Any
-) -> None:
-    size = data.draw(st.integers(1, cases))
-    batches = Minibatches((torch.arange(cases) * 10, torch.arange(cases)), size, seeded())
-    for _ in range(3):
-        epoch = list(itertools.islice(batches, cases // size))
-        seen = torch.cat([y for _, y in epoch])
-        assert all(len(x) == size for x, _ in epoch)
-        assert len(set(seen.tolist())) == cases // size * size
-        assert all(torch.equal(x, 10 * y) for x, y in epoch)
-
-
 @given(world=st.integers(1, 4), share=st.integers(1, 5), more=st.integers(0, 30))
 def test_processes_part_each_batch_of_one_process_among_them(world: int, share: int, more: int) -> None:
     cases, size = torch.arange(world * share + more), world * share
@@ -105,22 +91,16 @@ def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
 
 def test_padding_is_counted_and_is_far_below_that_of_plain_batches() -> None:
     words, lengths = sentences(6400, 40)
-    batches = LengthBatches((words,), lengths, 64, seeded(), cut=[0])
-    epoch = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(batches, 100)])
-    assert float(epoch.double().mean()) == pytest.approx(batches.padding(), abs=1e-12)
-    plain = Minibatches((words,), 64, seeded())
-    wasted = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(plain, 100)])
-    assert batches.padding() < 0.1 < 0.4 < float(wasted.double().mean())
-
-
-def test_batches_unite_other_cases_in_another_epoch_and_do_not_come_in_the_order_of_their_lengths() -> None:
-    words, lengths = sentences(600, 30)
-    batches = LengthBatches((words,), lengths, 10, seeded(), cut=[0], pool=4)
-    epochs = [[rows for (rows,) in itertools.islice(batches, 60)] for _ in range(2)]
-    first, second = ({frozenset(rows[:, 0].tolist()) for rows in epoch} for epoch in epochs)
-    assert len(first & second) < 6
-    widths = torch.tensor([[rows.shape[1] for rows in epochs[0]], range(60)])
-    assert abs(float(torch.corrcoef(widths.double())[0, 1])) < 0.5
+    batches, plain = (
+        LengthBatches((words,), lengths, 64, seeded(), cut=[0]),
+        Minibatches((words,), 64, seeded()),
+    )
+    padding, wasted = (
+        float(torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(some, 100)]).double().mean())
+        for some in (batches, plain)
+    )
+    assert padding == pytest.approx(batches.padding(), abs=1e-12)
+    assert padding < 0.1 < 0.4 < wasted
 
 
 def test_two_tensors_are_cut_to_their_own_longest() -> None:
@@ -136,10 +116,9 @@ def test_two_tensors_are_cut_to_their_own_longest() -> None:
 
 def test_processes_part_a_batch_and_cut_alike() -> None:
     words, lengths = sentences(48, 9)
-    whole = LengthBatches((words,), lengths, 6, seeded(), cut=[0])
-    parts = [LengthBatches((words,), lengths, 6, seeded(), cut=[0], rank=k, world=2) for k in range(2)]
-    for _ in range(16):
-        (rows,) = next(whole)
-        (one,), (other,) = (next(part) for part in parts)
-        assert torch.equal(one, rows[::2])
-        assert torch.equal(other, rows[1::2])
+    one, *two = (
+        LengthBatches((words,), lengths, 6, seeded(), cut=[0], rank=k, world=world)
+        for k, world in ((0, 1), (0, 2), (1, 2))
+    )
+    for (rows,), *parts in itertools.islice(zip(one, *two, strict=True), 16):
+        assert all(torch.equal(part, rows[k::2]) for k, (part,) in enumerate(parts))
