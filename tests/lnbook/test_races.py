@@ -1,4 +1,4 @@
-"""The race: symmetric, censored and not dropped, at own step sizes; how often it errs, and what it finds."""
+"""The race: symmetric, censored and not dropped, at own step sizes."""
 
 import math
 
@@ -9,10 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnbook import curves, races
-from lnbook.ledger import verdicts
-from lnbook.ledger.rules import Rule, Sentence
-from lnbook.ledger.sentences import judge_sentence
-from lnbook.ledger.verdicts import Measurement, measured, seeds_needed
 from lnbook.races import Race
 
 
@@ -82,49 +78,3 @@ def test_the_seed_that_is_judged_has_no_part_in_its_step_size() -> None:
 def test_one_seed_cannot_choose_for_itself() -> None:
     with pytest.raises(ValueError, match="'layer' has 1 seeds at each of its step sizes"):
         races.own_steps(run("layer", [2.0, 1.0]), curves.last("level"))
-
-
-# --------------------------------------------------- chance and power, through the race and the roll-up
-
-SENTENCE = Sentence("p", "6", "Section 6", "it is faster")
-RULE = Rule(
-    "r",
-    *("6", "Section 6", "it is faster", "page", "updates", "> 1", "effect", "paper"),
-    sentence="p",
-    scale="ratio",
-    effect=1.2,
-    effect_from="ours",
-    steps="own",
-)
-
-
-def share_decided(factor: float, spread: float, n: int, trials: int) -> float:
-    """The share of ledgers that decide after n pairs raced: curves that fall alike, one slower."""
-    rng, pairs = np.random.default_rng(20261125), trials * n
-    update = np.arange(0, 1001, 50.0)
-    slower = np.exp(rng.normal(math.log(factor), spread, pairs))
-    pace = 100.0 * np.stack([np.ones(pairs), slower])[..., None]  # norm, pair, time
-    level = np.exp(-update / pace) + rng.uniform(0, 0.2, (pairs, 1))  # a floor, the same for both
-    names = {
-        "norm": np.repeat(["layer", "none"], pairs * len(update)),
-        "seed": np.tile(np.repeat(np.arange(pairs), len(update)), 2),
-    }
-    rows = pd.DataFrame(names | {"time": np.tile(update, 2 * pairs), "level": level.ravel()})
-    ledgers = races.factors(rows).to_numpy().reshape(trials, n)
-    found = [{"r": measured(RULE, one[~np.isnan(one)].tolist())} for one in ledgers]
-    words = [judge_sentence(SENTENCE, [RULE], one).verdict.word for one in found]
-    return sum(word in ("supported", "contradicted") for word in words) / trials
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spread", [0.05, 0.54])  # between seeds, of a factor's logarithm: 6.3's and 6.5's
-def test_two_thousand_races_err_at_most_once_in_twenty_and_find_a_factor_of_a_fifth(
-    spread: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trials, pilot = 2000, 6
-    half = spread / math.sqrt(pilot) * 2.5706  # Student's t over 5 degrees of freedom
-    n = seeds_needed(RULE, Measurement("r", 1.0, math.exp(-half), math.exp(half), pilot))
-    monkeypatch.setattr(verdicts, "seeds_needed", lambda *_: 0)  # only the note of a verdict asks for it
-    slack = 3 * math.sqrt(0.05 * 0.95 / trials)  # three standard errors of a share of 5 %
-    assert share_decided(1.0, spread, pilot, trials) <= 0.05 + slack
-    assert share_decided(1.2, spread, n, trials // 4) >= 0.8 - 3 * math.sqrt(0.16 / (trials // 4))
