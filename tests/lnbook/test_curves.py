@@ -1,7 +1,6 @@
 """Runs as tables are read as they were measured; means over seeds have their interval."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ ROWS = pd.DataFrame(
 )
 
 
-def test_a_line_is_a_seed_and_a_column_a_norm_and_two_runs_are_not_taken_for_one() -> None:
+def test_a_line_is_a_seed_and_a_column_a_norm_and_two_runs_are_not_taken_for_one():
     table = curves.per_seed(ROWS[(ROWS["norm"] == "none") | (ROWS["seed"] == 0)], curves.last("error", 100))
     assert table["none"].to_dict() == {0: 10.0, 1: 10.0}
     assert table["layer"].isna().tolist() == [False, True]
@@ -29,14 +28,14 @@ def test_a_line_is_a_seed_and_a_column_a_norm_and_two_runs_are_not_taken_for_one
         curves.per_seed(pd.concat([ROWS, ROWS]), curves.last("error"))
 
 
-def test_measures_take_the_row_that_they_name() -> None:
+def test_measures_take_the_row_that_they_name():
     run = ROWS[(ROWS["norm"] == "none") & (ROWS["seed"] == 0)]
     assert curves.near(75, "error", 100)(run) == pytest.approx(20)
     assert curves.last("error")(run) == 0.1
     assert curves.late("error", 2)(run) == pytest.approx(math.sqrt(0.02))
 
 
-def test_settings_pick_runs_and_the_selected_model_stands_apart() -> None:
+def test_settings_pick_runs_and_the_selected_model_stands_apart():
     rows = pd.concat([ROWS, ROWS.iloc[:1].assign(selected=1, error=0.05)])
     assert len(curves.runs(rows)) == len(ROWS)
     assert curves.runs(rows, selected=1)["error"].tolist() == [0.05]
@@ -45,7 +44,7 @@ def test_settings_pick_runs_and_the_selected_model_stands_apart() -> None:
         curves.runs(rows, norm="batch")
 
 
-def test_a_band_holds_the_mean_and_neither_the_time_before_training_nor_a_run_that_ended_early() -> None:
+def test_a_band_holds_the_mean_and_neither_the_time_before_training_nor_a_run_that_ended_early():
     band = curves.band(ROWS, "error", 100)["layer"]
     assert band["update"].tolist() == [10, 20, 30]
     # Means of two numbers with one decimal, times 100: the last bit of a float64 is the only slack.
@@ -57,7 +56,7 @@ def test_a_band_holds_the_mean_and_neither_the_time_before_training_nor_a_run_th
     assert curves.band(short, "error")["none"]["mean"].tolist() == ERRORS[0][1:]
 
 
-def test_recorded_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path) -> None:
+def test_recorded_rows_come_back_as_numbers_with_their_provenance(tmp_path):
     rows = [{"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None}]
     runs = [{"commit": c, "seconds": 1.0} for c in ("b", "a", "b")]
     write_rows("some", rows, {"cpu": "x", "runs": runs}, scale="study", folder=tmp_path)
@@ -71,7 +70,7 @@ def test_recorded_rows_come_back_as_numbers_with_their_provenance(tmp_path: Path
     assert not curves.has("other", "paper")
 
 
-def test_a_mean_of_logarithms_has_its_interval_and_nan_counts_for_no_seed() -> None:
+def test_a_mean_of_logarithms_has_its_interval_and_nan_counts_for_no_seed():
     geometric = curves.mean_of([1.0, 2.0, 4.0], geometric=True)
     assert geometric.value == pytest.approx(2.0)
     assert geometric.low < 2 < geometric.high

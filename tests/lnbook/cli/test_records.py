@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,9 +29,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("what", UNFIT)
-def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is(
-    tmp_path: Path, what: str
-) -> None:
+def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is(tmp_path, what):
     path = record("toy", WHOLE, 2, "study", tmp_path, [])
     before = [path.read_bytes(), path.with_suffix(".json").read_bytes()]
     assert path.read_text() == "seed,update\n0,0\n0,1\n1,0\n1,1\n"
@@ -45,7 +42,7 @@ def test_what_is_unfit_is_refused_with_its_reason_and_leaves_the_record_as_it_is
     assert json.loads(path.with_suffix(".json").read_text())["accepted"] == [what]
 
 
-def test_runs_keep_their_own_seconds_and_those_made_again_the_rules_of_their_record(tmp_path: Path) -> None:
+def test_runs_keep_their_own_seconds_and_those_made_again_the_rules_of_their_record(tmp_path):
     for rules in ({"a": "older"}, {"a": "newer"}):
         path = record("toy", [outcome(k, rules=rules) for k in range(2)], 2, "study", tmp_path, [])
     told = json.loads(path.with_suffix(".json").read_text())

@@ -2,7 +2,6 @@
 
 import re
 from math import sqrt
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from lnbook.ledger.rows import write_rows
 
 
 @pytest.mark.parametrize("section", ["6.1", "6.3"])
-def test_the_released_adam_is_as_much_faster_as_the_settings_say(section: str) -> None:
+def test_the_released_adam_is_as_much_faster_as_the_settings_say(section):
     rows = differences(find(section).settings.differs)
     told = next(theirs for what, theirs, _ in rows if what == "Adam's first steps")
     said = re.findall(r"(\d\.\d) times at (?:update )?([\d,]+)", told)
@@ -24,7 +23,7 @@ def test_the_released_adam_is_as_much_faster_as_the_settings_say(section: str) -
         assert float(factor) == round(released / adam, 1)
 
 
-def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path: Path) -> None:
+def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path):
     draw = find("draw")
     assert recorded(draw, tmp_path) == "nothing"
     runs = [{"job": {"seed": seed}, "commit": commit} for seed, commit in ((0, "a"), (0, "b+"), (7, "a"))]

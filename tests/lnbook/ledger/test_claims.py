@@ -15,7 +15,7 @@ from lnbook.ledger.rules import load_rules
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path: Path, monkeypatch) -> Path:
     """A checkout with a sentence and a rule for it, nothing measured, and a README with the marks."""
     book = tmp_path / "checkout" / "book"
     book.mkdir(parents=True)
@@ -30,9 +30,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return book.parent
 
 
-def test_rows_are_recorded_and_what_is_decided_against_the_paper_stands_in_the_readme(
-    checkout: Path, capsys
-) -> None:
+def test_rows_are_recorded_and_what_is_decided_against_the_paper_stands_in_the_readme(checkout, capsys):
     page = Ledger("page", scale="book", rules=load_rules())
     page.measure("a", 1.0)
     page.show()
@@ -47,7 +45,7 @@ def test_rows_are_recorded_and_what_is_decided_against_the_paper_stands_in_the_r
     assert "| Eq. (3) | small | error: 1 (the rule: ≤ 1e-12) | contradicted |" in shown
 
 
-def test_what_cannot_be_done_is_status_1_and_said(checkout: Path, monkeypatch, capsys) -> None:
+def test_what_cannot_be_done_is_status_1_and_said(checkout, monkeypatch, capsys):
     assert main(["claims", "--record"]) == 1
     assert "`make book SCALE=book` makes them" in capsys.readouterr().err
     assert not (checkout / "book" / "results").exists()
@@ -60,7 +58,7 @@ def test_what_cannot_be_done_is_status_1_and_said(checkout: Path, monkeypatch, c
 
 
 @pytest.mark.slow
-def test_a_terminal_without_these_characters_shows_escapes() -> None:
+def test_a_terminal_without_these_characters_shows_escapes():
     command, ascii_only = [sys.executable, "-m", "lnbook", "claims"], {"PYTHONIOENCODING": "ascii"}
     shown = subprocess.run(command, env=os.environ | ascii_only, capture_output=True, text=True, check=True)
     assert shown.stderr == ""

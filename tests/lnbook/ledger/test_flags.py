@@ -40,7 +40,7 @@ class Book:
 
 
 @pytest.fixture
-def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+def book(tmp_path: Path, monkeypatch) -> Book:
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "run"))
     monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
     return Book(tmp_path / "book")
@@ -52,7 +52,7 @@ def flagged(book: Book) -> bool:
     return "p" in known.younger
 
 
-def test_a_rule_that_changes_after_its_data_is_marked_until_new_seeds_run(book: Book) -> None:
+def test_a_rule_that_changes_after_its_data_is_marked_until_new_seeds_run(book):
     book.record()
     assert not flagged(book)
     kept = read_pair(book.place / "results" / "book" / "page.csv")[1]
@@ -65,7 +65,7 @@ def test_a_rule_that_changes_after_its_data_is_marked_until_new_seeds_run(book: 
     assert not flagged(book)
 
 
-def test_a_forged_number_never_reaches_the_ledger_or_the_record(book: Book) -> None:
+def test_a_forged_number_never_reaches_the_ledger_or_the_record(book):
     book.record()
     recorded = book.place / "results" / "book" / "page.csv"
     for forged in (recorded, results_dir("book") / "page.csv"):
@@ -76,14 +76,14 @@ def test_a_forged_number_never_reaches_the_ledger_or_the_record(book: Book) -> N
         forged.write_bytes(honest)
 
 
-def test_a_rule_on_an_experiments_rows_is_as_old_as_their_facts_say(tmp_path: Path) -> None:
+def test_a_rule_on_an_experiments_rows_is_as_old_as_their_facts_say(tmp_path):
     on_runs = rule(study="study/some")
     for known, said in ({on_runs.id: digest(on_runs)}, {}), ({}, {on_runs.id: YOUNGER}):
         write_rows("some", [{"x": 1}], {"rules": known}, scale="study", folder=tmp_path)
         assert flags([on_runs], tmp_path) == said
 
 
-def test_of_a_new_rule_the_first_sight_is_its_own() -> None:
+def test_of_a_new_rule_the_first_sight_is_its_own():
     before = {"seed": 0, "first": {"a": "old"}}
     assert first_sight({"seed": 0, "rules": {"a": "new", "b": "b1"}}, before) == {"a": "old", "b": "b1"}
     assert first_sight({"seed": 1, "rules": {"a": "new"}}, before) == {"a": "new"}

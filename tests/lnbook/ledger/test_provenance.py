@@ -4,14 +4,13 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
 import torch
 
 from lnbook import data
 from lnbook.ledger.provenance import provenance
 
 
-def test_the_facts_are_those_of_this_process_and_fit_into_json(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_facts_are_those_of_this_process_and_fit_into_json(monkeypatch):
     data.load("digits")
     facts = provenance(scale="smoke")
     assert json.loads(json.dumps(facts)) == facts
@@ -25,9 +24,7 @@ def test_the_facts_are_those_of_this_process_and_fit_into_json(monkeypatch: pyte
         assert provenance()["device"] == name
 
 
-def test_the_commit_is_the_checkouts_and_a_changed_one_is_marked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commit_is_the_checkouts_and_a_changed_one_is_marked(tmp_path, monkeypatch):
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@x.x", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

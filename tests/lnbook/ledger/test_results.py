@@ -18,14 +18,14 @@ def ledger(*rules: Rule) -> Ledger:
 
 
 @pytest.fixture(autouse=True)
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def results(tmp_path: Path, monkeypatch) -> Path:
     """An empty folder where this process writes its rows, and no record."""
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "results"))
     monkeypatch.setattr("lnbook.ledger.results.book_dir", lambda: tmp_path / "book")
     return tmp_path / "results"
 
 
-def test_what_is_measured_comes_back_from_the_stored_rows(results: Path) -> None:
+def test_what_is_measured_comes_back_from_the_stored_rows(results):
     page = ledger(rule(), rule(id="b"), rule(id="c"), rule(id="d"))
     page.measure("a", 0.1 + 0.2)
     page.measure("b", 2.0, low=1.0, high=3.0, n=5)
@@ -37,7 +37,7 @@ def test_what_is_measured_comes_back_from_the_stored_rows(results: Path) -> None
     assert math.isnan(read["d"].value)
 
 
-def test_every_rule_of_the_page_but_one_on_runs_must_be_measured_and_no_other() -> None:
+def test_every_rule_of_the_page_but_one_on_runs_must_be_measured_and_no_other():
     page = ledger(rule(), rule(id="b", study="paper/some"), rule(id="elsewhere", page="other"))
     with pytest.raises(ValueError, match=r"did not measure its rules \['a'\]"):
         page.show()
@@ -48,7 +48,7 @@ def test_every_rule_of_the_page_but_one_on_runs_must_be_measured_and_no_other() 
 
 
 @pytest.mark.parametrize("wrong", [2.0, math.nan])
-def test_mathematics_that_fails_stops_the_page_and_an_estimate_does_not(results: Path, wrong: float) -> None:
+def test_mathematics_that_fails_stops_the_page_and_an_estimate_does_not(results, wrong):
     page = ledger(rule("<= 1", kind="identity"), rule(id="b"))
     page.measure("a", wrong)
     page.measure("b", -2.0)
@@ -59,16 +59,14 @@ def test_mathematics_that_fails_stops_the_page_and_an_estimate_does_not(results:
     page.show()
 
 
-def test_a_page_prints_its_own_number_and_judges_only_what_needs_no_seeds() -> None:
+def test_a_page_prints_its_own_number_and_judges_only_what_needs_no_seeds():
     page = ledger(rule("<= 1", kind="identity"), rule(id="b"))
     assert repr(page.measure("a", 0.5)) == "a: 0.5 -> verified"
     assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=6)) == "b: 0.5 [0.1, 0.9], 6 seeds"
     assert repr(page.measure("b", 0.5, low=0.1, high=0.9, n=4)) == "b: 0.5, 4 seeds"  # no interval
 
 
-def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
-    tmp_path: Path, monkeypatch
-) -> None:
+def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(tmp_path, monkeypatch):
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "book" / "results"))
     recorder = Ledger("page", scale="book", rules=[rule(), rule("<= 1", kind="identity", id="b")])
     recorder.measure("a", 2.0, low=1.5, high=2.5, n=20)
@@ -84,7 +82,7 @@ def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(
     assert "0.25" in second[2], "mathematics is what this run computed"
 
 
-def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition() -> None:
+def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition():
     rules = [
         rule("> 0", id="a", condition="for H > 2", unit="%"),
         rule("> 0", id="b", effect=3, effect_from="paper"),
@@ -111,7 +109,7 @@ def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition
     ]
 
 
-def test_a_table_breaks_neither_markdown_nor_html_and_names_its_columns_and_verdicts() -> None:
+def test_a_table_breaks_neither_markdown_nor_html_and_names_its_columns_and_verdicts():
     shown = Table(["a"], [["|x| < 1 & <b>"]])
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()

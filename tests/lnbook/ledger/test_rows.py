@@ -15,7 +15,7 @@ from lnbook.ledger.rows import DIGEST, as_csv, read_facts, read_pair, read_rows,
 RESULTS = Path(__file__).resolve().parents[3] / "book" / "results"
 
 
-def test_rows_that_were_changed_or_name_no_digest_are_refused(tmp_path: Path) -> None:
+def test_rows_that_were_changed_or_name_no_digest_are_refused(tmp_path):
     path = write_rows(
         "x", [{"norm": "layer", "error": 0.125}], {"at": "a1b2"}, scale="study", folder=tmp_path
     )
@@ -31,7 +31,7 @@ def test_rows_that_were_changed_or_name_no_digest_are_refused(tmp_path: Path) ->
         read_rows("x", scale="study", folder=tmp_path)
 
 
-def test_every_row_of_the_record_is_as_it_was_recorded() -> None:
+def test_every_row_of_the_record_is_as_it_was_recorded():
     files = sorted(RESULTS.rglob("*.csv"))
     assert {f.with_suffix(".csv") for f in RESULTS.rglob("*.json")} == set(files)
     for file in files:
@@ -42,9 +42,7 @@ def test_every_row_of_the_record_is_as_it_was_recorded() -> None:
         assert told == json.dumps(json.loads(told), indent=1, sort_keys=True) + "\n", "as a command writes it"
 
 
-def test_what_cannot_be_written_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_leaves_what_was_there(tmp_path, monkeypatch):
     write_whole(tmp_path / "rows.csv", b"before")
 
     def full(path: Path, content: bytes) -> None:
@@ -60,16 +58,14 @@ def test_what_cannot_be_written_leaves_what_was_there(
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=5))
-def test_numbers_keep_all_their_digits(values) -> None:
+def test_numbers_keep_all_their_digits(values):
     for kind in (list, np.array, lambda v: torch.tensor(v, dtype=torch.float64)):
         lines = as_csv([{"value": v} for v in kind(values)]).decode().splitlines()
         back = [float(line) for line in lines[1:]]
         assert all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in zip(back, values, strict=True))
 
 
-def test_the_last_run_comes_before_what_is_committed_and_a_named_folder_before_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_run_comes_before_what_is_committed_and_a_named_folder_before_both(tmp_path, monkeypatch):
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path))
     book = tmp_path / "checkout"
     monkeypatch.setattr("lnbook.ledger.rows.book_dir", lambda: book)

@@ -1,7 +1,6 @@
 """Rules and sentences: which are refused, whose statement a rule tests, its digest."""
 
 import re
-from pathlib import Path
 
 import pytest
 from ledger_rules import FIELDS, SENTENCE, rule, write
@@ -18,7 +17,7 @@ ESTIMATE = {
 }
 
 
-def test_an_entry_is_read_as_written(tmp_path: Path) -> None:
+def test_an_entry_is_read_as_written(tmp_path):
     optional = {"paper": "7", "unit": '"%"', "condition": '"for H > 2"', "sentence": '"p"'}
     path = write(tmp_path / "claims.toml", FIELDS | optional, sentences=[SENTENCE])
     (read,) = load_rules(path)
@@ -43,12 +42,12 @@ def test_an_entry_is_read_as_written(tmp_path: Path) -> None:
         (ESTIMATE | {"kind": '"same"', "expect": '"== 1"', "margin": "0.9"}, "and a margin"),
     ],
 )
-def test_a_rule_that_cannot_judge_is_refused_with_the_fix(tmp_path: Path, change, words: str) -> None:
+def test_a_rule_that_cannot_judge_is_refused_with_the_fix(tmp_path, change, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         load_rules(write(tmp_path / "claims.toml", FIELDS | change))
 
 
-def test_a_rule_or_a_sentence_that_appears_twice_is_refused(tmp_path: Path) -> None:
+def test_a_rule_or_a_sentence_that_appears_twice_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"rule \['a'\] in claims\.toml appears twice"):
         load_rules(write(tmp_path / "claims.toml", FIELDS, FIELDS))
 
@@ -62,11 +61,11 @@ def test_a_rule_or_a_sentence_that_appears_twice_is_refused(tmp_path: Path) -> N
         ({"source": "Beyond the paper: Xiong and others (2020), Theorem 1"}, "later literature"),
     ],
 )
-def test_a_rule_says_whose_statement_it_tests(fields: dict[str, str], whose: str) -> None:
+def test_a_rule_says_whose_statement_it_tests(fields, whose):
     assert origin(rule(**fields)) == whose
 
 
-def test_a_digest_changes_exactly_with_what_enters_a_verdict() -> None:
+def test_a_digest_changes_exactly_with_what_enters_a_verdict():
     same = digest(rule())
     for wording in ({"says": "other words"}, {"source": "elsewhere"}, {"page": "moved"}, {"unit": "s"}):
         assert digest(rule(**wording)) == same

@@ -30,7 +30,7 @@ EXACT = {
 }
 
 
-def test_only_evidence_of_the_papers_size_or_mathematics_decides() -> None:
+def test_only_evidence_of_the_papers_size_or_mathematics_decides():
     assert str(verdict((PAPER, FOR))) == "supported"
     assert str(verdict((PAPER, FOR), ({}, AGAINST))) == "supported"
     assert str(verdict((EXACT, (0, 0, 0)), ({}, AGAINST))) == "verified"
@@ -38,7 +38,7 @@ def test_only_evidence_of_the_papers_size_or_mathematics_decides() -> None:
     assert (below.word, below.note) == (NOT_TESTED, "supported in a stand-in")
 
 
-def test_of_several_verdicts_the_one_that_says_most_against_the_sentence_counts() -> None:
+def test_of_several_verdicts_the_one_that_says_most_against_the_sentence_counts():
     assert verdict((PAPER, FOR), (PAPER, OPEN)).word == "undecided"
     assert verdict((PAPER, FOR), (PAPER, OPEN), (PAPER, AGAINST)).word == "contradicted"
     error = EXACT | {"kind": "error"}
@@ -63,19 +63,19 @@ EVIDENCE = {  # the verdict on a rule of each kind, by what was measured for it
 
 
 @pytest.mark.parametrize("kind", EVIDENCE)
-def test_the_verdict_on_a_sentences_only_rule_is_the_sentences(kind: str) -> None:
+def test_the_verdict_on_a_sentences_only_rule_is_the_sentences(kind):
     fields, known = EVIDENCE[kind]
     assert {word: verdict((fields, numbers)).word for word, numbers in known.items()} == {w: w for w in known}
 
 
 @pytest.mark.parametrize("kind", ["effect", "same"])
-def test_a_decided_rule_stays_decided_beside_one_that_says_nothing(kind: str) -> None:
+def test_a_decided_rule_stays_decided_beside_one_that_says_nothing(kind):
     """Its p enters Holm's procedure: that of so clear a verdict is far below half of 5 %, on either side."""
     fields, known = EVIDENCE[kind]
     assert verdict((fields, known["contradicted"]), (PAPER, OPEN)).word == "contradicted"
 
 
-def test_a_counterexample_adds_its_condition_and_verifies_nothing() -> None:
+def test_a_counterexample_adds_its_condition_and_verifies_nothing():
     limit = EXACT | {"kind": "limit", "condition": "no bias inside"}
     assert str(verdict((EXACT, (0, 0, 0)), (limit, (0, 0, 0)))) == "verified if no bias inside"
     below = verdict((limit, (0, 0, 0)), ({}, AGAINST))
@@ -83,28 +83,28 @@ def test_a_counterexample_adds_its_condition_and_verifies_nothing() -> None:
     assert verdict((limit, (0, 0, 0))).word == "not measured"
 
 
-def test_each_network_at_its_own_step_size_decides_over_one_for_both() -> None:
+def test_each_network_at_its_own_step_size_decides_over_one_for_both():
     one, own = PAPER | {"steps": "one"}, PAPER | {"steps": "own"}
     assert verdict((one, AGAINST), (own, FOR)).word == "supported"
     assert verdict((one, AGAINST)).word == "contradicted"
     assert verdict((one, AGAINST), ({"steps": "own"}, FOR)).word == "contradicted"  # that is a stand-in
 
 
-def test_criteria_that_disagree_are_undecided_together() -> None:
+def test_criteria_that_disagree_are_undecided_together():
     fair = PAPER | {"steps": "own", "group": "g"}
     assert verdict((fair, FOR), (fair, FOR)).word == "supported"
     split = verdict((fair, FOR), (fair, AGAINST))
     assert (split.word, "supported, contradicted" in split.note) == ("undecided", True)
 
 
-def test_a_sentence_without_evidence_says_why_or_where_it_is_read() -> None:
+def test_a_sentence_without_evidence_says_why_or_where_it_is_read():
     assert str(verdict(reason="needs BookCorpus")) == "not measured (needs BookCorpus)"
     quoted = Sentence("p", "6.6", "Section 6.6", "it has 3 layers", read='README: "3 layers"')
     assert str(judge_sentence(quoted, [], {}).verdict) == 'read (README: "3 layers")'
     assert str(judge_sentence(SENTENCE, [rule(sentence="p")], {}).verdict) == "not measured (not run)"
 
 
-def test_estimates_for_one_sentence_share_five_percent() -> None:
+def test_estimates_for_one_sentence_share_five_percent():
     """p = .03 is decided alone, and not with a second test that says nothing; p = .001 is in any case."""
     rules = [rule(id=name, sentence="p", size="paper") for name in "ab"]
     half = 2.3646 * 0.5  # Student's t over 7 degrees of freedom, times a standard error of .5
@@ -118,7 +118,7 @@ def test_estimates_for_one_sentence_share_five_percent() -> None:
 
 
 @pytest.mark.parametrize("tests", [1, 2, 5])
-def test_chance_alone_decides_at_most_one_sentence_in_twenty(tests: int) -> None:
+def test_chance_alone_decides_at_most_one_sentence_in_twenty(tests):
     rules = [rule(id=str(k), sentence="p", size="paper") for k in range(tests)]
     generator, decided, trials = np.random.default_rng(tests), 0, 1500
     for _ in range(trials):

@@ -1,17 +1,12 @@
 """A run that was interrupted gives the rows of one that was not."""
 
-from pathlib import Path
-
-import pytest
 import torch
 from small import JOB, UPDATES, Small, without_clock
 
 from lnbook.training import Machine, RunFolder, torch_threads, train
 
 
-def test_stopped_again_and_again_a_run_gives_the_same_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_again_and_again_a_run_gives_the_same_bits(tmp_path, monkeypatch):
     with torch_threads(1):
         expected = train(Small(Machine(), **JOB))
         for stop in (1, 2, 5, 6, 7, 3, 9, UPDATES + 1):  # in, between and at rows and epochs

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import EXPERIMENT, JOB, Command, jobs, without_clock
+from small import EXPERIMENT, JOB, jobs, without_clock
 
 from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
 from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.data import DATA_SETS, DataSet, PublishedFile, load, loaded
-from lnbook.ledger.rows import SCALES
+from lnbook.ledger.rows import SCALES, as_csv
 from lnbook.training import Job, Machine, RunFolder, Task
 from lnbook.training.runs import Outcome, jobs_of, label, run
 
@@ -25,19 +25,16 @@ CONTENT = b"1 2 3\n"
 
 
 def table(out: Path) -> list[dict[str, str]]:
-    with (out / "small.csv").open(newline="") as file:
-        return [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+    return without_clock(list(csv.DictReader((out / "small.csv").read_text().splitlines())))
 
 
 def facts(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "small.json").read_text())
-    return found
+    return json.loads((out / "small.json").read_text())
 
 
 def as_text(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """As a CSV file has them: empty where a row has no such column."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return [{k: "" if row.get(k) is None else str(row[k]) for k in names} for row in rows]
+    return list(csv.DictReader(as_csv(rows).decode().splitlines()))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +44,7 @@ def whole() -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def points(tmp_path: Path, monkeypatch) -> Path:
     """The published file of a data set, which the small experiment is about, in a user's folder."""
     file = PublishedFile("points.txt", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
     entry = DataSet("points", "Points", (file,), (), "none", "nobody", stand_in="digits")
@@ -61,9 +58,7 @@ def points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
-    small: Command, whole: list[dict[str, Any]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(small, whole, tmp_path, capfd):
     assert small("--out", tmp_path) == 0
     assert table(tmp_path) == as_text(whole)
     found = facts(tmp_path)
@@ -77,9 +72,7 @@ def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(
     assert lines[1].startswith("norm-layer_dropout-0.0_seed-0: update 7/40, 0 s, train_loss 0.")
 
 
-def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(
-    small: Command, whole: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(small, whole, tmp_path, capsys):
     assert small("--out", tmp_path, "--only", "norm=layer") == 0
     assert small("--out", tmp_path, "--only", "norm=layer") == 2
     assert "2 of these runs have begun" in capsys.readouterr().err
@@ -92,13 +85,7 @@ def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(
     assert "torch.float64" in {entry.get("dtype") for entry in facts(tmp_path)["runs"]}
 
 
-def test_a_nan_loss_fails_its_run_only_and_keeps_its_rows(
-    small: Command,
-    whole: list[dict[str, Any]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_nan_loss_fails_its_run_only_and_keeps_its_rows(small, whole, tmp_path, monkeypatch, capsys):
     def task(job: Any, scale: str, machine: Any) -> Any:
         monkeypatch.setenv("FAULT", "nan 17" if job["norm"] == "layer" and job["seed"] == 0 else "none 0")
         return EXPERIMENT.task(job, scale, machine)
@@ -111,9 +98,7 @@ def test_a_nan_loss_fails_its_run_only_and_keeps_its_rows(
     assert small("--out", tmp_path, "--resume") == 1  # it stays a failure until --restart
 
 
-def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(
-    small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(small, tmp_path, capsys):
     with RunFolder(tmp_path / "small" / label(jobs("smoke", 0)[0]), {}):
         assert small("--out", tmp_path, "--only", "norm=layer") == 1
         assert "is in use by another process" in capsys.readouterr().err
@@ -121,13 +106,7 @@ def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(
 
 
 @pytest.mark.usefixtures("each_update")
-def test_a_run_goes_on_only_with_the_data_that_it_began_with(
-    small: Command,
-    points: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_goes_on_only_with_the_data_that_it_began_with(small, points, tmp_path, monkeypatch, capsys):
     assert small("--out", tmp_path / "whole", *ONE) == 0
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
@@ -145,9 +124,7 @@ def test_a_run_goes_on_only_with_the_data_that_it_began_with(
 
 
 @pytest.mark.usefixtures("each_update")
-def test_a_run_of_several_commits_names_them_and_the_rules_of_the_first(
-    small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_several_commits_names_them_and_the_rules_of_the_first(small, tmp_path, monkeypatch):
     monkeypatch.setenv("FAULT", "stop 10")
     monkeypatch.setattr("lnbook.training.runs._rules", lambda study: {"a": "older"})
     assert small("--out", tmp_path, *ONE) == 130
@@ -160,7 +137,7 @@ def test_a_run_of_several_commits_names_them_and_the_rules_of_the_first(
     assert (facts(tmp_path)["commits"], facts(tmp_path)["rules"]) == (["a1b2", "c3d4"], {"a": "older"})
 
 
-def test_a_study_accepts_a_stand_in_only_by_name(small: Command, points: Path, tmp_path: Path) -> None:
+def test_a_study_accepts_a_stand_in_only_by_name(small, points, tmp_path):
     points.unlink()
     words = ["--out", tmp_path, "--scale", "study", "--processes", "1", *ONE]
     assert small(*words) == 1
@@ -175,22 +152,20 @@ def test_a_study_accepts_a_stand_in_only_by_name(small: Command, points: Path, t
         (["--seed", "-1"], "go from -1 to 0, but must be at least 0 and below 2**32"),
     ],
 )
-def test_what_does_not_exist_is_refused_with_what_does(
-    small: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
-) -> None:
+def test_what_does_not_exist_is_refused_with_what_does(small, tmp_path, capsys, options, said):
     assert small("--out", tmp_path, *options) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unknown_experiment_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_experiment_is_refused_with_those_that_exist(capsys):
     assert lnbook(["run", "9.9"]) == 2
     assert "There is no experiment '9.9'; there are 6.1 (order_embedding)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("section", EXPERIMENTS)
 @pytest.mark.parametrize("scale", SCALES)
-def test_every_experiment_has_sound_jobs_at_every_scale(section: str, scale: str) -> None:
+def test_every_experiment_has_sound_jobs_at_every_scale(section, scale):
     experiment = find(section)
     if (section, scale) == ("6.7", "paper"):
         with pytest.raises(ValueError, match="names no network, no data and no numbers"):
@@ -202,9 +177,7 @@ def test_every_experiment_has_sound_jobs_at_every_scale(section: str, scale: str
     assert len({label(job) for job in found}) == len(found)  # a folder for each
 
 
-def test_rows_are_recorded_beside_those_of_the_run(
-    small: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_recorded_beside_those_of_the_run(small, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "book_dir", lambda: tmp_path / "book")
     some = ["--out", tmp_path, "--only", "norm=layer", "--record"]
     assert small(*some) == 2  # a part
@@ -213,7 +186,7 @@ def test_rows_are_recorded_beside_those_of_the_run(
     assert kept.read_bytes() == (tmp_path / "small.csv").read_bytes()
 
 
-def test_a_run_says_what_it_read_and_not_what_runs_before_it_in_the_process_did() -> None:
+def test_a_run_says_what_it_read_and_not_what_runs_before_it_in_the_process_did():
     def reading(job: Job, scale: str, machine: Machine) -> Task:
         load(DIGITS[job["seed"]])
         return EXPERIMENT.task(job, scale, machine)
@@ -224,9 +197,7 @@ def test_a_run_says_what_it_read_and_not_what_runs_before_it_in_the_process_did(
     assert [[data["name"] for data in one.facts["data"]] for one in found] == [[name] for name in DIGITS]
 
 
-def test_what_runs_read_in_processes_of_their_own_is_named_by_the_process_that_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_runs_read_in_processes_of_their_own_is_named_by_the_process_that_asked(monkeypatch):
     read = {"name": "digits", "requested": "mnist", "source": "embedded"}
     ended = [Outcome({**JOB, "seed": seed}, [], {"data": [dict(read)]}) for seed in (0, 1)]
     monkeypatch.setattr("lnbook.training.runs.sweep", lambda *work, **options: ended)

@@ -37,7 +37,7 @@ def rows(out: Path, *launcher: str) -> dict[str, list[float]]:
 
 
 @pytest.mark.slow
-def test_under_torchrun_layer_norm_has_the_rows_of_one_process_and_batch_norm_others(tmp_path: Path) -> None:
+def test_under_torchrun_layer_norm_has_the_rows_of_one_process_and_batch_norm_others(tmp_path):
     one = rows(tmp_path / "one")
     two = rows(tmp_path / "two", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
     assert json.loads((tmp_path / "two" / "small.json").read_text())["processes"] == 2

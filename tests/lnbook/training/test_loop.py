@@ -26,7 +26,7 @@ def fitted(**options: Any) -> list[Row]:
     return fit(model, batches, optimizer=sgd, **{"loss": nn.functional.mse_loss, **options})
 
 
-def test_rows_stand_before_the_first_update_each_few_and_after_the_last() -> None:
+def test_rows_stand_before_the_first_update_each_few_and_after_the_last():
     run = train(small())
     assert [row["update"] for row in run.rows] == [0, 7, 14, 21, 28, 35, 40]
     assert [row["cases_seen"] for row in run.rows] == [8 * row["update"] for row in run.rows]
@@ -35,7 +35,7 @@ def test_rows_stand_before_the_first_update_each_few_and_after_the_last() -> Non
     assert [row["seconds"] for row in run.rows] == sorted(row["seconds"] for row in run.rows)
 
 
-def test_the_recorded_loss_is_the_mean_since_the_row_before() -> None:
+def test_the_recorded_loss_is_the_mean_since_the_row_before():
     seen: list[float] = []
 
     def loss(output: Tensor, target: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ def test_the_recorded_loss_is_the_mean_since_the_row_before() -> None:
     assert rows[2]["train_loss"] == pytest.approx(sum(seen[4:]) / 3, rel=1e-12)
 
 
-def test_seconds_leave_evaluation_out_which_sees_evaluation_mode_without_gradients() -> None:
+def test_seconds_leave_evaluation_out_which_sees_evaluation_mode_without_gradients():
     modes: list[tuple[bool, bool]] = []
 
     def slow(model: nn.Module) -> dict[str, float]:
@@ -63,7 +63,7 @@ def test_seconds_leave_evaluation_out_which_sees_evaluation_mode_without_gradien
     assert modes == [(False, False)] * 5
 
 
-def test_one_seed_gives_bit_identical_rows_whatever_the_global_random_state_and_another_does_not() -> None:
+def test_one_seed_gives_bit_identical_rows_whatever_the_global_random_state_and_another_does_not():
     found = []
     for state in (1, 2):
         torch.manual_seed(state)
@@ -74,13 +74,13 @@ def test_one_seed_gives_bit_identical_rows_whatever_the_global_random_state_and_
     assert found[0] != without_clock(train(small(seed=1)).rows)
 
 
-def test_the_seed_of_the_noise_is_the_one_given() -> None:
+def test_the_seed_of_the_noise_is_the_one_given():
     one, other = (train(small(), seed=seed).rows for seed in (0, 1))
     assert one[1]["train_loss"] != other[1]["train_loss"]
     assert one[0]["valid_nll"] == other[0]["valid_nll"]  # weights and data are the job's
 
 
-def test_the_measured_noise_is_the_same_at_each_row() -> None:
+def test_the_measured_noise_is_the_same_at_each_row():
     task = small()
     task.optimizer = torch.optim.SGD(task.model.parameters(), lr=0.0)
     task.model[1].momentum = 0.0  # type: ignore[assignment]  # nor do the running averages move
@@ -88,7 +88,7 @@ def test_the_measured_noise_is_the_same_at_each_row() -> None:
     assert len({row["valid_noisy"] for row in rows}) == 1
 
 
-def test_parts_are_means_over_all_their_cases_in_chunks_of_any_size() -> None:
+def test_parts_are_means_over_all_their_cases_in_chunks_of_any_size():
     means = []
     for size in (1, 5, 13, 100):
         task = small()
@@ -99,7 +99,7 @@ def test_parts_are_means_over_all_their_cases_in_chunks_of_any_size() -> None:
     assert means == pytest.approx([means[0]] * 4, rel=1e-6)  # float32 logits in batches of other sizes
 
 
-def test_the_selected_model_is_the_best_row_measured_on_the_last_parts() -> None:
+def test_the_selected_model_is_the_best_row_measured_on_the_last_parts():
     task = small()
     task.updates = 3 * UPDATES  # until it overfits: in 40 updates the last row may be the best
     run = train(task)
@@ -114,7 +114,7 @@ def test_the_selected_model_is_the_best_row_measured_on_the_last_parts() -> None
     assert task.model.training
 
 
-def test_any_number_is_better_than_nan() -> None:
+def test_any_number_is_better_than_nan():
     run, model = Run(), nn.Linear(1, 1)
     for update, value in enumerate([math.nan, 3.0, math.nan, 2.0, 2.5]):
         run.add({"update": update, "x": value}, "x", model)
@@ -122,7 +122,7 @@ def test_any_number_is_better_than_nan() -> None:
     assert run.best["row"] == {"update": 3, "x": 2.0}
 
 
-def test_gradients_are_clipped_to_the_norm_that_the_task_asks_for() -> None:
+def test_gradients_are_clipped_to_the_norm_that_the_task_asks_for():
     before, after = [], []
     for clip, found in ((None, before), (0.01, after)):
         task = small()
@@ -133,7 +133,7 @@ def test_gradients_are_clipped_to_the_norm_that_the_task_asks_for() -> None:
     assert after == pytest.approx([0.01], rel=1e-3)  # torch divides by the norm + 1e-6
 
 
-def test_a_loss_that_is_not_finite_stops_and_names_the_update_and_the_last_finite_loss() -> None:
+def test_a_loss_that_is_not_finite_stops_and_names_the_update_and_the_last_finite_loss():
     calls = itertools.count(1)
 
     def loss(output: Tensor, target: Tensor) -> Tensor:

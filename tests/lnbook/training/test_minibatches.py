@@ -1,7 +1,6 @@
 """Seeds, and batches: independent, repeatable, parted evenly; little padding, nothing cut off."""
 
 import itertools
-from typing import Any
 
 import pytest
 import torch
@@ -16,7 +15,7 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def test_weights_order_and_noise_of_a_seed_have_nothing_in_common() -> None:
+def test_weights_order_and_noise_of_a_seed_have_nothing_in_common():
     draws = [torch.randn(2000, generator=g) for g in (*generators(3), noise_of(3, 0), noise_of(3, 1))]
     correlations = torch.corrcoef(torch.stack(draws)).fill_diagonal_(0)
     assert float(correlations.abs().max()) < 0.11  # 5 standard errors of the correlation of 2000 pairs
@@ -24,27 +23,16 @@ def test_weights_order_and_noise_of_a_seed_have_nothing_in_common() -> None:
     assert [g.initial_seed() for g in generators(5)] == seeds[:2]
 
 
-def test_no_two_updates_or_processes_share_their_noise() -> None:
+def test_no_two_updates_or_processes_share_their_noise():
     seeds = [noise_of(1, update, rank).initial_seed() for update in range(-1, 300) for rank in range(4)]
     lowest = {seed % 2**32 for seed in seeds}  # all that torch takes of a CPU generator's seed
     assert len(lowest) == len(seeds)
     assert noise_of(1, 9).initial_seed() != noise_of(2, 9).initial_seed()
 
 
-@given(world=st.integers(1, 4), share=st.integers(1, 5), more=st.integers(0, 30))
-def test_processes_part_each_batch_of_one_process_among_them(world: int, share: int, more: int) -> None:
-    cases, size = torch.arange(world * share + more), world * share
-    whole = Minibatches((cases,), size, seeded())
-    parts = [Minibatches((cases,), size, seeded(), rank=rank, world=world) for rank in range(world)]
-    for _ in range(5):
-        shares = [next(part)[0] for part in parts]
-        assert {len(x) for x in shares} == {share}
-        assert sorted(torch.cat(shares).tolist()) == sorted(next(whole)[0].tolist())
-
-
 @pytest.mark.parametrize("kind", [Minibatches, LengthBatches])
 @given(before=st.integers(0, 25), after=st.integers(1, 25))
-def test_batches_go_on_from_where_they_stood(kind: type[Minibatches], before: int, after: int) -> None:
+def test_batches_go_on_from_where_they_stood(kind: type[Minibatches], before, after):
     def made(seed: int) -> Minibatches:
         cases, options = torch.arange(17 * 4).reshape(17, 4), {}
         if kind is LengthBatches:
@@ -59,7 +47,7 @@ def test_batches_go_on_from_where_they_stood(kind: type[Minibatches], before: in
         assert torch.equal(next(batches)[0], next(again)[0])
 
 
-def test_a_batch_that_cannot_be_is_refused() -> None:
+def test_a_batch_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match="1 to 5 cases, not 6"):
         Minibatches((torch.zeros(5),), 6, seeded())
     with pytest.raises(ValueError, match="4 cases does not part evenly among 3 processes"):
@@ -74,9 +62,7 @@ def sentences(count: int, longest: int, seed: int = 0) -> tuple[Tensor, Tensor]:
 
 
 @given(count=st.integers(1, 60), longest=st.integers(1, 20), pool=st.integers(1, 5), data=st.data())
-def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
-    count: int, longest: int, pool: int, data: Any
-) -> None:
+def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(count, longest, pool, data):
     size = data.draw(st.integers(1, count))
     words, lengths = sentences(count, longest)
     batches = LengthBatches((words, lengths), lengths, size, seeded(), cut=[0], pool=pool)
@@ -89,21 +75,15 @@ def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
         assert len(set(cases)) == count // size * size
 
 
-def test_padding_is_counted_and_is_far_below_that_of_plain_batches() -> None:
+def test_padding_is_counted_and_is_little():
     words, lengths = sentences(6400, 40)
-    batches, plain = (
-        LengthBatches((words,), lengths, 64, seeded(), cut=[0]),
-        Minibatches((words,), 64, seeded()),
-    )
-    padding, wasted = (
-        float(torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(some, 100)]).double().mean())
-        for some in (batches, plain)
-    )
-    assert padding == pytest.approx(batches.padding(), abs=1e-12)
-    assert padding < 0.1 < 0.4 < wasted
+    batches = LengthBatches((words,), lengths, 64, seeded(), cut=[0])
+    epoch = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(batches, 100)])
+    assert float(epoch.double().mean()) == pytest.approx(batches.padding(), abs=1e-12)
+    assert batches.padding() < 0.1  # without sorting it is above 0.4
 
 
-def test_two_tensors_are_cut_to_their_own_longest() -> None:
+def test_two_tensors_are_cut_to_their_own_longest():
     one, short = sentences(40, 6, seed=1)
     other, long = sentences(40, 30, seed=2)
     batches = LengthBatches(
@@ -114,7 +94,7 @@ def test_two_tensors_are_cut_to_their_own_longest() -> None:
         assert rows.shape[1] == int((rows > 0).sum(1).max())
 
 
-def test_processes_part_a_batch_and_cut_alike() -> None:
+def test_processes_part_a_batch_and_cut_alike():
     words, lengths = sentences(48, 9)
     one, *two = (
         LengthBatches((words,), lengths, 6, seeded(), cut=[0], rank=k, world=world)

@@ -16,9 +16,7 @@ def where(note: str, number: int) -> dict[str, Any]:
     return {"of": (note, number), "threads": torch.get_num_threads(), "process": os.getpid()}
 
 
-def test_a_sweep_gives_the_same_in_parallel_and_in_turn_and_in_the_order_of_the_jobs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sweep_gives_the_same_in_parallel_and_in_turn_and_in_the_order_of_the_jobs(monkeypatch):
     before, jobs = torch.get_num_threads(), [{"number": n} for n in (3, 1, 2, 1)]
     monkeypatch.setenv("LNLIB_CORES", "1")  # what a build says
     alone, together = (sweep(where, jobs, common=("note",), processes=n) for n in (None, 2))
