@@ -11,7 +11,7 @@ Each network races at its own step size, chosen on validation data of the other 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +19,6 @@ from scipy import stats
 
 from lnbook import curves
 from lnbook.curves import Measure
-
-Run: TypeAlias = Mapping[str, np.ndarray]  # the columns "time" and "level" of one run
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ def tidy(rows: pd.DataFrame | Sequence[Mapping[str, Any]], race: Race, **setting
     return found.assign(level=level, time=time).dropna(subset=["level", "time"])
 
 
-def arrival(run: Run | pd.DataFrame, level: float) -> float:
+def arrival(run: Mapping[str, np.ndarray] | pd.DataFrame, level: float) -> float:
     """When a run first falls to a level, by straight lines between measurements; infinite if it never does.
 
     >>> arrival({"time": np.array([0.0, 10.0, 20.0]), "level": np.array([0.9, 0.5, 0.1])}, 0.3)
@@ -140,13 +138,11 @@ def arrival(run: Run | pd.DataFrame, level: float) -> float:
     return float(times[k - 1] + part * (times[k] - times[k - 1]))
 
 
-def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[Run, Run]]:
+def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[pd.DataFrame, pd.DataFrame]]:
     """The two runs of each seed that has both."""
-    columns = {name: rows[name].to_numpy(float) for name in ("time", "level")}
-    at = rows.groupby(["norm", "seed"]).indices
-    runs = {key: {name: column[k] for name, column in columns.items()} for key, k in at.items()}
-    seeds = [s for norm, s in runs if norm == above and (below, s) in runs]
-    return {int(seed): (runs[above, seed], runs[below, seed]) for seed in sorted(seeds)}
+    runs = dict(iter(rows.groupby(["norm", "seed"])))
+    seeds = sorted(seed for norm, seed in runs if norm == above and (below, seed) in runs)
+    return {int(seed): (runs[above, seed], runs[below, seed]) for seed in seeds}
 
 
 def factors(rows: pd.DataFrame, above: str = "none", below: str = "layer") -> pd.Series:
@@ -174,15 +170,14 @@ def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, coun
     does not, its last update bounds the factor on one side only; where neither does, nothing is known.
     """
     pairs = _pairs(rows, above, below)
-    every = [run for pair in pairs.values() for run in pair]
-    top = min(run["level"][1] for run in every)
+    top = min(run["level"].iloc[1] for pair in pairs.values() for run in pair)
     bottom = float(np.median([min(run["level"].min() for run in pair) for pair in pairs.values()]))
     found = []
     for share in np.linspace(0, 1, count + 1):
         level = top - share * (top - bottom)
         for seed, (one, other) in pairs.items():
             times = arrival(one, level), arrival(other, level)
-            ends = one["time"][-1], other["time"][-1]
+            ends = one["time"].iloc[-1], other["time"].iloc[-1]
             low = min(times[0], ends[0]) / times[1]
             high = times[0] / min(times[1], ends[1])
             if math.isinf(times[0]) and math.isinf(times[1]):
