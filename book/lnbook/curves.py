@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lnbook.ledger.intervals import interval
-from lnbook.ledger.rows import as_csv, read_facts, read_rows
+from lnbook.ledger.rows import place_of, read_pair
 from lnbook.ledger.verdicts import FEWEST
 
 Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's rows, in order
@@ -29,18 +29,17 @@ def recorded(
     Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4". Raises
     FileNotFoundError where there are none, ValueError where they are not those recorded.
     """
-    rows = read_rows(experiment, scale=scale, folder=folder)
-    facts = read_facts(experiment, scale=scale, folder=folder)
+    rows, facts = read_pair(place_of(experiment, scale=scale, folder=folder))
     told = facts.get("runs", [])
     differ = {name for run in told for name, value in run.items() if isinstance(value, str)} - facts.keys()
     facts |= {name: ", ".join(sorted({str(run.get(name)) for run in told})) for name in differ}
-    return pd.read_csv(io.BytesIO(as_csv(rows))), facts
+    return pd.read_csv(io.BytesIO(rows)), facts
 
 
 def has(experiment: str, scale: str) -> bool:
     """Whether anything is recorded of an experiment at a scale; a rule is there before its runs."""
     with suppress(FileNotFoundError):
-        return bool(read_facts(experiment, scale=scale))
+        return place_of(experiment, scale=scale).is_file()
     return False
 
 

@@ -97,20 +97,21 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def read_rows(name: str, *, scale: str, folder: Path | None = None) -> list[dict[str, str]]:
-    """Read the rows of a stored result: of `folder`, else of this checkout's last run, else as committed.
-
-    Raises FileNotFoundError if there are none, ValueError if they are not those that were recorded.
-    """
-    rows, _ = read_pair(_place(name, scale, folder))
+    """The rows of a stored result at `place_of`; raises ValueError if they are not those recorded."""
+    rows, _ = read_pair(place_of(name, scale=scale, folder=folder))
     return list(csv.DictReader(io.StringIO(rows.decode(), newline="")))
 
 
 def read_facts(name: str, *, scale: str, folder: Path | None = None) -> dict[str, Any]:
     """How the rows that `read_rows` reads came about; raises as it does."""
-    return read_pair(_place(name, scale, folder))[1]
+    return read_pair(place_of(name, scale=scale, folder=folder))[1]
 
 
-def _place(name: str, scale: str, folder: Path | None) -> Path:
+def place_of(name: str, *, scale: str, folder: Path | None = None) -> Path:
+    """The CSV of a stored result: of `folder`, else of this checkout's last run, else as committed.
+
+    Raises FileNotFoundError if there is none; names the command that makes it.
+    """
     places = [folder / scale] if folder else [results_dir(scale)]
     if folder is None and (book := book_dir()):
         places.append(book / "results" / scale)

@@ -72,30 +72,26 @@ def _rolled_up(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> Verdi
 
 def _by_question(rules: Sequence[Rule], verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts; of a group whose criteria lead to different words one that says so."""
-    found = [verdict for rule, verdict in zip(rules, verdicts, strict=True) if not rule.group]
-    for group in dict.fromkeys(rule.group for rule in rules if rule.group):
-        same = [verdict for rule, verdict in zip(rules, verdicts, strict=True) if rule.group == group]
-        words = list(dict.fromkeys(verdict.word for verdict in same))
-        if len(words) == 1:
-            found += same
-        else:
-            note = f"by the criterion that chooses step sizes: {', '.join(words)}"
-            found.append(Verdict("undecided", same[0].where, note))
+    questions: dict[str, list[Verdict]] = {}
+    for rule, verdict in zip(rules, verdicts, strict=True):
+        questions.setdefault(rule.group or rule.id, []).append(verdict)
+    found: list[Verdict] = []
+    for same in questions.values():
+        words = dict.fromkeys(verdict.word for verdict in same)
+        note = f"by the criterion that chooses step sizes: {', '.join(words)}"
+        found += same if len(words) == 1 else [Verdict("undecided", same[0].where, note)]
     return found
 
 
 def with_holm(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> list[Verdict]:
     """The rules' verdicts; an estimate is decided only if it is when all share 5 % by Holm's procedure."""
     verdicts = [judge(rule, found.get(rule.id)) for rule in rules]
-    decided = [
-        k for k, v in enumerate(verdicts) if rules[k].sampled and v.word in ("supported", "contradicted")
-    ]
-    tests = [r for r in rules if r.sampled and r.id in found and found[r.id].has_interval]
-    order = sorted(decided, key=lambda k: two_sided(rules[k], found[rules[k].id]))
-    for place, k in enumerate(order):
-        if two_sided(rules[k], found[rules[k].id]) * (len(tests) - place) > LEVEL:
-            for later in order[place:]:
-                note = f"{verdicts[later].word} alone, not with the sentence's other {len(tests) - 1}"
-                verdicts[later] = replace(verdicts[later], word="undecided", note=note)
-            break
+    known = {k: found[r.id] for k, r in enumerate(rules) if r.sampled and r.id in found}
+    p = {k: two_sided(rules[k], one) for k, one in known.items() if one.has_interval}
+    decided = [k for k in p if verdicts[k].word in ("supported", "contradicted")]
+    order = sorted(decided, key=lambda k: p[k])
+    kept = next((place for place, k in enumerate(order) if p[k] * (len(p) - place) > LEVEL), len(order))
+    for k in order[kept:]:
+        note = f"{verdicts[k].word} alone, not with the sentence's other {len(p) - 1}"
+        verdicts[k] = replace(verdicts[k], word="undecided", note=note)
     return verdicts

@@ -34,18 +34,15 @@ def sweep(
     """`[function(*common, **job) for job in jobs]`, computed by joblib in several local processes.
 
     Results do not depend on the number of processes: each job runs with one torch thread, also with
-    `processes=1`, which runs all in this process. Put long jobs first.
+    `processes=1`, which runs all in this process. Put long jobs first. What `function` raises ends the others
+    under way; so does a process that is killed, perhaps for want of memory (BrokenProcessPool).
 
     Args:
         function: importable by name.
         jobs: keyword arguments, one mapping a job.
         common: arguments of all jobs; NumPy arrays rather than tensors, which processes would copy.
-        processes: no more than jobs; default: as many as `LNLIB_CORES` says, by which a build that runs
-            several pages at a time gives each its share, else one for each core.
-
-    Raises:
-        What `function` raises. Other jobs under way are ended then, as they are at Ctrl-C.
-        BrokenProcessPool: a process was killed, perhaps for want of memory.
+        processes: no more than jobs; default: as many as `LNLIB_CORES`, by which a build that runs several
+            pages at a time gives each its share, else one for each core.
     """
     processes = processes or int(os.environ.get("LNLIB_CORES") or cpu_count())
     for name, value in _KEEP.items():

@@ -63,12 +63,9 @@ class Task(ABC):
 
     @abstractmethod
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
-        """The mean loss of a batch's cases.
+        """The mean loss of a batch's cases by `model`: `self.model`, or what wraps it for several processes.
 
-        Args:
-            model: to call; `self.model`, or what wraps it when several processes share a batch.
-            cases: on the machine's device.
-            noise: for whatever the model draws at random; new at each update, and different in each process.
+        The noise is for whatever the model draws at random: new at each update, different in each process.
         """
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
