@@ -110,11 +110,3 @@ def chromium() -> Iterator[Chromium]:
     """A browser for the tests of one module."""
     with launch() as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interactive figure that the test's module calls FIGURE, as a page of its own."""
-    path = tmp_path_factory.mktemp("figure") / "figure.html"
-    path.write_text(request.module.FIGURE().to_html(), encoding="utf-8")
-    return path

@@ -39,7 +39,7 @@ def axis_flip(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     <interactive figure: The axis flip>
     """
     drawn = _draw(seed) if a is None else a
-    grid = as_array("axis_flip", "a", drawn, cases=(1, MAX_CASES), units=(1, MAX_UNITS))
+    grid = as_array("axis_flip", drawn, cases=(1, MAX_CASES), units=(1, MAX_UNITS))
     state = {"a": grid.tolist(), "eps": EPS}
     return Element("axis_flip", "axisFlip", "The axis flip", state, _fallback(grid))
 

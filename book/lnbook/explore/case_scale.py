@@ -6,10 +6,8 @@ import itertools
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnbook.explore.arrays import as_array
 from lnbook.explore.element import Element, table
 from lnlib.invariance import eps_factor
 from lnlib.norms.batch import batch_norm
@@ -17,12 +15,10 @@ from lnlib.norms.normalize import layer_norm
 
 __all__ = ["case_scale"]
 
-# Two numbers that are normalized together keep their order and nothing else.
-SIZES = (3, 6)
 SCALES, EPSILONS = (3.0, 0.05, -1.0), (0.0, 1e-3)  # of the table
 
 
-def case_scale(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
+def case_scale(*, seed: int = 0) -> Element:
     r"""Let a reader multiply one case of several, and see what moves: all cases, or none.
 
     The same summed inputs without a normalization, with batch norm and with layer norm. The reader chooses
@@ -33,24 +29,15 @@ def case_scale(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element
     *Source* Section 5.1, Eq. (7) and the last column of Table 1; the factor and the figure are ours.
 
     Args:
-        a: summed inputs (cases, units), 3 to 6 of both. Drawn from `seed` where left out.
-        seed: of the drawn summed inputs.
-
-    Raises:
-        ValueError: not a grid, a size that the figure cannot show, not finite.
+        seed: of the summed inputs, four cases of four units.
 
     >>> case_scale()
     <interactive figure: Case scale>
     """
-    grid = as_array("case_scale", "a", _draw(seed) if a is None else a, cases=SIZES, units=SIZES)
+    rng = np.random.default_rng(seed)  # the units differ in mean; one decimal each
+    grid = np.round(rng.normal(0, 0.6, 4) + rng.normal(0, 0.8, (4, 4)), 1) + 0.0
     state = {"a": grid.tolist()}
     return Element("case_scale", "caseScale", "Case scale", state, _fallback(grid), plots=True)
-
-
-def _draw(seed: int) -> np.ndarray:
-    """Four cases of four units, of one decimal; the units differ in mean."""
-    rng = np.random.default_rng(seed)
-    return np.round(rng.normal(0, 0.6, 4) + rng.normal(0, 0.8, (4, 4)), 1) + 0.0
 
 
 def _fallback(grid: np.ndarray) -> str:

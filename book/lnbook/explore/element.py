@@ -61,12 +61,7 @@ class Element:
         parts = ["figure", *(["plot"] if self.plots else []), self.name]
         rules = "".join(source(f"{part}.css") for part in parts)
         script = "".join(source(f"{part}.js") for part in parts)
-        named = [
-            color
-            for color in css_variables().split(";")
-            if f"var({color.partition(':')[0]})" in rules + script
-        ]
-        style = json.dumps(f":host{{{';'.join(named)}}}{rules}", ensure_ascii=False)
+        style = json.dumps(f":host{{{css_variables()}}}{rules}", ensure_ascii=False)
         return (
             f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'
             f"<script>(function(){{\n{script}mount({self.name!r},{style},{self.entry});\n}})();</script>"

@@ -38,7 +38,7 @@ def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Elem
     >>> gain_and_bias([1.0, 3.0, 9.0, 19.0])
     <interactive figure: Gain and bias>
     """
-    case = as_array("gain_and_bias", "a", _draw(seed) if a is None else a, units=UNITS)
+    case = as_array("gain_and_bias", _draw(seed) if a is None else a, units=UNITS)
     state = {"a": case.tolist()}
     return Element("gain_and_bias", "gainAndBias", "Gain and bias", state, _fallback(case), plots=True)
 

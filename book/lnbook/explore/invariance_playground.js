@@ -3,6 +3,7 @@
 const METHODS = { batch: "batch", weight: "weight", layer: "layer", rms: "RMS" };
 const signed = (text) => String(text).replace("-", "−");
 const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value, i, j)));
+const ROUNDING = 1e-11; // drawn layers round by less than 2e-12; the smallest epsilon of the slider, 1e-8, does more
 const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
 
 // What each column of Table 1 makes of weights (units, inputs) and data (cases, inputs), and why a normalization
@@ -47,10 +48,10 @@ function normalize(W, X, eps, kept) {
 }
 
 // The largest change of an output, relative to the largest output, and what to call it.
-function compare(before, after, rounding) {
+function compare(before, after) {
   const miss = (run) => largest(map(before, (value, n, i) => run(after[n][i]) - run(value))) / largest(before);
   const change = miss((value) => value);
-  const kind = change <= rounding ? "same" : miss(Math.abs) <= rounding ? "flipped"
+  const kind = change <= ROUNDING ? "same" : miss(Math.abs) <= ROUNDING ? "flipped"
     : change <= 0.01 ? "nearly" : "changed";
   return { change, kind };
 }
@@ -61,7 +62,7 @@ function playground(given, { sizes, eps, frozen }) {
   return sizes.map((size, column) => {
     const after = normalize(...MOVES[column][0](given, size), eps, frozen && before.units), verdicts = {};
     for (const key of ["none", ...Object.keys(METHODS)])
-      verdicts[key] = compare(before[key], after[key], given.rounding);
+      verdicts[key] = compare(before[key], after[key]);
     return { before, after, verdicts };
   });
 }

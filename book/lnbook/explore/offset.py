@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from lnbook.explore.element import Element, table, two_decimals
 from lnlib.norms.normalize import layer_norm, rms_norm
 
-__all__ = ["offset", "shifted_weights"]
+__all__ = ["offset"]
 
 RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation of about 1.2
 
@@ -38,21 +34,6 @@ def offset(*, seed: int = 0) -> Element:
     return Element("offset", "offset", "The offset", state, _fallback(**layer), plots=True)
 
 
-def shifted_weights(
-    W: Float[Tensor, "H D"], x: Float[Tensor, " D"], c: float, centered: bool = False
-) -> Float[Tensor, "H D"]:
-    r"""Weights that add `c` to every summed input of `x`, if asked for less their mean row.
-
-    $W + c\,\mathbf 1\gamma^\top$ with $\gamma = x / \lVert x \rVert^2$.
-
-    >>> shifted_weights(torch.eye(2), torch.tensor([1.0, 0.0]), 3.0)
-    tensor([[4., 0.],
-            [3., 1.]])
-    """
-    shifted = W + c * x / (x @ x)
-    return shifted - shifted.mean(0) if centered else shifted
-
-
 def _draw(seed: int, units: int, inputs: int) -> dict[str, np.ndarray]:
     """Weights and an input, of two decimals; summed inputs of mean 0.6 and std 1.2, nearly."""
     rng = np.random.default_rng(seed)
@@ -65,15 +46,13 @@ def _draw(seed: int, units: int, inputs: int) -> dict[str, np.ndarray]:
 
 def _fallback(W: np.ndarray, x: np.ndarray) -> str:
     """Both normalizations at some offsets, and once with centered weights."""
-    settings: list[tuple[str, dict[str, Any]]] = [
-        *((f"c = {c:g}".replace("-", "−"), {"c": c}) for c in (-RANGE, 0.0, RANGE)),
-        (f"c = {RANGE:g}, weights centered", {"c": RANGE, "centered": True}),
-    ]
+    w, inputs = torch.from_numpy(W), torch.from_numpy(x)
+    settings = {f"c = {c:g}".replace("-", "−"): w @ inputs + c for c in (-RANGE, 0.0, RANGE)}
+    settings[f"c = {RANGE:g}, weights centered"] = (w - w.mean(0)) @ inputs
     rows = []
-    for name, setting in settings:
-        a = shifted_weights(torch.from_numpy(W), torch.from_numpy(x), **setting) @ torch.from_numpy(x)
+    for name, a in settings.items():
         outputs = (a, layer_norm(a, eps=0.0), rms_norm(a, eps=0.0))
-        rows.append([name, *(", ".join(two_decimals(value) for value in out.tolist()) for out in outputs)])
+        rows.append([name, *(", ".join(map(two_decimals, out.tolist())) for out in outputs)])
     caption = (
         "A number c is added to all summed inputs. Layer norm removes it. RMSNorm keeps it, unless the "
         "weights are centered first: then the two are equal."

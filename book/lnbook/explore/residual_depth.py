@@ -29,14 +29,9 @@ def residual_depth(*, seed: int = 0) -> Element:
     Args:
         seed: of the weights; "Draw again" goes on from there.
 
-    Raises:
-        ValueError: a seed that is no whole number of 21 bits.
-
     >>> residual_depth()
     <interactive figure: Residual depth>
     """
-    if not isinstance(seed, int) or abs(seed) >= 2**21:  # 1000 of them and more fit 32 bits
-        raise ValueError(f"residual_depth: seed is {seed!r}; give a whole number between -2**21 and 2**21")
     state = {"seed": seed, "width": WIDTH}
     return Element("residual_depth", "residualDepth", "Residual depth", state, _fallback(), plots=True)
 
