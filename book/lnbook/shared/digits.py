@@ -17,6 +17,8 @@ def digits() -> tuple[Cases, tuple[Float[Tensor, "M D"], Int64[Tensor, " M"]]]:
     >>> (x, y), (x_test, y_test) = digits()
     >>> x.shape, x_test.shape
     (torch.Size([1318, 64]), torch.Size([360, 64]))
+    >>> float(x.mean(0).abs().max()) < 1e-5, round(float(x.square().mean()), 4)
+    (True, 1.0)
     """
     parts = data.load("digits")
     (x, y), (x_test, y_test) = (map(torch.from_numpy, parts.flat(part)) for part in ("train", "test"))

@@ -1,52 +1,79 @@
-"""The colors of the norms are typed once, and nothing else has their hues."""
+"""The colors: typed once, told apart by anyone, visible and readable on both themes, and zero is the page."""
 
 import colorsys
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from lnbook.figures import plots
-from lnbook.figures.palette import COLORS, OTHERS
+from lnbook.figures.palette import AMOUNT_COLOR, COLORS, OTHERS, SIGN_COLORS
 
-ROOT = Path(__file__).resolve().parents[3]
-BOOK = ROOT / "book"
+BOOK = Path(__file__).resolve().parents[3] / "book"
 STYLED = sorted(f for suffix in ("css", "js", "py") for f in BOOK.rglob(f"*.{suffix}"))
+themes = pytest.mark.parametrize(("ground", "ink"), [("#ffffff", plots.INK), ("#121212", plots.INK_DARK)])
 
 
-def hue(color: str) -> float:
-    """In degrees."""
-    return 360 * colorsys.rgb_to_hsv(*(int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)))[0]
+def on(ground: str, rgba: np.ndarray) -> np.ndarray:
+    """What is seen of a color on a background."""
+    rgba = np.asarray(rgba)
+    return rgba[..., 3:] * rgba[..., :3] + (1 - rgba[..., 3:]) * np.array(to_rgb(ground))
+
+
+def brightness(rgb: np.ndarray) -> np.ndarray:
+    """WCAG's relative luminance."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return linear @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: np.ndarray, other: str) -> np.ndarray:
+    """WCAG 2's ratio of relative luminances."""
+    low, high = np.sort(np.broadcast_arrays(brightness(one), brightness(np.array(to_rgb(other)))), axis=0)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", plots.INK), ("#14181e", plots.INK_DARK)])
+def test_every_method_is_visible_on_both_themes_and_has_a_line_style_of_its_own(ground, ink) -> None:
+    assert plots.COLORS.keys() == plots.LINES.keys()
+    assert len(set(map(str, plots.LINES.values()))) == len(plots.LINES)
+    assert contrast(np.array([to_rgb(color) for color in plots.COLORS.values()]), ground).min() >= 3
+    assert contrast(np.array(to_rgb(ink)), ground) >= 7
+
+
+@themes
+def test_a_map_goes_from_the_page_to_a_color_and_ink_is_readable_on_it(ground, ink) -> None:
+    for colors, nothing in ((plots.AMOUNT, 0.0), (plots.SIGNED, 0.5)):
+        np.testing.assert_allclose(on(ground, colors(nothing)), to_rgb(ground))
+    ends = (plots.AMOUNT(1.0), plots.SIGNED(0.0), plots.SIGNED(1.0))
+    for drawn, color in zip(ends, (AMOUNT_COLOR, *SIGN_COLORS), strict=True):
+        np.testing.assert_allclose(on(ground, drawn), to_rgb(color))
+    amounts, away = np.linspace(0, 1, 129), -1 if ground == "#ffffff" else 1
+    for values in (plots.AMOUNT(amounts), plots.SIGNED(0.5 + amounts / 2), plots.SIGNED(0.5 - amounts / 2)):
+        assert (np.diff(away * brightness(on(ground, values))) > 0).all()  # more is farther from the ground
+    # Two thirds of the full color at most: `nullities` and `moves` leave that much room above.
+    under = on(ground, plots.AMOUNT(np.linspace(0, 2 / 3, 50)))
+    assert contrast(under, ink).min() >= 4.5  # WCAG AA for text
 
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_no_other_color_has_the_hue_of_a_norm(other):
+    def hue(color: str) -> float:
+        return 360 * colorsys.rgb_to_hsv(*to_rgb(color))[0]
+
     for norm in COLORS.keys() - {"none"}:  # gray
         apart = abs(hue(OTHERS[other]) - hue(COLORS[norm]))
         assert min(apart, 360 - apart) > 20, norm  # less than half the 62 degrees between blue and purple
 
 
-def test_what_is_drawn_without_a_color_of_its_own_does_not_get_one_of_a_norm():
-    cycle = plots.style["axes.prop_cycle"].by_key()["color"]
-    assert not set(cycle) & set(COLORS.values())
-
-
-def test_no_drawing_and_no_interactive_figure_types_a_color():
-    """Six digits; all names of colors that they use are of the palette."""
-    rooms = [f for f in STYLED if "lnbook" in f.parts and {"pages", "shared", "explore"} & set(f.parts)]
-    typed = {f.name: re.findall(r"#[0-9a-fA-F]{6}\b", f.read_text(encoding="utf-8")) for f in rooms}
-    assert {name: colors for name, colors in typed.items() if colors} == {}
-
-
-@pytest.mark.parametrize("name", COLORS)
-def test_no_style_script_or_module_types_a_norms_color_again(name):
-    typed = [f for f in STYLED if COLORS[name] in f.read_text(encoding="utf-8").lower()]
-    assert [f.relative_to(BOOK).as_posix() for f in typed] == ["lnbook/figures/palette.py"]
-
-
-def test_every_color_that_a_style_names_is_of_the_table_and_the_logo_has_no_other():
+def test_colors_are_typed_in_the_palette_alone_and_all_that_a_style_names_are_there():
     for file in STYLED:
-        for name in re.findall(r"var\(--lnlib-([a-z]+)\)", file.read_text(encoding="utf-8")):
-            assert name in COLORS | OTHERS, f"{file.name} names the color of {name!r}"
+        text = file.read_text(encoding="utf-8")
+        if {"pages", "shared", "explore"} & set(file.parts):
+            assert re.findall(r"#[0-9a-fA-F]{6}\b", text) == [], file
+        if file.name != "palette.py":
+            assert not [color for color in COLORS.values() if color in text.lower()], file
+        assert set(re.findall(r"var\(--lnlib-([a-z]+)\)", text)) <= COLORS.keys() | OTHERS.keys(), file
     logo = (BOOK / "_static" / "logo.svg").read_text(encoding="utf-8")  # an image has no variables
     assert set(re.findall(r"#[0-9a-f]{6}", logo)) <= set(COLORS.values())

@@ -27,13 +27,6 @@ def test_the_stand_in_is_named_and_parted_in_ten(text):
     assert max(text.train.max(), text.test.max()) == len(text.known) - 1
 
 
-def test_every_character_counts_as_many_bits_as_a_fair_die_says():
-    codes = np.random.default_rng(0).integers(4, size=40_000)
-    fair = Text("dice", "abcd", codes[:36_000], codes[36_000:], real=False)
-    assert transformer.bits_of_counts(fair, 0) == pytest.approx(2, abs=0.01)
-    assert transformer.bits_of_counts(fair, 1) == pytest.approx(2, abs=0.01)  # pairs say nothing here
-
-
 def test_pairs_tell_what_single_characters_do_not():
     codes = np.tile([0, 1], 1000)
     turns = Text("turns", "ab", codes[:1800], codes[1800:], real=False)
@@ -68,10 +61,3 @@ def test_a_model_that_says_the_same_everywhere_tells_no_places_apart():
     assert transformer._told_apart(same) == pytest.approx(0, abs=1e-6)  # float32
     sure = 1e3 * torch.eye(4).unsqueeze(0)  # four places, four answers
     assert transformer._told_apart(sure.clamp(max=50)) == pytest.approx(2, abs=1e-6)
-
-
-def test_a_stream_that_is_the_same_everywhere_has_not_varied():
-    one = torch.randn(1, 1, 6, generator=torch.Generator().manual_seed(0)).expand(2, 3, 6)
-    assert transformer._varied(one) == pytest.approx(0, abs=1e-12)  # rounding, squared
-    turned = torch.cat([one, -one])
-    assert transformer._varied(turned) == pytest.approx(1)

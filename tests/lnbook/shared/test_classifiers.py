@@ -58,14 +58,6 @@ def test_the_calibration_error_is_the_literal_sum_over_bins(seed: int) -> None:
     assert means(logits, y)["calibration_error"] == pytest.approx(expected, abs=1e-12)
 
 
-def test_sums_over_chunks_make_the_measures_of_all() -> None:
-    logits, y = some(0)
-    parts = [measures(a, b) for a, b in zip(logits.split(64), y.split(64), strict=True)]
-    gathered = {name: torch.stack([part[name] for part in parts]).sum(0) for name in parts[0]}
-    for name, value in measures(logits, y).items():
-        torch.testing.assert_close(gathered[name], value, rtol=1e-12, atol=1e-12)
-
-
 def test_initial_weights_have_hes_variance_and_come_from_the_generator_alone() -> None:
     before = torch.get_rng_state()
     layers = [nn.utils.skip_init(Linear, 300, 200, bias=True) for _ in range(2)]

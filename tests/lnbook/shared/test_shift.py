@@ -41,11 +41,6 @@ def test_with_the_weights_at_rest_a_running_average_has_the_predicted_error(case
         assert np.sqrt(np.square(errors[100:]).mean()) == pytest.approx(np.sqrt(m / (2 - m) / 64), rel=0.15)
 
 
-def test_while_the_weights_move_a_longer_memory_is_later(cases) -> None:
-    late = shift.lateness(cases, 0, batch, (0.1, 0.01), rate=1.0, updates=60, units=16)
-    assert np.mean(late[0.01][20:]) > np.mean(late[0.1][20:])
-
-
 def test_compare_keeps_the_best_rate_and_never_one_that_diverges(cases) -> None:
     found = shift.compare(
         cases, {"plain": lambda s: None}, seeds=(0, 1), rates=(1e-6, 0.1, 1e4), updates=30, units=16

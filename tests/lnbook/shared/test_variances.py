@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lnbook.pages.beyond_numerics.precision import roundoff
 from lnbook.shared import variances
-from lnbook.shared.rounding import moments, output_error, variance_error
+from lnbook.shared.rounding import moments, variance_error
 from lnbook.shared.variances import WAYS, layer_norm_by
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -46,20 +46,6 @@ def test_a_variance_is_off_by_no_more_than_its_way_allows(way, dtype, steps, off
     assert variance_error(true, float(WAYS[way](x).variance)) <= allowed
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("way", ["shifted", "centered twice"])
-@settings(max_examples=40)
-@given(steps=steps, offset=offsets)
-def test_outputs_of_shifted_and_twice_centered_values_do_not_depend_on_the_mean(way, dtype, steps, offset):
-    x = row(steps, offset, dtype)
-    true = moments(x)
-    if not true.variance:
-        return
-    first = moments(x.double() - x.double()[0]).tilt
-    error = output_error(true, layer_norm_by(x, WAYS[way], eps=0.0))
-    assert error <= 32 * roundoff(dtype) * (1 + (first * first if way == "shifted" else 0))
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_a_way_takes_cases_of_any_shape_and_leaves_them_alone(way) -> None:
     x = torch.randn(2, 3, 7, generator=torch.Generator().manual_seed(0))
@@ -73,25 +59,6 @@ def test_a_way_takes_cases_of_any_shape_and_leaves_them_alone(way) -> None:
         assert torch.equal(alone.values, values[i, 1])
         assert torch.equal(alone.variance, variance[i, 1])
     torch.testing.assert_close(variance[..., 0], x.var(-1, correction=0))
-
-
-def test_the_mean_of_halves_is_computed_in_halves() -> None:
-    x = torch.tensor([2048.0, 1.0, 2048.0, 1.0], dtype=torch.float16)  # 2049 is no float16
-    assert variances.mean(x) == 1024
-    assert x.mean() == 1024.5 or x.mean() == 1024  # torch adds up wider, and rounds to a neighbor
-    assert variances.mean(x.float()) == 1024.5
-
-
-def test_one_pass_is_useless_where_two_are_not() -> None:
-    draws = torch.randn(5, 64, generator=torch.Generator().manual_seed(0)) + 1e4
-    errors = {
-        name: max(output_error(moments(x), layer_norm_by(x, way), 1e-5) for x in draws)
-        for name, way in WAYS.items()
-    }
-    assert errors["one pass"] > 0.1
-    assert errors["two passes"] < 1e-2
-    assert errors["shifted"] < 1e-5
-    assert errors["centered twice"] < 1e-5
 
 
 def test_a_negative_variance_is_clipped_only_on_request() -> None:
