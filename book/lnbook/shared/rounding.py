@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Moments", "exact", "largest_error", "moments", "output_error", "variance_error"]
+__all__ = ["Moments", "largest_error", "moments", "output_error", "variance_error"]
 
 DIGITS = Context(prec=60, Emin=-9999, Emax=9999)
 
@@ -46,16 +46,6 @@ def moments(case: Float[Tensor, " H"]) -> Moments:
     mean = sum(values, Fraction(0)) / len(values)
     deviations = [v - mean for v in values]
     return Moments(mean, deviations, sum((d * d for d in deviations), Fraction(0)) / len(values))
-
-
-def exact(case: Float[Tensor, " H"], eps: float = 1e-5) -> Float[np.ndarray, " H"]:
-    """Layer norm of one case, rounded to float64 once, at the end.
-
-    >>> import torch
-    >>> exact(torch.tensor([1.0, 3.0, 9.0, 19.0]), eps=0.0) * 7
-    array([-7., -5.,  1., 11.])
-    """
-    return np.array([float(v) for v in _standardized(moments(case), eps)])
 
 
 def variance_error(true: Moments, variance: float) -> float:

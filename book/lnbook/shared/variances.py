@@ -77,11 +77,7 @@ def one_pass(x: Float[Tensor, "*N H"]) -> Centred:
 
 
 def two_passes(x: Float[Tensor, "*N H"]) -> Centred:
-    r"""The mean first, then $E[(a - \mu)^2]$.
-
-    >>> two_passes(torch.tensor([4095.0, 4097.0])).variance
-    tensor([1.])
-    """
+    r"""The mean first, then $E[(a - \mu)^2]$."""
     d = x - mean(x)
     return Centred(d, mean(d * d))
 
@@ -90,9 +86,6 @@ def welford(x: Float[Tensor, "*N H"]) -> Centred:
     r"""Mean and sum of squares kept up to date, value by value: $m \leftarrow m + (a - m)/k$.
 
     *Source* Welford (1962).
-
-    >>> welford(torch.tensor([4095.0, 4097.0])).variance
-    tensor([1.])
     """
     m = torch.zeros_like(x[..., :1])
     squares = m
@@ -104,20 +97,12 @@ def welford(x: Float[Tensor, "*N H"]) -> Centred:
 
 
 def shifted(x: Float[Tensor, "*N H"]) -> Centred:
-    """One pass over the distances from the first value.
-
-    >>> shifted(torch.tensor([4095.0, 4097.0])).variance
-    tensor([1.])
-    """
+    """One pass over the distances from the first value."""
     return one_pass(x - x[..., :1])
 
 
 def centred_twice(x: Float[Tensor, "*N H"]) -> Centred:
-    """Two passes over what the first, rounded mean leaves: `lnlib.layer_norm`'s own way.
-
-    >>> centred_twice(torch.tensor([4095.0, 4097.0])).variance
-    tensor([1.])
-    """
+    """Two passes over what the first, rounded mean leaves: `lnlib.layer_norm`'s own way."""
     return two_passes(x - mean(x))
 
 
