@@ -62,13 +62,7 @@ def model(
     first: Float[Tensor, " 2"],
     w: Float[Tensor, " 2"],
 ) -> tuple[GLM, Float[Tensor, "N 2"]]:
-    """The figure's model and its cases; `first` is the direction that the other rows of "row" keep.
-
-    >>> state = {"X": [[1.0, 2.0], [0.0, 1.0], [2.0, 0.0]], "units": [[1.0, 0.0]]}
-    >>> w = torch.tensor([3.0, 4.0])
-    >>> model(state, "weight", "gaussian", w / 5, w)[0]
-    GLM(gaussian, H=1, D=2, norm=weight, torch.float32)
-    """
+    """The figure's model and its cases; `first` is the direction that the other rows of "row" keep."""
     W = w[None]
     if norm in ("row", "layer"):
         (re, im), follows = torch.tensor(state["units"], dtype=w.dtype).T, w if norm == "layer" else first
@@ -80,13 +74,7 @@ def model(
 def metric(
     state: dict[str, Any], norm: str, family: str, length: float, degrees: float
 ) -> Float[Tensor, "2 2"]:
-    """Fisher matrix of the plane in which w moves: along w, then across it.
-
-    >>> state = {"X": [[1.0, 1.0], [1.0, -1.0]], "units": [[1.0, 0.0]]}
-    >>> metric(state, "none", "gaussian", 3.0, 0.0)
-    tensor([[1., 0.],
-            [0., 1.]], dtype=torch.float64)
-    """
+    """Fisher matrix of the plane in which w moves: along w, then across it."""
     angle = math.radians(degrees)
     first = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
     glm, X = model(state, norm, family, first, length * first)

@@ -67,18 +67,11 @@ def recurrent_drift(*, seed: int = 0) -> Element:
 def unroll(
     weights: dict[str, Any], setting: Setting, normalized: bool
 ) -> tuple[Float[Tensor, " T"], Float[Tensor, " T_1"], Float[Tensor, " T_1"]]:
-    r"""What the figure plots for one recurrence, as root mean squares.
+    r"""Root mean squares: of what f gets at steps 1 to T, of the states and of the gradient at steps 0 to T.
 
     The gradient's is $\lVert \partial h_T / \partial h_t \rVert_F / \sqrt H$: how long a gradient of length
-    1 is when it reaches $h_t$ from $h_T$, over all its directions.
-
-    Of what f gets at steps 1 to T, then of the states and of the gradient at steps 0 to T. `weights` are `W`
-    (H, H), `V` (H, D), the inputs `x` (at least T, D) and the initial state `h` (H,).
-
-    >>> eye = [[1.0, 0.0], [0.0, 1.0]]
-    >>> weights = {"W": eye, "V": eye, "x": [[0.0, 0.0]] * 3, "h": [1.0, 1.0]}
-    >>> unroll(weights, Setting(s=0.5, T=3), normalized=False)[1]
-    tensor([1.0000, 0.5000, 0.2500, 0.1250], dtype=torch.float64)
+    1 is when it reaches $h_t$ from $h_T$, over all its directions. `weights` are `W` (H, H), `V` (H, D), the
+    inputs `x` (at least T, D) and the initial state `h` (H,).
     """
     W, V, x, h = (torch.tensor(weights[name], dtype=torch.float64) for name in "WVxh")
     given = setting.u * x[: setting.T] @ V.T
