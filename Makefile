@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help ready-to-build ready-to-print book pdf release test lint check links bench data clean
+.PHONY: help ready-to-build book pdf release test lint check links bench data clean
 
 SCALE ?= book
 # A relative folder of data begins where make was called; the notebooks run in book/.
@@ -12,6 +12,7 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 # A user's setting for pip that no virtual environment allows.
 export PIP_USER := 0
 # One BLAS thread a process: the tests and the pages already run a process a core.
@@ -62,21 +63,18 @@ ready-to-build:
 	@test -z "$$LNLIB_DATA" || test -d "$$LNLIB_DATA" || { echo "LNLIB_DATA names $$LNLIB_DATA, which is not" \
 		"a folder. Name the one that holds the data sets, or unset it." >&2; exit 2; }
 
-# Before the book is built, which takes minutes: what printing it needs.
-ready-to-print: ready-to-build $(READY)
-	@$(BIN)/python book/_ext/chromium.py
-
 book: ready-to-build $(READY)
 	@rm -f _build/failures.txt
 	$(call timed,executing and rendering the book at $(SCALE) scale,LNLIB_SCALE=$(SCALE) \
 		$(BIN)/jupyter-book build . -W -n --keep-going || { $(FAILED_PAGES); false; })
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
-pdf: ready-to-print book
+pdf: book
 	$(call timed,printing the book,$(BIN)/python book/_ext/pdf.py)
 
 release: pdf
-	$(call timed,packing the book,$(BIN)/python book/_ext/release.py)
+	$(call timed,packing the book,mkdir -p _build/release && cd _build && \
+		../$(BIN)/python -m zipfile -c release/lnlib-book-$(VERSION).zip html pdf)
 
 test: ready-to-build $(READY)
 	$(call timed,testing the library and the notebooks at smoke scale and their pages,$(BIN)/python -m pytest -n auto \

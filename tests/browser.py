@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from chromium import ARGUMENTS, executable
+from pdf import executable
 from playwright.sync_api import sync_playwright
 
 PATIENCE_MS = 600_000  # for what never comes; a busy machine may take its time
@@ -58,10 +58,7 @@ def launch() -> Iterator[Chromium]:
     if executable() is None:
         refuse = pytest.fail if os.environ.get("LNLIB_REQUIRE_BROWSER") == "1" else pytest.skip
         refuse("Chromium is not installed: apt-get install chromium, or name one by LNLIB_CHROMIUM")
-    with (
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=executable(), args=list(ARGUMENTS)) as browser,
-    ):
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=executable()) as browser:
         yield Chromium(browser)
 
 

@@ -85,9 +85,8 @@ def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:
         name = next((n for n in figure.get("names", []) if n in names), None)
         caption = next(figure.findall(nodes.caption), None)
         if name and caption is not None:
-            caption += nodes.Text(" (")
-            caption += nodes.reference("", "data", refuri=f"data/{name}.csv", classes=["drawn-data"])
-            caption += nodes.Text(")")
+            caption += nodes.Text(" ")
+            caption += nodes.reference("", "(data)", refuri=f"data/{name}.csv", classes=["drawn-data"])
 
 
 def state_sizes(body: str, doctree: nodes.document) -> str:
