@@ -1,26 +1,27 @@
-"""The index of the book: where each word of the glossary, each equation and each function of lnlib occurs.
+"""The index of the book: where each word of the glossary and each equation occurs, by the roles in prose."""
 
-It is read from the sources of the pages, which need no marks for it: roles in prose, imports in code.
-"""
-
-import ast
 import re
-import sys
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from docutils.statemachine import StringList
-from IPython.core.inputtransformer2 import TransformerManager
 from sphinx.util.docutils import SphinxDirective
 
 from digest import BOOK
-from reference import MODULES, documented, public
 from top import title
 
-Found = dict[str, set[str]]  # entry -> pages
+EQUATIONS = [f"eq-{n}" for n in range(1, 36)]  # the paper's
+SAID = {  # role -> where a page uses it: the entry that it means
+    "term": r"\{term\}`(?:[^`]*<)?([^`>]+)>?`",
+    "eq": r"(?::label: |\{eq\}`(?:[^`]*<)?)(eq-\d+)\b",
+}
+
+
+def words() -> list[str]:
+    """The entries of the glossary, sorted."""
+    glossary = (BOOK / "glossary.md").read_text(encoding="utf-8").partition(":::{glossary}")[2]
+    return sorted(re.findall(r"^(\w.*)$", glossary, flags=re.MULTILINE), key=str.lower)
 
 
 def prose(source: Path) -> str:
@@ -31,69 +32,25 @@ def prose(source: Path) -> str:
     return "\n".join(c.source for c in cells if c.cell_type == "markdown")
 
 
-def words(sources: Iterable[Path]) -> Found:
-    """Pages that use each word of the glossary, in the spelling of its entry."""
-    glossary = (BOOK / "glossary.md").read_text(encoding="utf-8")
-    entries = re.findall(r"^(\w.*)$", glossary.partition(":::{glossary}")[2], flags=re.MULTILINE)
-    found: Found = {entry: set() for entry in entries}
-    spelled = {entry.lower(): entry for entry in entries}
-    for source in (source for source in sources if source.stem != "glossary"):
-        for said in re.findall(r"\{term\}`(?:[^`]*<)?([^`>]+)>?`", prose(source)):
-            entry = " ".join(said.split()).lower()
-            if entry in spelled:
-                found[spelled[entry]].add(source.stem)
+def occurrences(role: str, entries: Iterable[str], sources: Iterable[Path]) -> dict[str, list[str]]:
+    """The pages that mention each entry, in the order of the sources."""
+    found: dict[str, list[str]] = {entry: [] for entry in entries}
+    said = {page.stem: re.findall(SAID[role], prose(page)) for page in sources}
+    for page, names in said.items():
+        here = {" ".join(name.split()).lower() for name in names}
+        for entry in found:
+            found[entry] += [page] if entry.lower() in here else []
     return found
 
 
-def equations(sources: Iterable[Path]) -> Found:
-    """Pages that state or cite each numbered equation of the paper, by its label."""
-    found: Found = defaultdict(set)
-    for source in sources:
-        for label in re.findall(r":label: (eq-\d+)\b|\{eq\}`(?:[^`]*<)?(eq-\d+)>?`", prose(source)):
-            found["".join(label)].add(source.stem)
-    return found
-
-
-def functions(sources: Iterable[Path]) -> Found:
-    """Pages whose code names each function or class of lnlib, by its name in the reference."""
-    found: Found = {name: set() for name, thing in public().items() if callable(thing)}
-    python = TransformerManager().transform_cell
-    for source in (source for source in sources if source.suffix == ".ipynb"):
-        cells = nbformat.read(source, as_version=4).cells
-        code = "\n".join(python(c.source) for c in cells if c.cell_type == "code")
-        for name in found.keys() & set(map(documented, names_of_lnlib(code))):
-            found[name].add(source.stem)
-    return found
-
-
-def names_of_lnlib(code: str) -> set[str]:
-    """The dotted names under lnlib that code imports, or reaches from what it imports.
-
-    >>> sorted(names_of_lnlib("from lnlib import fisher, layer_norm\\nfisher.kl(a, b, x)"))
-    ['lnlib.fisher', 'lnlib.fisher.kl', 'lnlib.layer_norm']
-    """
-    tree = ast.parse(code)
-    local: dict[str, str] = {}
-    reached: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            local |= {a.asname: a.name for a in node.names if a.asname} | {"lnlib": "lnlib"}
-        elif isinstance(node, ast.ImportFrom):
-            local |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
-    local = {name: dotted for name, dotted in local.items() if dotted.split(".")[0] == "lnlib"}
-    for node in (node for node in ast.walk(tree) if isinstance(node, ast.Attribute)):
-        head, _, rest = ast.unparse(node).partition(".")
-        if head in local:
-            reached.add(f"{local[head]}.{rest}")
-    return set(local.values()) | reached
-
-
-def listing(found: Found, order: list[str], entry: str) -> str:
-    """MyST text: a list of the entries, each with links to its pages in the order of the book."""
+def listing(role: str, found: dict[str, list[str]]) -> str:
+    """MyST text: a list of the entries, each with links to its pages."""
     lines = []
-    for name, pages in found.items():
-        links = [f"{{doc}}`{_short(page)} <{page}>`" for page in order if page in pages]
-        lines.append(f"- {entry.format(name)}" + ": " * bool(links) + ", ".join(links))
+    for entry, pages in found.items():
+        links = ", ".join(f"{{doc}}`{_short(page)} <{page}>`" for page in pages)
+        lines.append(
+            f"- {'Equation ' if role == 'eq' else ''}{{{role}}}`{entry}`{': ' if links else ''}{links}"
+        )
     return "\n".join(lines)
 
 
@@ -106,34 +63,18 @@ def _short(page: str) -> str:
     return about[1].replace("_", " ") if about else whole
 
 
-def _by_number(entry: str) -> list[tuple[int, str]]:
-    """A key that sorts eq2 before eq10 and cares for no capitals."""
-    return [(int(digits or 0), rest) for digits, rest in re.findall(r"(\d*)(\D*)", entry.lower())]
-
-
-ENTRIES = {
-    "words": ("{{term}}`{}`", words),
-    "equations": ("Equation {{eq}}`{}`", equations),
-    "functions": ("{{py:obj}}`{}`", functions),
-}
-
-
 class LookupDirective(SphinxDirective):
-    """`{lookup} words`, `{lookup} equations` or `{lookup} functions`: one part of the index."""
+    """`{lookup} term` or `{lookup} eq`: the words or the equations, each with the pages that mention it."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        order = [Path(name).name for name in self.config.external_site_map if name.startswith("book/")]
+        (role,) = self.arguments
+        order = [Path(name).name for name in self.config.external_site_map]
         files = (BOOK / f"{page}{suffix}" for page in order for suffix in (".ipynb", ".md"))
-        sources = [file for file in files if file.is_file() and file.stem != Path(self.env.docname).name]
+        left_out = {"lookup", "glossary"} if role == "term" else {"lookup"}
+        sources = [file for file in files if file.is_file() and file.stem not in left_out]
         for source in sources:
             self.env.note_dependency(str(source))
-        for module in MODULES:
-            self.env.note_dependency(str(sys.modules[module].__file__))
-        entry, find = ENTRIES[self.arguments[0]]
-        found = sorted(find(sources).items(), key=lambda item: _by_number(item[0]))
-        text = listing(dict(found), order, entry)
-        part = nodes.container(classes=["lookup"])
-        self.state.nested_parse(StringList(text.splitlines(), source="index"), 0, part)
-        return [part]
+        found = occurrences(role, words() if role == "term" else EQUATIONS, sources)
+        return [nodes.container("", *self.parse_text_to_nodes(listing(role, found)), classes=["lookup"])]

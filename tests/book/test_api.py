@@ -54,11 +54,7 @@ def test_signatures_have_short_types_and_defaults_as_they_are_written():
 
 
 @pytest.mark.pages
-def test_the_index_and_the_chapters_link_to_the_reference():
-    links = {a["href"] for a in article("lookup").select("a[href*='#lnlib.']")}
-    callables = [name for name, thing in reference.public().items() if callable(thing)]
-    assert {link.partition("#")[2] for link in links} == set(callables)
-    assert "api_fisher.html#lnlib.fisher.FisherOperator" in links
+def test_the_chapters_link_to_the_reference_and_it_to_them():
     assert article("sec3_1_recurrent").select("a[href^='api_rnn.html#']")
     assert article("api_norms").select("a[href='sec3_layer_normalization.html#equation-eq-3']")
 
