@@ -1,6 +1,5 @@
 """Figures in pages: loaded when they come near, a twin for the dark theme, a link to the drawn data."""
 
-import math
 import re
 from pathlib import Path
 
@@ -8,9 +7,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from lnbook.figures.palette import GRID, GRID_DARK, INK, INK_DARK
-from lnbook.figures.plots import READABLE
 
-PHONE = 342  # pixels for a drawing, in a window of 390
+WIDE = 570  # pixels; a phone's 342 would make letters of 10 points smaller than 8 pixels
 GROUND_DARK = "#121212"  # the page's, for a dark twin that is opened alone
 
 
@@ -34,8 +32,8 @@ def add_dark_twins(app: Sphinx, doctree: nodes.document) -> None:
         drawing = light.read_text(encoding="utf-8")
         dark.write_text(dark_twin(drawing), encoding="utf-8")
         image["pixels"] = pixels(drawing)
-        if smallest_letters(drawing) < READABLE:
-            image["classes"] = [*image["classes"], "small-letters"]
+        if image["pixels"][0] > WIDE:
+            image["classes"] = [*image["classes"], "wide"]
         twin = image.deepcopy()
         twin["uri"] = uri.replace(light.name, dark.name)
         image["classes"] = [*image["classes"], "dark-light", "ink-dark"]
@@ -62,21 +60,6 @@ def pixels(drawing: str) -> tuple[int, int]:
     points = (re.search(rf'<svg [^>]*\b{side}="([\d.]+)pt"', drawing)[1] for side in ("width", "height"))
     width, height = (round(float(number) * 96 / 72) for number in points)
     return width, height
-
-
-def smallest_letters(drawing: str) -> float:
-    """The font size, in pixels, of the smallest text of a drawing of Matplotlib's that is fitted to a phone.
-
-    Text is drawn as glyphs of 100 points that are scaled; infinite if there is none.
-
-    >>> smallest_letters('<svg width="513pt"><g transform="translate(1 2) scale(0.12 -0.12)"/></svg>')
-    8.0
-    """
-    width = float(re.search(r'<svg [^>]*\bwidth="([\d.]+)pt"', drawing)[1])
-    scales = re.findall(r"scale\((0\.\d+) -\1\)", drawing)
-    return min(
-        (100 * float(scale) * PHONE / max(width, 72 / 96 * PHONE) for scale in scales), default=math.inf
-    )
 
 
 def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:

@@ -22,7 +22,7 @@ WIDE_FORMULAS = """() => [...document.querySelectorAll("article div.math mjx-con
   .map(formula => `${formula.scrollWidth} of ${formula.clientWidth} px below "${
     formula.closest("section")?.querySelector("h1, h2, h3")?.innerText}"`)"""
 # Drawings with letters that cannot be read where they are fitted to a phone; a scrolling figure keeps them.
-SHRUNK = """() => [...document.querySelectorAll("article figure img.small-letters")]
+SHRUNK = """() => [...document.querySelectorAll("article figure img.wide")]
   .filter(image => image.offsetParent && image.clientWidth < Math.min(image.naturalWidth, 540))
   .map(image => image.src)"""
 # A picture far below waits until a reader comes near.
