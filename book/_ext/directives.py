@@ -1,4 +1,4 @@
-"""What pages say of the book itself: when each ran, how long it reads, where a section comes from."""
+"""What pages say of the book itself: when each ran, and where a section comes from; interactive figures."""
 
 from html import escape
 
@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from ledger import html_table
 from lnbook import explore
-from top import data_used, measured_facts, minutes, title
+from top import data_used, measured_facts, title
 
 DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
 KINDS = {
@@ -40,17 +40,6 @@ class ExecutionsDirective(SphinxDirective):
             columns = ("Page", "Scale", "Time", "Executed", "Data")
             rows.append(("", [*zip(columns, [link, *map(escape, cells)], strict=True)]))
         return [nodes.raw("", html_table("Executions", rows) + machine, format="html")]
-
-
-class ReadingTimeDirective(SphinxDirective):
-    """`{reading-time}`: how long all chapters together take to read, under the title of the first page."""
-
-    def run(self) -> list[nodes.Node]:
-        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
-        runs = self.env.app.lnlib_runs.values()
-        total = sum(minutes(nbformat.read(run.notebook, as_version=4)) for run in runs)
-        line = f"{len(runs)} chapters, {total / 60:.0f} hours to read; each says how long it takes."
-        return [nodes.raw("", f'<p class="badge-line">{line}</p>', format="html")]
 
 
 class InteractiveDirective(SphinxDirective):

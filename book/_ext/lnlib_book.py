@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 import ledger
 import reference
-from directives import DEPENDENT, ExecutionsDirective, FromRole, InteractiveDirective, ReadingTimeDirective
+from directives import DEPENDENT, ExecutionsDirective, FromRole, InteractiveDirective
 from equation_numbers import let_the_search_find_them, number_equations
 from execute import BOOK, BUILD, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
@@ -190,7 +190,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("verdict", ledger.RecordRole(ledger.verdict_words))
     app.add_directive("executions", ExecutionsDirective)
     app.add_directive("lookup", LookupDirective)
-    app.add_directive("reading-time", ReadingTimeDirective)
     app.add_role("from", FromRole())
     app.add_css_file("palette.css")
     app.add_css_file("lnlib.css")

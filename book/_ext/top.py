@@ -11,29 +11,22 @@ import nbformat
 
 from execute import BOOK, Executed
 
-WORDS_A_MINUTE = 200
-SECONDS = {"line of code": 3, "equation": 15, "figure": 20}  # what a reader spends beside the words
 FOLDED = {"remove-cell", "remove-input", "hide-input", "hide-cell", "parameters"}
 
 
 def minutes(notebook: nbformat.NotebookNode) -> int:
-    """How long a page takes to read: its words, and a while for each shown line, equation and figure.
+    """How long a page takes to read: 200 words, or 20 lines of shown code, a minute.
 
     >>> words = nbformat.v4.new_markdown_cell("one two three four five " * 80)
-    >>> minutes(nbformat.v4.new_notebook(cells=[words]))
-    2
+    >>> folded = nbformat.v4.new_code_cell("x = 1\\n" * 99, metadata={"tags": ["hide-cell"]})
+    >>> minutes(nbformat.v4.new_notebook(cells=[words, folded, nbformat.v4.new_code_cell("x = 1\\n" * 20)]))
+    3
     """
-    words = seconds = 0
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            prose, equations = re.subn(r"```\{math\}.*?```|\$\$.*?\$\$", " ", cell.source, flags=re.DOTALL)
-            words += len(re.findall(r"\w[\w'’-]*", prose))
-            seconds += equations * SECONDS["equation"]
-        elif cell.cell_type == "code":
-            if not FOLDED & set(cell.metadata.get("tags", [])):
-                seconds += len(cell.source.splitlines()) * SECONDS["line of code"]
-            seconds += sum("lnlib" in o.get("metadata", {}) for o in cell.outputs) * SECONDS["figure"]
-    return max(1, round(words / WORDS_A_MINUTE + seconds / 60))
+    code = [
+        c for c in notebook.cells if c.cell_type == "code" and not FOLDED & set(c.metadata.get("tags", []))
+    ]
+    words = sum(len(c.source.split()) for c in notebook.cells if c.cell_type == "markdown")
+    return max(1, round(words / 200 + sum(len(c.source.splitlines()) for c in code) / 20))
 
 
 def title(page: str) -> str:

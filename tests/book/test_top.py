@@ -26,25 +26,6 @@ def test_a_page_names_the_pages_it_builds_on_and_they_stand_before_it(path):
         assert order.index(page) < order.index(path.stem), f"{path.stem} stands before {page}"
 
 
-def reading(*cells) -> int:
-    return top.minutes(nbformat.v4.new_notebook(cells=list(cells)))
-
-
-def test_reading_takes_longer_with_words_shown_code_equations_and_figures_but_not_with_folded_code():
-    words = nbformat.v4.new_markdown_cell("word " * 400)
-    code = nbformat.v4.new_code_cell("\n".join(["x = 1"] * 40))
-    folded = nbformat.v4.new_code_cell("\n".join(["x = 1"] * 40), metadata={"tags": ["hide-input"]})
-    equations = nbformat.v4.new_markdown_cell("```{math}\n:label: eq-1\na = b\n```\n" * 8)
-    drawing = nbformat.v4.new_output("display_data", metadata={"lnlib": {"name": "a"}})
-    figures = nbformat.v4.new_code_cell("draw()", outputs=[drawing] * 3, metadata={"tags": ["hide-input"]})
-    assert reading(words) == 2
-    assert reading(words, code) == 4
-    assert reading(words, folded) == 2
-    assert reading(words, equations) == 4
-    assert reading(words, figures) == 3
-    assert reading() == 1
-
-
 def test_a_page_to_read_first_is_called_by_its_title():
     assert top.title("sec3_layer_normalization") == "3 Layer normalization"
     assert top.title("glossary") == "Glossary"
