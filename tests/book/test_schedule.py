@@ -126,16 +126,13 @@ def test_a_book_with_a_broken_page_can_be_opened_and_its_build_fails(tmp_path: P
     smoke = os.environ | {"LNLIB_SCALE": "smoke"}
     built = subprocess.run(command, cwd=tmp_path, env=smoke, capture_output=True, text=True, check=False)
     assert built.returncode != 0
-    assert "the page broken failed" in built.stderr
-    assert "2 of 2 pages done" in built.stdout
     failures = (tmp_path / "_build" / "failures.txt").read_text()
     assert failures.startswith("broken: broken.ipynb at smoke scale, code cell 3 (")
     pages = tmp_path / "_build" / "html" / "book"
     broken, whole, intro = ((pages / f"{name}.html").read_text() for name in ("broken", "whole", "intro"))
-    assert "This page failed in this build" in broken
-    assert "so far" in broken
-    assert "&lt;b&gt;&amp;" in broken
+    for said in ("This page failed in this build", "so far", "&lt;b&gt;&amp;"):
+        assert said in broken
+        assert said not in whole
     assert "all of it" in whole
     assert "Page broken (failed)" in whole, "the contents beside every page say so"
-    assert "This page failed" not in whole
     assert "failed" in intro
