@@ -40,8 +40,6 @@ def explain_terms(body: str, known: Mapping[str, str]) -> str:
     numbers = count(1)
 
     def with_note(link: re.Match[str]) -> str:
-        if link[1] not in known:
-            return link[0]
         name = f"term-note-{next(numbers)}"
         described = link[0].replace("<a ", f'<a aria-describedby="{name}" ', 1)
         note = f'<span class="term-note" id="{name}" role="tooltip">{known[link[1]]}</span>'

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from execute import executed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +68,15 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert 2 <= len(solutions) <= 4 or not is_chapter(path)
     for cell in solutions:
         assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
+
+
+def test_the_pages_to_read_before_a_page_stand_before_it():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    order = [Path(c["file"]).name for part in toc["parts"] for c in part["chapters"]]
+    for path in NOTEBOOKS:
+        needs = read(path).metadata.lnlib.needs
+        assert len(needs) <= 3, "the pages before these are theirs to name"
+        assert all(order.index(page) < order.index(path.stem) for page in needs), path.stem
 
 
 def test_no_function_is_defined_twice_in_the_book():

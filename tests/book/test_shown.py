@@ -46,22 +46,9 @@ def test_an_estimate_stands_beside_that_of_the_record_whose_verdict_it_is():
     )
 
 
-def test_an_estimate_that_is_the_recorded_one_is_not_said_twice(monkeypatch):
-    monkeypatch.setitem(HERE, "runs", RECORD["runs"])
-    (card,) = shown(v4.new_output("stream", text=f"{Shown(RUNS, HERE['runs'])}\n"))
-    assert words(card) == (
-        "It is faster. speed-up: 1.6 times [1.2, 2.1], 8 seeds in the record : supported in a stand-in"
-    )
-
-
-def test_a_line_that_the_rows_of_the_run_do_not_have_stays_as_it_was_printed():
-    for text in ("sure: 0.7 -> verified\n", "sure: 0.5 -> verifiedly\n", "other: 0.5 -> verified\n"):
-        output = v4.new_output("stream", text=text)
+def test_another_line_and_a_figure_stay_as_they_are():
+    line = repr(Shown(SURE, HERE["sure"]))
+    others = "sure: 0.7 -> verified\n", f"{line}ly\n", line.replace("sure", "other")
+    figure = v4.new_output("display_data", {"text/plain": line, "image/svg+xml": "<svg/>"})
+    for output in (figure, *(v4.new_output("stream", text=text) for text in others)):
         assert shown(output) == [output]
-
-
-def test_a_figure_stays_itself():
-    output = v4.new_output(
-        "display_data", {"text/plain": repr(Shown(SURE, HERE["sure"])), "image/svg+xml": "<svg/>"}
-    )
-    assert shown(output) == [output]
