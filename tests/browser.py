@@ -27,16 +27,21 @@ class Chromium:
 
     @contextmanager
     def open_page(
-        self, path: Path | str, width: int = 1280, height: int = 900, theme: str = "light", **context: Any
+        self,
+        path: Path | str,
+        width: int = 1280,
+        height: int = 900,
+        theme: str | None = "light",
+        **context: Any,
     ) -> Iterator[tuple[Any, list[str], list[str]]]:
         """Open a file (or URL) and yield the page, its console errors and its failed requests, as they grow.
 
-        `theme` is "light" or "dark"; `context` goes to playwright's `new_context`.
+        `theme` is "light", "dark" or, where nobody chose, None; `context` goes to playwright's `new_context`.
         """
         url = path.resolve().as_uri() if isinstance(path, Path) else path
         viewport = {"width": width, "height": height}
         session = self.browser.new_context(viewport=viewport, color_scheme=theme, **context)
-        if context.get("java_script_enabled", True):
+        if theme and context.get("java_script_enabled", True):
             session.add_init_script(CHOOSE_THEME.format(theme=theme))
         page = session.new_page()
         page.set_default_timeout(PATIENCE_MS)

@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 
 from lnbook.data.boxes import Boxes
 from lnbook.explore.element import Element, table
-from lnbook.explore.writing import writing
 from lnbook.ledger.report import Report
 from lnbook.ledger.rules import Rule, Sentence
 from lnbook.ledger.sentences import judge_sentence
@@ -63,23 +62,18 @@ def evidence() -> tuple[list, Report]:
         lambda _: ledger.html_table(HOSTILE, [("", ledger.rule_row(evidence()[0][0], evidence()[1]))]),
         badge_line,
     ],
-    ids=["table", "fallback", "sentences", "rules", "badge line"],
 )
 def test_a_helper_that_makes_html_shows_the_words_as_they_are(tmp_path: Path, html) -> None:
     assert HOSTILE in words(html(tmp_path))
 
 
 def test_an_interactive_figure_carries_words_as_text_and_state_as_data() -> None:
-    stroke = np.array([[0.0, 0.0], [1.0, 1.0]])
-    for element in (
-        writing({HOSTILE: {0.0: [stroke]}}),
-        Element("axis_flip", "axisFlip", HOSTILE, {"words": HOSTILE}, table(HOSTILE, [], [])),
-    ):
-        shown, script = element.to_html().split("<main>")[1].rsplit("<script>(function", 1)
-        assert HOSTILE in words(shown)
-        assert "alert" not in script
-        state = json.loads(BeautifulSoup(shown, "html.parser").find(class_="lnlib-figure")["data-state"])
-        assert HOSTILE in (state.get("words") or state["texts"])
+    element = Element("axis_flip", "axisFlip", HOSTILE, {"words": HOSTILE}, table(HOSTILE, [], []))
+    shown, script = element.to_html().split("<main>")[1].rsplit("<script>(function", 1)
+    assert HOSTILE in words(shown)
+    assert "alert" not in script
+    state = json.loads(BeautifulSoup(shown, "html.parser").find(class_="lnlib-figure")["data-state"])
+    assert state == {"words": HOSTILE}
 
 
 def test_what_a_failed_page_said_stays_inside_its_block() -> None:
