@@ -9,11 +9,10 @@ import warnings
 from collections.abc import Callable
 
 import torch
-from backpack import backpack, extend, extensions
 from nngeometry.metrics import FIM
 from nngeometry.object.pspace import PMatDense
 from torch import Tensor, nn
-from torch.func import functional_call, jacrev, jvp, vjp, vmap
+from torch.func import jvp
 
 from lnlib import GLM
 
@@ -25,8 +24,6 @@ with warnings.catch_warnings():
     jvp(torch.sin, (torch.zeros(()),), (torch.zeros(()),))
 
 COLUMNS = 64  # of the identity at a time: its fastest of 32 to 512 at the shapes of fisher.py
-Parameters = dict[str, Tensor]
-Product = Callable[[Tensor], Tensor]
 
 
 def module(glm: GLM) -> nn.Sequential:
@@ -53,75 +50,16 @@ def order(glm: GLM) -> Tensor:
 def dense(glm: GLM, X: Tensor) -> dict[str, Callable[[], Tensor]]:
     """Each library's way to the matrix, by name, in the order of `module(glm)`."""
     model = module(glm)
-    ways = {
-        "torch.func": lambda: _torch_func(model, X),
+    return {
         "nngeometry": lambda: _nngeometry(model, X),
         "curvlinops": lambda: _curvlinops_dense(model, X),
     }
-    if glm.norm is None:  # BackPACK has no second order for LayerNorm
-        ways["BackPACK"] = lambda: _backpack(extend(module(glm)), X)
-    return ways
 
 
-def torch_func_product(glm: GLM, X: Tensor) -> Product:
-    """Forward, covariance, backward."""
-    model = module(glm)
-    values = {name: value.detach() for name, value in model.named_parameters()}
-    shapes = [value.shape for value in values.values()]
-
-    def parts(v: Tensor) -> Parameters:
-        pieces = zip(values, v.split([shape.numel() for shape in shapes]), shapes, strict=True)
-        return {name: piece.view(shape) for name, piece, shape in pieces}
-
-    def f(p: Parameters) -> Tensor:
-        return functional_call(model, p, (X,))
-
-    with torch.no_grad():
-        probabilities = torch.softmax(f(values), 1)
-
-    def multiply(v: Tensor) -> Tensor:
-        R = probabilities * jvp(f, (values,), (parts(v),))[1]
-        R = (R - probabilities * R.sum(1, keepdim=True)) / len(X)
-        (gradients,) = vjp(f, values)[1](R)
-        return torch.cat([gradient.flatten() for gradient in gradients.values()])
-
-    return multiply
-
-
-def curvlinops_product(glm: GLM, X: Tensor) -> Product:
-    """The operator's own product."""
+def product(glm: GLM, X: Tensor) -> Callable[[Tensor], Tensor]:
+    """curvlinops' product with vectors in the order of `module(glm)`."""
     operator = _curvlinops(module(glm), X)
     return lambda v: operator @ v
-
-
-PRODUCTS: dict[str, Callable[[GLM, Tensor], Product]] = {  # with vectors in the order of `module(glm)`
-    "torch.func": torch_func_product,
-    "curvlinops": curvlinops_product,
-}
-
-
-@torch.no_grad()
-def _torch_func(model: nn.Module, X: Tensor) -> Tensor:
-    """Case by case Jacobians times a root of the outputs' covariance, then one product."""
-
-    def f(p: Parameters, x: Tensor) -> Tensor:
-        return functional_call(model, p, (x[None],))[0]
-
-    J = vmap(jacrev(f), (None, 0))(dict(model.named_parameters()), X)
-    p = torch.softmax(model(X), 1)
-    root = p.sqrt()[:, :, None] * (torch.eye(p.shape[1], dtype=p.dtype) - p[:, None, :])
-    rows = (root @ torch.cat([j.flatten(2) for j in J.values()], 2)).flatten(0, 1)
-    return rows.mT @ rows / len(X)
-
-
-def _backpack(model: nn.Module, X: Tensor) -> Tensor:
-    """The root of the generalized Gauss-Newton matrix, (P, classes N), squared."""
-    loss = extend(nn.CrossEntropyLoss())(model(X), _targets(X))
-    with backpack(extensions.SqrtGGNExact()), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Full backward hook")  # its hooks, on inputs without gradients
-        loss.backward()
-    root = torch.cat([p.sqrt_ggn_exact.flatten(2).flatten(0, 1) for p in model.parameters()], 1)
-    return root.mT @ root
 
 
 def _nngeometry(model: nn.Module, X: Tensor) -> Tensor:

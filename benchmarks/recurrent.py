@@ -7,28 +7,23 @@ float32. Times are milliseconds a call, from the inputs to the outputs (inferenc
 parameters (training), and microseconds a time step and layer. The ratio is to torch.nn's network of the same
 sizes without any norm: the median over rounds in each of which every method runs in turn. Errors are the
 largest, over outputs or gradients, relative to the largest value, against the plain loop in float64; new
-LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. `products alone`
-are the matrix products of lnlib's inference, of all inputs by oneDNN and of one state at a time by its own
-kernel: what remains of its ratio is norms, gates and calls. Memory is what one training step adds to the peak
-of a fresh process. JAX needs the extra `peers`. All on one core.
+LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. Memory is what
+one training step adds to the peak of a fresh process. JAX needs the extra `peers`. All on one core.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from statistics import median
 
-import numpy as np
 import torch
-from recurrent_peers import PEERS, layers, loop, names
+from recurrent_peers import PEERS, loop
 from rounds import Row, in_turn, on_one_core, ratio, run
 from torch import Tensor, nn
 
 import lnlib
 from lnbook.shared.steps.memory import added
-from lnlib.matmul import product
-from lnlib.rnn.kernels.matmul import WIDTH, multiply, pack, padded
 
 # what, kind, inputs, units, layers, steps, cases: the paper's experiments and a small one of each kind
 SHAPES = [
@@ -43,7 +38,6 @@ SHAPES = [
 LONG = ("long", "LSTM", 240, 240, 1, 700, 64)  # memory
 Shape = tuple[str, str, int, int, int, int, int]
 REFERENCE = "torch.nn, no norm"
-PRODUCTS = "products alone"
 
 
 def measure(rounds: int) -> Iterator[Row]:
@@ -51,27 +45,25 @@ def measure(rounds: int) -> Iterator[Row]:
     on_one_core()
     for shape in SHAPES:
         yield from speed(shape, rounds)
-    peaks = {name: memory(name) for name in names(False)}
+    peaks = {name: memory(name) for name in PEERS}
     for name, found in peaks.items():
         yield row(LONG, "memory", name, MB=found, ratio=found / peaks[REFERENCE])
 
 
 def speed(shape: Shape, rounds: int) -> Iterator[Row]:
     """Inference and training of all methods in turn, and their errors."""
-    what, _, inputs, _, depth, steps, cases = shape
+    _, _, inputs, _, depth, steps, cases = shape
     module = network(shape)
     x = torch.randn(steps, cases, inputs)
     upstream = torch.randn(steps, cases, module.hidden_size)
-    calls = {name: PEERS[name](module) for name in names(what == "small")}
+    calls = {name: peer(module) for name, peer in PEERS.items()}
     exact = loop(network(shape).double())  # the same weights: drawn from the same seed
     torch.set_default_dtype(torch.float64)
     truth = exact(x.double(), upstream.double())
     torch.set_default_dtype(torch.float32)
     for mode, d in (("inference", None), ("training", upstream)):
         errors = {name: error(call(x, d), truth, mode) for name, call in calls.items() if name != REFERENCE}
-        timed: dict[str, Callable[[], object]] = {name: partial(call, x, d) for name, call in calls.items()}
-        if mode == "inference":
-            timed[PRODUCTS] = products(module, x)
+        timed = {name: partial(call, x, d) for name, call in calls.items()}
         taken = in_turn(timed, rounds, repeat=1 if steps * cases * module.hidden_size > 10**6 else 5)
         for name, each in taken.items():
             ms, cost = median(each), ratio(each, taken[REFERENCE])
@@ -83,31 +75,6 @@ def network(shape: Shape) -> nn.Module:
     _, kind, inputs, units, depth, _, _ = shape
     torch.manual_seed(0)
     return getattr(lnlib, kind)(inputs, units, depth)
-
-
-def products(module: nn.Module, x: Tensor) -> Callable[[], list[tuple[Tensor, Tensor]]]:
-    """The products of a forward pass: of all inputs with a layer's weights, and of one state at each step.
-
-    What is multiplied is all ones. Returns, for each layer, both sides' products of the last step.
-    """
-    steps, cases, _ = x.shape
-    operands = []
-    for w_ih, w_hh, *_ in layers(module):
-        packed = pack(w_hh.detach().mT.numpy())
-        c = np.empty((cases, padded(len(w_hh))), np.float32)
-        h = np.ones((cases, w_hh.shape[1]), np.float32)
-        operands.append((torch.ones(steps * cases, w_ih.shape[1]), w_ih.detach().mT, h, packed, c))
-
-    def call() -> list[tuple[Tensor, Tensor]]:
-        found = []
-        for inputs, weight, h, packed, c in operands:
-            projected = product(inputs, weight)
-            for _ in range(steps):
-                multiply(h, 0, 1, cases, packed, (0, c.shape[1] // WIDTH), c)
-            found.append((projected[-cases:], torch.from_numpy(c[:, : weight.shape[1]])))
-        return found
-
-    return call
 
 
 def error(found: Sequence[Tensor], truth: Sequence[Tensor], mode: str) -> float:

@@ -5,7 +5,7 @@ the output and the gradients of all parameters, layer by layer.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -132,11 +132,6 @@ def scripted(module: nn.Module) -> Call:
         return stacked(module, torch.jit.script(_layer(module)))
 
 
-def compiled(module: nn.Module) -> Call:
-    """The same loop under torch.compile, all steps unrolled: minutes to compile."""
-    return stacked(module, torch.compile(_layer(module)))
-
-
 def jax_scan(module: nn.Module) -> Call:
     """The same step under JAX's compiler and `lax.scan`."""
     import jax
@@ -204,11 +199,5 @@ PEERS: dict[str, Callable[[nn.Module], Call]] = {
     "lnlib, plain path": lnlib_plain,
     "loop": loop,
     "loop, TorchScript": scripted,
-    "loop, torch.compile": compiled,
     "JAX scan": jax_scan,
 }
-
-
-def names(compile_too: bool) -> Sequence[str]:
-    """The methods, without torch.compile where it would unroll too long a loop."""
-    return [name for name in PEERS if compile_too or name != "loop, torch.compile"]

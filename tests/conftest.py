@@ -18,7 +18,7 @@ FILES = [f.relative_to(p.parent).with_suffix("").parts for p in PACKAGES for f i
 MODULES = [".".join(parts) for parts in FILES if "kernels" not in parts and parts[-1] != "__init__"]
 
 # The extra `peers`, which `make` installs and an environment of conda has not.
-PEERS = ("curvlinops", "nngeometry", "backpack", "laplace", "jax")
+PEERS = ("curvlinops", "nngeometry", "laplace", "jax")
 collect_ignore = (
     []
     if all(map(find_spec, PEERS))
