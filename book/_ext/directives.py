@@ -37,9 +37,9 @@ class ExecutionsDirective(SphinxDirective):
                 named = ("lnlib", "python", "torch", "numpy", "commit")
                 versions = escape(", ".join(f"{name} {facts[name]}" for name in named))
                 machine = f"<p>Machine: {hardware}.</p><p>Versions: {versions}.</p>"
-            columns = ("Page", "Scale", "Time", "Executed", "Data")
-            rows.append(("", [*zip(columns, [link, *map(escape, cells)], strict=True)]))
-        return [nodes.raw("", html_table("Executions", rows) + machine, format="html")]
+            rows.append([link, *map(escape, cells)])
+        columns = "Page", "Scale", "Time", "Executed", "Data"
+        return [nodes.raw("", html_table("Executions", columns, rows) + machine, format="html")]
 
 
 class InteractiveDirective(SphinxDirective):

@@ -20,17 +20,6 @@ from lnbook.ledger.tables import marked, measured_cell, quantity
 from lnbook.ledger.verdicts import MARK, YOUNGER, Measurement, Verdict, judge
 from top import title
 
-Cell = tuple[str, str]  # the column's name, which a card on a phone repeats, and the HTML inside
-KINDS = {  # what evidence there is, by the kind of a rule
-    "identity": "mathematics",
-    "error": "mathematics",
-    "code": "a program",
-    "computed": "a computed number",
-    "limit": "a computed number",
-    "effect": "runs",
-    "same": "runs",
-}
-
 
 @cache
 def record() -> Report:
@@ -38,18 +27,16 @@ def record() -> Report:
     return report(BOOK)
 
 
-def html_table(label: str, rows: Iterable[tuple[str, Sequence[Cell]]], kind: str = "") -> str:
-    """A table that scrolls where it must; its rows, each after its `marks`, are cards on a phone."""
-    body, columns = "", []
-    for attributes, row in rows:
-        columns = [column for column, _ in row]
-        cells = "".join(f'<td data-column="{escape(column)}">{cell}</td>' for column, cell in row)
-        body += f"<tr {attributes}>{cells}</tr>"
+def html_table(label: str, columns: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
+    """A table that scrolls where it must; on a phone its rows are cards, which repeat the columns' names."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = ""
+    for row in rows:
+        cells = (f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in zip(columns, row, strict=True))
+        body += f"<tr>{''.join(cells)}</tr>"
     return (
         f'<div class="lnlib-table {kind}" role="region" aria-label="{escape(label)}" tabindex="0">'
-        '<table class="table">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
@@ -62,23 +49,12 @@ def badge(verdict: Verdict, flag: str = "") -> str:
     return f'<span class="verdict verdict-{kind}">{escape(verdict.word)}</span>{mark}{escape(rest)}{more}'
 
 
-def marks(verdict: Verdict, section: str, rules: Iterable[Rule]) -> str:
-    """What a reader filters a row by, as attributes: its verdict, its section, the kinds of its evidence.
-
-    >>> marks(Verdict("not measured", "", "no code"), "5.2.1", [])
-    'data-verdict="not measured" data-section="5" data-evidence="none"'
-    """
-    kinds = "; ".join(dict.fromkeys(KINDS[rule.kind] for rule in rules)) or "none"
-    part = section.split(".")[0]
-    return f'data-verdict="{escape(verdict.word)}" data-section="{escape(part)}" data-evidence="{kinds}"'
-
-
 def evidence(rule: Rule, found: Measurement | None) -> str:
     """What was measured, or of a rule that is there before its runs what will be."""
     return measured_cell(rule, found) if found else f"{rule.quantity}: not run yet"
 
 
-def sentence_row(judged: Judged, known: Report) -> list[Cell]:
+def sentence_row(judged: Judged, known: Report) -> list[str]:
     """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
         f'<li><a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>: '
@@ -89,22 +65,16 @@ def sentence_row(judged: Judged, known: Report) -> list[Cell]:
         f'<span id="{escape(judged.sentence.id)}">{escape(judged.sentence.says)}</span>'
         f'<span class="place">{escape(judged.sentence.place)}</span>'
     )
-    return [
-        ("The paper says", says),
-        ("Evidence", f"<ul>{items}</ul>" if items else "none"),
-        ("Verdict", badge(judged.verdict, YOUNGER if judged.sentence.id in known.younger else "")),
-    ]
+    verdict = badge(judged.verdict, YOUNGER if judged.sentence.id in known.younger else "")
+    return [says, f"<ul>{items}</ul>" if items else "none", verdict]
 
 
-def rule_row(rule: Rule, known: Report) -> list[Cell]:
+def rule_row(rule: Rule, known: Report) -> list[str]:
     """A rule's place with a link to its page, its statement, what was measured, the verdict."""
     found = known.found.get(rule.id)
-    return [
-        ("Where", f'<a href="{escape(rule.page)}.html">{escape(rule.source)}</a>'),
-        ("Statement", escape(rule.says)),
-        ("We measured", escape(evidence(rule, found))),
-        ("Verdict", badge(judge(rule, found), known.flags.get(rule.id, ""))),
-    ]
+    where = f'<a href="{escape(rule.page)}.html">{escape(rule.source)}</a>'
+    verdict = badge(judge(rule, found), known.flags.get(rule.id, ""))
+    return [where, escape(rule.says), escape(evidence(rule, found)), verdict]
 
 
 def recorded(directive: SphinxDirective | SphinxRole) -> Report:
@@ -126,11 +96,9 @@ class SentencesDirective(SphinxDirective):
         if not chosen:
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
         label = f"Sentences of section {self.options['section']}"
-        rows = [
-            (marks(j.verdict, j.sentence.section, [rule for rule, _, _ in j.rules]), sentence_row(j, known))
-            for j in chosen
-        ]
-        return [nodes.raw("", html_table(label, rows, "sentences"), format="html")]
+        rows = [sentence_row(judged, known) for judged in chosen]
+        columns = "The paper says", "Evidence", "Verdict"
+        return [nodes.raw("", html_table(label, columns, rows, "ledger sentences"), format="html")]
 
 
 class RulesDirective(SphinxDirective):
@@ -139,12 +107,10 @@ class RulesDirective(SphinxDirective):
     option_spec: ClassVar = {"of": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        known = recorded(self)
-        rows = [
-            (marks(judge(rule, known.found.get(rule.id)), rule.section, [rule]), rule_row(rule, known))
-            for rule in known.of(self.options["of"])
-        ]
-        return [nodes.raw("", html_table(f"Statements of {self.options['of']}", rows), format="html")]
+        known, whose = recorded(self), self.options["of"]
+        rows = [rule_row(rule, known) for rule in known.of(whose)]
+        columns = "Where", "Statement", "We measured", "Verdict"
+        return [nodes.raw("", html_table(f"Statements of {whose}", columns, rows, "ledger"), format="html")]
 
 
 class VerdictsDirective(SphinxDirective):
@@ -191,9 +157,9 @@ def verdict_words(rule: Rule, found: Measurement | None, younger: bool) -> str:
 
 def table_of_differences(words: str) -> str:
     """A row for each difference between scale "paper" and what the experiment repeats; "" for plain words."""
+    rows = [[*map(escape, cells)] for cells in differences(words)]
     columns = "Setting", "In the paper or its sources", "Here"
-    rows = [("", [*zip(columns, map(escape, cells), strict=True)]) for cells in differences(words)]
-    return html_table("Differences", rows) if rows else ""
+    return html_table("Differences", columns, rows) if rows else ""
 
 
 class SettingsDirective(SphinxDirective):

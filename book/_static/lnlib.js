@@ -20,28 +20,22 @@ addEventListener("keydown", (press) => {
 }
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
-// A choice of verdict, section and evidence above the ledger's first rows; a section without a row hides.
-const rows = [...document.querySelectorAll("tr[data-verdict]")];
+// A choice of verdict above the ledger's first rows; a section without a row hides.
+const rows = [...document.querySelectorAll(".ledger tbody tr")];
 if (rows.length) {
-  const kinds = (row, name) => row.dataset[name].split("; ");
+  const verdict = (row) => row.querySelector("td:last-child .verdict").textContent;
   const told = Object.assign(document.createElement("output"), { ariaLive: "polite" });
   const form = Object.assign(document.createElement("form"), { className: "ledger-filter" });
-  const choices = ["verdict", "section", "evidence"].map((name) => {
-    const label = document.createElement("label"), choice = document.createElement("select");
-    choice.name = name;
-    choice.append(new Option("all", ""));
-    for (const kind of new Set(rows.flatMap((row) => kinds(row, name)))) choice.append(new Option(kind));
-    label.append(`${name} `, choice);
-    form.append(label);
-    return choice;
-  });
+  const label = document.createElement("label"), choice = document.createElement("select");
+  choice.append(new Option("all", ""), ...[...new Set(rows.map(verdict))].map((word) => new Option(word)));
+  label.append("verdict ", choice);
   const filter = () => {
-    for (const row of rows) row.hidden = choices.some((c) => c.value && !kinds(row, c.name).includes(c.value));
+    for (const row of rows) row.hidden = choice.value && choice.value !== verdict(row);
     for (const part of new Set(rows.map((row) => row.closest("section"))))
-      part.hidden = ![...part.querySelectorAll("tr[data-verdict]")].some((row) => !row.hidden);
+      part.hidden = ![...part.querySelectorAll(".ledger tbody tr")].some((row) => !row.hidden);
     told.value = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
   };
-  form.append(told);
+  form.append(label, told);
   form.addEventListener("input", filter);
   rows[0].closest("section").before(form);
   filter();

@@ -58,8 +58,8 @@ def evidence() -> tuple[list, Report]:
     [
         lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
         lambda _: table(HOSTILE, [HOSTILE, "b"], [[HOSTILE, HOSTILE]]),
-        lambda _: ledger.html_table(HOSTILE, [("", ledger.sentence_row(evidence()[0][1], evidence()[1]))]),
-        lambda _: ledger.html_table(HOSTILE, [("", ledger.rule_row(evidence()[0][0], evidence()[1]))]),
+        lambda _: ledger.html_table(HOSTILE, "abc", [ledger.sentence_row(evidence()[0][1], evidence()[1])]),
+        lambda _: ledger.html_table(HOSTILE, "abcd", [ledger.rule_row(evidence()[0][0], evidence()[1])]),
         badge_line,
     ],
 )
