@@ -1,8 +1,7 @@
 """What every test runs under: checked shapes and types, and the same random draws each time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.util import find_spec
-from itertools import combinations_with_replacement
 from pathlib import Path
 
 import jaxtyping
@@ -54,9 +53,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     and the PDF is printed by each that has a test of it.
     """
     if not config.getoption("--slow"):
-        left_out = {item for item in items if item.get_closest_marker("slow")} | beyond_pairs(items)
-        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=list(filter(left_for_slow, items)))
+        items[:] = [item for item in items if not left_for_slow(item)]
     kinds = ("notebook", "pages", "browser")
 
     def place(item: pytest.Item) -> tuple[int, bool]:
@@ -66,35 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=place)
 
 
-def beyond_pairs(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Of each test marked `grid`, the cases whose every pair of values another case has."""
-    grids: dict[str, list[pytest.Function]] = {}
-    for item in items:
-        if (
-            item.get_closest_marker("grid")
-            and isinstance(item, pytest.Function)
-            and hasattr(item, "callspec")
-        ):
-            grids.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    left_out: set[pytest.Item] = set()
-    for cases in grids.values():
-        kept = pairwise([sorted((axis, repr(v)) for axis, v in c.callspec.params.items()) for c in cases])
-        left_out |= set(cases) - {cases[i] for i in kept}
-    return left_out
-
-
-def pairwise(cases: Sequence[Sequence[tuple[str, str]]]) -> list[int]:
-    """Which cases, few, hold together every pair of values that any case holds, chosen greedily.
-
-    Most errors need no third value together.
-    """
-    pairs = [set(combinations_with_replacement(case, 2)) for case in cases]
-    left, chosen = set().union(*pairs), []
-    while left:
-        best = max(range(len(cases)), key=lambda i: len(pairs[i] & left))  # the first, if several are
-        chosen.append(best)
-        left -= pairs[best]
-    return sorted(chosen)
+def left_for_slow(item: pytest.Item) -> bool:
+    """A slow test, and two of three cases of a grid of three axes or more: few errors need a third value."""
+    if item.get_closest_marker("slow"):
+        return True
+    indices = getattr(getattr(item, "callspec", None), "indices", {})
+    return bool(item.get_closest_marker("grid") and len(indices) > 2 and sum(indices.values()) % 3)
 
 
 @pytest.fixture
