@@ -114,16 +114,8 @@ def test_all_figures_or_the_named_ones_are_written_as_pages_of_their_own(tmp_pat
             assert page.startswith("<!doctype html>")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["axisflip"], 2, "no figure is called axisflip; choose from axis_flip, "),
-        (["offset", "--seed", "-1"], 2, "a seed is a whole number from 0 on, got -1"),
-        (["offset", "--out", __file__], 1, "give another folder with --out"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused_in_one_line(arguments, status, message, capsys):
-    assert main(["explore", *arguments]) == status
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+def test_an_unknown_figure_is_refused_before_anything_is_written(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["explore", "offset", "axisflip", "--out", str(tmp_path / "figures")])
+    assert "no figure is called axisflip; choose from axis_flip, " in capsys.readouterr().err
+    assert not (tmp_path / "figures").exists()
