@@ -27,12 +27,6 @@ define timed
 	echo "== done in $$(($$(date +%s) - start)) s: $(1)"
 endef
 
-# After a failed build: which pages failed, and the book that can be read all the same.
-define FAILED_PAGES
-test ! -f _build/failures.txt || { echo; echo "These pages failed; the others were built, and" \
-	"$(CURDIR)/_build/html/index.html shows all:"; sed 's/^/  /' _build/failures.txt; } >&2
-endef
-
 help:
 	@echo "make book   install, execute and render the book (SCALE=smoke|book, now $(SCALE))"
 	@echo "make pdf    make book, then print it to one PDF (needs Chromium)"
@@ -64,9 +58,8 @@ ready-to-build:
 		"a folder. Name the one that holds the data sets, or unset it." >&2; exit 2; }
 
 book: ready-to-build $(READY)
-	@rm -f _build/failures.txt
 	$(call timed,executing and rendering the book at $(SCALE) scale,LNLIB_SCALE=$(SCALE) \
-		$(BIN)/jupyter-book build . -W -n --keep-going || { $(FAILED_PAGES); false; })
+		$(BIN)/jupyter-book build . -W -n --keep-going)
 	@echo "Open $(CURDIR)/_build/html/index.html"
 
 pdf: book

@@ -21,8 +21,8 @@ from sphinx.util import logging
 import ledger
 import reference
 from directives import DEPENDENT, ExecutionsDirective, FromRole, InteractiveDirective
-from equation_numbers import let_the_search_find_them, number_equations
-from execute import BOOK, BUILD, SCALES, Executed
+from equation_numbers import number_equations
+from execute import BOOK, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
 from glossary import add_definitions
 from lnbook.figures.palette import css_variables
@@ -37,11 +37,10 @@ from shown import with_cards
 from top import top
 
 logger = logging.getLogger(__name__)
-FAILURES = BUILD / "failures.txt"  # which pages failed, and why; not there if none did
 
 
 def execute_notebooks(app: Sphinx) -> None:
-    """Run what changed since the last build and publish what it measured; a failed page is a warning."""
+    """Run what changed since the last build; `publish_files` says at its end which pages failed."""
     scale = app.config.lnlib_scale
     if scale not in SCALES:
         raise ExtensionError(f"LNLIB_SCALE is {scale!r}; it must be one of {SCALES}")
@@ -50,12 +49,6 @@ def execute_notebooks(app: Sphinx) -> None:
     say = lambda line: logger.info("[lnlib] %s", line)  # noqa: E731
     made_ready(paths, scale, say)
     app.lnlib_runs = executed_all(paths, scale, say)
-    failed = {page: run.failure for page, run in app.lnlib_runs.items() if run.failure}
-    for page, failure in failed.items():
-        logger.warning("[lnlib] the page %s failed: %s", page, failure)
-    FAILURES.unlink(missing_ok=True)
-    if failed:
-        FAILURES.write_text("".join(f"{page}: {failure}\n" for page, failure in failed.items()), "utf-8")
 
 
 def outdated_pages(app: Sphinx, env: Any, added: set, changed: set, removed: set) -> list[str]:
@@ -141,8 +134,10 @@ def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any
 
 def publish_files(app: Sphinx, error: Exception | None) -> None:
     """Put MathJax, the executed notebooks and the measured numbers beside the pages that link to them."""
-    if any(run.failure for run in app.lnlib_runs.values()):
-        app.statuscode = 1  # whoever builds without -W must not take the book for whole
+    for page, run in app.lnlib_runs.items():
+        if run.failure:
+            app.statuscode = 1  # whoever builds without -W must not take the book for whole
+            logger.error("[lnlib] the page %s failed, the others can be read: %s", page, run.failure)
     if error or app.builder.format != "html":
         return
     out = Path(app.outdir)
@@ -176,7 +171,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-signature", reference.show_epsilon)
     app.connect("autodoc-skip-member", reference.skip_member)
     app.connect("missing-reference", reference.resolve)
-    app.connect("html-collect-pages", let_the_search_find_them)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
     app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes
