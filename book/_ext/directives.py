@@ -10,7 +10,6 @@ from ledger import html_table
 from lnbook import explore
 from top import data_used, measured_facts, title
 
-DEPENDENT = "lnlib_depends_on_runs"  # metadata of pages that show what other pages measured
 KINDS = {
     "paper": "from the paper",
     "derived": "derived here",
@@ -23,7 +22,6 @@ class ExecutionsDirective(SphinxDirective):
     """`{executions}`: when, at which scale, how long and on which data each page ran; the machine."""
 
     def run(self) -> list[nodes.Node]:
-        self.env.metadata[self.env.docname][DEPENDENT] = "yes"
         rows, machine = [], ""
         for page, run in sorted(self.env.app.lnlib_runs.items()):
             link = f'<a href="{page}.html">{escape(title(page))}</a>'

@@ -20,7 +20,7 @@ from sphinx.util import logging
 
 import ledger
 import reference
-from directives import DEPENDENT, ExecutionsDirective, FromRole, InteractiveDirective
+from directives import ExecutionsDirective, FromRole, InteractiveDirective
 from equation_numbers import number_equations
 from execute import BOOK, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
@@ -52,14 +52,12 @@ def execute_notebooks(app: Sphinx) -> None:
 
 
 def outdated_pages(app: Sphinx, env: Any, added: set, changed: set, removed: set) -> list[str]:
-    """Pages whose notebook ran anew or whose copy changed, and the pages that show what others measured."""
+    """Pages whose notebook ran anew or whose copy changed, and the one that lists all runs."""
     now = {f"book/{name}": str(run.notebook) for name, run in app.lnlib_runs.items()}
     before = getattr(env, "lnlib_executed", {})
     env.lnlib_executed = now
     stale = {doc for doc in now if before.get(doc) != now[doc] or app.lnlib_runs[Path(doc).name].fresh}
-    if stale:
-        stale |= {doc for doc, facts in env.metadata.items() if DEPENDENT in facts}
-    return sorted(stale & env.found_docs)
+    return sorted((stale | {"book/status"} if stale else stale) & env.found_docs)
 
 
 def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
