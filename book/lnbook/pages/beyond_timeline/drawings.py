@@ -7,9 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
-from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_timeline.works import families
 
 COLORS = {
@@ -52,11 +50,11 @@ def timeline(works: Iterable[Any]) -> Figure:
 
 
 def losses(updates: Sequence[int], found: Mapping[str, Float[np.ndarray, "seeds rows"]]) -> Figure:
-    """Test loss against updates, a line for each method: means with 95 % intervals."""
+    """Test loss against updates, a line for each method: means over the seeds."""
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     for name, values in found.items():
         color, line = LOOKS[name]
-        on.band(ax, updates, map(interval, values.T), color=color, ls=line, label=name)
+        ax.plot(updates, values.mean(0), color=color, ls=line, label=name)
     ax.set(xlabel="updates", ylabel="test loss (mean square)", ylim=(0, None))
     ax.legend(loc="upper right")
     return fig

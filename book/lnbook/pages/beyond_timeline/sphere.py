@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from lnbook.training import Row, generators, sweep
 
 KINDS = ("pre-norm", "sphere")
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)
+SCALES = {**training.SCALES, "book": replace(training.SCALES["shown"], updates=44)}  # to watch
 
 
 class Factor(nn.Module):
@@ -125,7 +127,7 @@ def run(
     scale: str,
 ) -> list[Row]:
     """Train one model of `KINDS` with Adam; rows have test `bits`. Runs of a seed read the same passages."""
-    size = training.SCALES[scale]
+    size = SCALES[scale]
     weights, order = generators(seed)
     shape = (int(max(train.max(), test.max())) + 1, size.length, size.units, size.heads, size.depth)
     model: nn.Module
@@ -136,7 +138,7 @@ def run(
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98), fused=True)
     if kind == "sphere":
         optimizer.register_step_post_hook(lambda *_: sphere.project())
-    x, y = training.measured_on(test, size.length)
+    x, y = training.measured_on(test, size.length, size.measured)
 
     def evaluate(_: nn.Module) -> dict[str, float]:
         return {"bits": float(training.loss(model(x), y)) / math.log(2)}
@@ -145,19 +147,23 @@ def run(
     return [{"kind": kind, "rate": rate, "seed": seed} | row for row in rows]
 
 
-def runs(text: Text, seeds: Sequence[int], scale: str) -> Float[np.ndarray, "kinds rates seeds"]:
+def runs(
+    text: Text, rates: Sequence[float], seeds: Sequence[int], scale: str
+) -> Float[np.ndarray, "kinds rates seeds"]:
     """The last test bits of `run` for every kind, rate and seed."""
     jobs = [
         {"kind": kind, "rate": rate, "seed": seed, "scale": scale}
         for kind in KINDS
-        for rate in RATES
+        for rate in rates
         for seed in seeds
     ]
-    found = sweep(run, jobs, common=(text.train, text.test), processes=training.SCALES[scale].processes)
-    return np.array([rows[-1]["bits"] for rows in found]).reshape(len(KINDS), len(RATES), len(seeds))
+    found = sweep(run, jobs, common=(text.train, text.test), processes=SCALES[scale].processes)
+    return np.array([rows[-1]["bits"] for rows in found]).reshape(len(KINDS), len(rates), len(seeds))
 
 
-def best(bits: Float[np.ndarray, "rates seeds"]) -> tuple[float, Float[np.ndarray, " seeds"]]:
+def best(
+    rates: Sequence[float], bits: Float[np.ndarray, "rates seeds"]
+) -> tuple[float, Float[np.ndarray, " seeds"]]:
     """The rate whose mean is lowest, and its bits; one that diverged is never the best."""
     k = int(np.nan_to_num(bits.mean(1), nan=np.inf).argmin())
-    return RATES[k], bits[k]
+    return rates[k], bits[k]
