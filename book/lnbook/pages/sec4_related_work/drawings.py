@@ -1,4 +1,4 @@
-"""Section 4's pictures: what is averaged over, what is a straight line, and the methods side by side."""
+"""Section 4's pictures: what is averaged over, what is a straight line, first gains, and longer sequences."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,6 @@ from matplotlib.patches import Rectangle
 from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.figures.blocks import block
-from lnbook.ledger.intervals import interval
 
 INK = plots.INK
 COLOR = {**plots.COLORS, "input, by step": plots.COLORS["batch"], "input, by sequence": plots.COLORS["batch"]}
@@ -60,28 +59,6 @@ def rays(t: np.ndarray, through: Mapping[str, np.ndarray], beside: Mapping[str, 
         ax.set(title=title, xlabel="$t$")
     axes[0].set_ylabel("one unit")
     axes[0].legend(loc="upper left")
-    return fig
-
-
-def side_by_side(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Errors by method, one panel per batch size: seeds, mean and interval; NaN stands for diverged."""
-    rows = list(next(iter(panels.values())))
-    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.0), sharey=True, sharex=True)
-    for ax, (title, errors) in zip(axes, panels.items(), strict=True):
-        for method, values in errors.items():
-            place = rows.index(method)
-            if np.isnan(values).any():
-                ax.text(88, place, "diverged", ha="right", va="center", color=INK, fontsize=10)
-                continue
-            mean, low, high = interval(values)
-            ax.plot(
-                values, np.full(len(values), place + 0.2), ".", color=COLOR[method], ms=5, alpha=0.7, mew=0
-            )
-            ax.plot([low, high], [place, place], color=COLOR[method], lw=2)
-            ax.plot(mean, place, "o", color=COLOR[method], ms=6)
-        ax.set(title=title, xlabel="test error (%)", xlim=(0, 92))
-        ax.set_yticks(range(len(rows)), [NAME[m] for m in rows])
-    axes[0].invert_yaxis()
     return fig
 
 

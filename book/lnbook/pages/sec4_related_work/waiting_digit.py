@@ -7,7 +7,6 @@ whichever step it is, so that statistics of one step can stand in for those of a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from lnbook.pages.sec4_related_work.recurrent_norms import METHODS, Stack, Stati
 from lnbook.training import generators, sweep
 
 START = {"batch": 0.1}  # where the gains of a method start, if not at 1
-SMALL_BATCHES = ("none", "layer", "batch", "input, by sequence")
+SIZES = {"smoke": (16, 8, 30), "book": (16, 16, 120), "study": (32, 16, 300)}  # steps, units, updates
 
 
 def pixels(images: Images) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -43,58 +42,27 @@ def waiting(
 
 
 @dataclass(frozen=True)
-class Run:
-    """One network after training, errors in percent of the test cases.
+class Tested:
+    """Test errors of a setting's networks in percent, a seed each.
 
-    `loss`: by update, NaN from where it diverged. `by_length`: the errors at each length of the sequences.
-    `pooled`: batch norm's, its stored statistics of all steps pooled; NaN for other methods.
+    `errors`: at 1, 2 and 4 times the trained length. `pooled`: batch norm's at that length, with its stored
+    statistics of all steps pooled; NaN for other methods.
     """
 
-    method: str
-    gain: float
-    batch: int
-    seed: int
-    loss: Float[np.ndarray, " updates"]
-    by_length: Mapping[int, float]
-    pooled: float
+    errors: Mapping[int, Float[np.ndarray, " seeds"]]
+    pooled: Float[np.ndarray, " seeds"]
 
 
-@dataclass(frozen=True)
-class Runs:
-    """All runs of a comparison."""
-
-    steps: int
-    all: Sequence[Run]
-
-    def of(self, method: str, gain: float | None = None, batch: int = 32) -> list[Run]:
-        """The runs of one setting, a seed each; the gain is the method's own if none is given."""
-        wanted = method, START.get(method, 1.0) if gain is None else gain, batch
-        return [run for run in self.all if (run.method, run.gain, run.batch) == wanted]
-
-    def errors(
-        self, method: str, gain: float | None = None, batch: int = 32, times: int = 1
-    ) -> Float[np.ndarray, " seeds"]:
-        """Test errors at so many times the trained length. A network that diverged guesses."""
-        return np.array([run.by_length[times * self.steps] for run in self.of(method, gain, batch)])
-
-    def panel(self, batch: int) -> dict[str, Float[np.ndarray, " seeds"]]:
-        """The errors of each method that was trained on such batches; NaN where networks diverged."""
-        found = {m: self.errors(m, batch=batch) for m in METHODS if self.of(m, batch=batch)}
-        lost = {m for m in found if any(np.isnan(run.loss).any() for run in self.of(m, batch=batch))}
-        return {m: np.full(len(e), np.nan) if m in lost else e for m, e in found.items()}
-
-
-def compare(images: Images, *, steps: int, seeds: Sequence[int], processes: int | None, **sizes: int) -> Runs:
-    """Train every method on batches of 32, batch and layer norm from two gains each; some on batches of 8."""
-    jobs: list[dict[str, Any]] = []
-    for method in METHODS:
-        gains = [0.1, 1.0] if method in ("batch", "layer") else [1.0]
-        jobs.append({"method": method, "gains": gains, "batch": 32})
-        if method in SMALL_BATCHES:
-            jobs.append({"method": method, "gains": [START.get(method, 1.0)], "batch": 8})
+def compare(
+    images: Images, *, steps: int, seeds: Sequence[int], processes: int | None, **sizes: int
+) -> dict[tuple[str, float], Tested]:
+    """Train every method on batches of 32, batch and layer norm from two gains each; by method and gain."""
+    gains = {method: [0.1, 1.0] if method in ("batch", "layer") else [1.0] for method in METHODS}
     common = {"seeds": list(seeds), "steps": steps, **sizes}
-    found = sweep(train, [job | common for job in jobs], common=(pixels(images),), processes=processes)
-    return Runs(steps, [run for runs in found for run in runs])
+    jobs: list[dict[str, Any]] = [{"method": m, "gains": start} | common for m, start in gains.items()]
+    found = sweep(train, jobs, common=(pixels(images),), processes=processes)
+    settings = [(method, gain) for method, start in gains.items() for gain in start]
+    return dict(zip(settings, (each for some in found for each in some), strict=True))
 
 
 def train(
@@ -102,40 +70,32 @@ def train(
     *,
     method: str,
     gains: Sequence[float],
-    batch: int,
     seeds: Sequence[int],
     steps: int,
     units: int,
     updates: int,
-) -> list[Run]:
+    batch: int = 32,
+) -> list[Tested]:
     """Train one method by Adam at 0.01 from all gains and seeds, gradients clipped at norm 1, and test it.
 
-    Networks of one seed see the same cases. A network whose loss became NaN is left alone, and keeps NaN.
-    Lengths at test: 1, 2 and 4 times the trained one.
+    Networks of one seed see the same cases. A result for each gain.
     """
     X, Y, test_x, test_y = map(torch.from_numpy, arrays)
     order = [generators(seed)[1] for seed in seeds]
     stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, gains, seeds)
     optimizer = torch.optim.Adam(stack.p.values(), 0.01, fused=True)
-    losses = torch.full((updates, stack.size), torch.nan)
-    for k in range(updates):
+    for _ in range(updates):
         chosen = [torch.randint(len(X), (batch,), generator=g) for g in order]
         x = torch.stack([waiting(X[c], steps, g) for c, g in zip(chosen, order, strict=True)], 1)
         y = Y[torch.stack(chosen)].repeat(len(gains), 1)
         each = cross_entropy(stack(x.repeat(1, len(gains), 1, 1)).movedim(-1, 1), y, reduction="none").mean(1)
-        losses[k] = each.detach()
-        if losses[k].isnan().all():
-            break  # all have diverged: nothing will bring them back
         optimizer.zero_grad()
         each.sum().backward()
         _clip([p.grad for p in stack.p.values() if p.grad is not None])
         optimizer.step()
     by_length, pooled = _test(stack, waiting(X, steps, order[0]), test_x, test_y)
-    loss, settings = losses.T.numpy(), product(gains, seeds)
-    return [
-        Run(method, gain, batch, seed, loss[k], {n: float(e[k]) for n, e in by_length.items()}, float(p))
-        for k, ((gain, seed), p) in enumerate(zip(settings, pooled, strict=True))
-    ]
+    parts = [slice(k * len(seeds), (k + 1) * len(seeds)) for k in range(len(gains))]
+    return [Tested({n: e[k].numpy() for n, e in by_length.items()}, pooled[k].numpy()) for k in parts]
 
 
 def first_gradients(
@@ -182,5 +142,5 @@ def _test(
 
     steps = len(all_cases)
     stored = stack.population(all_cases) if stack.method.of_batch else None
-    by_length = {k * steps: error(k * steps, stored) for k in (1, 2, 4)}
+    by_length = {k: error(k * steps, stored) for k in (1, 2, 4)}
     return by_length, torch.full((stack.size,), torch.nan) if stored is None else error(steps, pool(stored))
