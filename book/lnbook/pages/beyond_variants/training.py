@@ -40,7 +40,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(2, 16, 16, 10, 20, processes=1),
-    "book": Scale(5, 32, 32, 20, 150, processes=None),
+    "book": Scale(5, 32, 32, 10, 40, processes=1),
     "study": Scale(10, 32, 32, 20, 150, processes=None),
 }
 
