@@ -222,7 +222,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale(20, 500, (0.5, 4), few=1, many=2, processes=1),
-    "book": Scale(160, 5000, (0.5, 2, 4), few=1, many=2, processes=None),
+    "book": Scale(60, 1000, (0.5, 4), few=1, many=1, processes=1),
     "study": Scale(160, 5000, (0.5, 2, 4), few=3, many=10, processes=None),
 }
 
