@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullLocator
 
-__all__ = ["band", "bars", "decades", "exactly", "name", "plain"]
+__all__ = ["band", "bars", "decades", "exactly", "name", "plain", "runs"]
 
 Interval = tuple[float, float, float]  # mean, low, high
 
@@ -38,6 +38,12 @@ def bars(ax: Axes, places: Any, intervals: Iterable[Interval], **look: Any) -> N
     """A mark at each mean, and a bar over its interval."""
     mean, low, high = np.array(list(intervals)).T
     ax.errorbar(places, mean, (mean - low, high - mean), **({"capsize": 3, "lw": 1.4} | look))
+
+
+def runs(ax: Axes, places: Any, values: Any, mark: str, label: str = "", **look: Any) -> None:
+    """A mark for each run, a row of the values, at each place; one name in the legend for all."""
+    lines = ax.plot(places, np.transpose(values), mark, **({"ms": 4, "alpha": 0.6} | look))
+    lines[0].set_label(label)
 
 
 def band(ax: Axes, x: Any, intervals: Iterable[Interval], *, alpha: float = 0.2, **look: Any) -> None:
