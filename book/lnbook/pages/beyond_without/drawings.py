@@ -1,15 +1,13 @@
-"""What networks reach, how a unit responds, how variance grows with depth: means with 95 % intervals."""
+"""What networks reach, how a unit responds, how variance grows with depth: a mark a network."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.ledger.intervals import interval
 
 NONE, LAYER, OTHERS = plots.COLORS["none"], plots.COLORS["layer"], plots.OTHERS
 COLORS = {"without a norm": NONE, "dynamic tanh": OTHERS["red"]}
@@ -33,15 +31,13 @@ Seeds = Float[np.ndarray, " seeds"]
 
 
 def dots(panels: Mapping[str, Mapping[str, Seeds]], quantity: str) -> Figure:
-    """What networks of each way reach: one panel per setting, one row per way, one small mark per seed."""
+    """What networks of each way reach: one panel per setting, one row per way, small marks: networks."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 2.8), sharey=True, squeeze=False)
     for ax, (title, found) in zip(axes[0], panels.items(), strict=True):
         for row, (name, values) in enumerate(found.items()):
             color = COLORS.get(name, OTHERS["teal"])
             ax.plot(values, [row] * len(values), ".", color=color, ms=4, alpha=0.5)
-            mean, low, high = interval(values)
-            bars = [[mean - low], [high - mean]]
-            ax.errorbar([mean], [row], xerr=bars, fmt="o", color=color, ms=5, capsize=3, lw=1.4)
+            ax.plot(np.mean(values), row, "o", color=color, ms=6)
         ax.set(title=title, xlabel=quantity, yticks=range(len(found)), yticklabels=list(found))
         ax.set_ylim(len(found) - 0.5, -0.5)
     return fig
@@ -61,7 +57,7 @@ def responses(
     left.set(xlabel="unit less the others' mean", ylabel="output")
     left.legend(loc="upper left")
     right.axhline(1, color=LAYER, lw=1.2)
-    _marks(right, cases, [interval(np.log(values)) for values in ratios])
+    on.runs(right, cases, np.transpose(ratios), "o", color=OTHERS["red"])
     right.set(xscale="log", yscale="log", xlabel="training cases", ylabel="test loss over layer norm's")
     on.exactly(right.xaxis, cases)
     low, high = min(map(np.min, ratios)), max(map(np.max, ratios))
@@ -82,30 +78,17 @@ def growth(
         blocks = np.arange(values.shape[1])
         shown = blocks[:: max(1, len(blocks) // 12)]
         ax.plot(blocks, predicted[name], color=color, ls=line, lw=1.2)
-        means = [interval(np.log(values[:, k])) for k in shown]
-        _marks(ax, shown.tolist(), means, color, name)
+        on.runs(ax, shown, values[:, shown], "o", name, color=color)
     ax.set(yscale="log", xlabel="blocks", ylabel="variance of the stream")
     ax.legend(loc="upper left")
     return fig
 
 
-def rows(panels: Mapping[str, Mapping[str, Seeds]], *, logs: bool = False) -> list[dict[str, object]]:
-    """What is drawn, as rows: setting, way, mean and 95 % interval, of logarithms or not."""
-    found = []
-    for setting, ways in panels.items():
-        for way, values in ways.items():
-            mean, low, high = interval(np.log(values) if logs else values)
-            ends = tuple(map(float, np.exp((mean, low, high)) if logs else (mean, low, high)))
-            found.append({"setting": setting, "way": way, "mean": ends[0], "low": ends[1], "high": ends[2]})
-    return found
-
-
-def _marks(
-    ax: Axes,
-    places: Sequence[int],
-    logarithms: Sequence[tuple[float, float, float]],
-    color: str = LOOKS["dynamic tanh"][0],
-    label: str | None = None,
-) -> None:
-    """Geometric means with intervals."""
-    on.bars(ax, places, np.exp(logarithms), fmt="o", color=color, ms=4, capsize=2, lw=1.2, label=label)
+def rows(panels: Mapping[str, Mapping[str, Seeds]]) -> list[dict[str, object]]:
+    """What is drawn, as rows: setting, way, number of the network, value."""
+    return [
+        {"setting": setting, "way": way, "network": network, "value": value}
+        for setting, ways in panels.items()
+        for way, values in ways.items()
+        for network, value in enumerate(values)
+    ]

@@ -11,14 +11,6 @@ def norm(x):
     return layer_norm(x, eps=0.0)
 
 
-def test_streams_number_the_blocks_and_can_leave_one_out():
-    weights = stacks.draw(3, 4, torch.Generator().manual_seed(0))
-    x = torch.ones(2, 4, dtype=torch.float64)
-    found = stacks.streams(lambda x, F, k, L: k / L * x + F(x), weights, x, without=2)
-    assert torch.equal(found[1], found[2])
-    assert torch.equal(found[3], found[2] + stacks.branch(weights[2])(found[2]))  # block 3 of 3
-
-
 def test_a_step_moves_one_block_as_its_derivative_says():
     """Of y = x + F(x): h h^T r for W2, and W2 D W2^T r |x|^2 for W1, with D the active units."""
     found = stacks.step_change(lambda x, F, k, L: x + F(x), 1, 8, (3,), rate=1e-6)
