@@ -53,10 +53,10 @@ def construct(x: Float[Tensor, "m D"], labels: Int[Tensor, " m"]) -> Network:
 
     The points' first coordinates must differ.
 
-    >>> xor = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0]], dtype=torch.float64)
-    >>> network = construct(xor, torch.tensor([0, 1, 1, 0]))
-    >>> (states(network.layers, xor)[-1] @ network.readout.T).argmax(1).tolist()
-    [0, 1, 1, 0]
+    >>> x = torch.tensor([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [3.0, 1.0], [4.0, 0.0]], dtype=torch.float64)
+    >>> network = construct(x, torch.tensor([0, 1, 2, 1, 0]))
+    >>> (states(network.layers, x)[-1] @ network.readout.T).argmax(1).tolist(), len(network.layers)
+    ([0, 1, 2, 1, 0], 3)
     """
     names = labels.numpy()
     layers = [_onto_circle(x)]
