@@ -13,7 +13,7 @@ from lnbook.figures import plots
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 STYLES = (":", "--", "-.", "-")  # from the smallest factor to the largest
-Interval = tuple[float, float, float]
+Runs = Float[np.ndarray, "networks places"]
 Curve = Float[np.ndarray, " points"]
 
 
@@ -43,15 +43,15 @@ def by_gain(
     gains: Curve,
     curves: Mapping[str, Curve],
     places: Sequence[float],
-    measured: Mapping[str, Sequence[Interval]],
+    measured: Mapping[str, Runs],
 ) -> Figure:
-    """Exponents against the factor of the summed inputs, by norm: lines are theory, bars 95 % intervals."""
+    """Exponents against the factor of the summed inputs, by norm: lines are theory, marks networks."""
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     ax.axhline(0, color=INK, lw=0.8)
     names = {"layer": ("layer norm, gain $g$", "o"), "none": ("no norm, weights of scale $s$", "s")}
     for norm, (label, marker) in names.items():
         ax.semilogx(gains, curves[norm], color=plots.COLORS[norm], ls=plots.LINES[norm])
-        on.bars(ax, places, measured[norm], color=plots.COLORS[norm], fmt=marker, ms=5, label=label)
+        on.runs(ax, places, measured[norm], marker, color=plots.COLORS[norm], label=label)
     ax.set(xlabel="$g$ or $s$", ylabel=r"exponent $\lambda$ (nats a step)", ylim=(-1.5, 0.8))
     on.exactly(ax.xaxis, places)
     ax.legend(loc="lower right")
@@ -62,7 +62,7 @@ def by_share(
     shares: Curve,
     curves: Mapping[float, Curve],
     places: Sequence[float],
-    measured: Mapping[float, Sequence[Interval]],
+    measured: Mapping[float, Runs],
     gains: Curve,
     critical: Curve,
 ) -> Figure:
@@ -71,7 +71,7 @@ def by_share(
     left.axhline(0, color=INK, lw=0.8)
     for (gain, curve), line, marker in zip(curves.items(), STYLES[1:], "o^s", strict=True):
         left.plot(shares, curve, color=LAYER, ls=line, lw=1.4)
-        on.bars(left, places, measured[gain], color=LAYER, fmt=marker, ms=5, label=f"$g = {gain:g}$")
+        on.runs(left, places, measured[gain], marker, color=LAYER, label=f"$g = {gain:g}$")
     left.set(xlabel="share $r$ of the state", ylabel=r"exponent $\lambda$", title="theory and measurement")
     left.legend(loc="lower right")
     right.plot(gains, critical, color=LAYER)
@@ -83,16 +83,18 @@ def by_share(
     return fig
 
 
-def by_size(
-    sizes: Sequence[int], measured: Mapping[float, Sequence[Interval]], theory: Mapping[float, float]
-) -> Figure:
-    """Exponents against the number of units, one line per gain; dotted: infinitely many."""
+def by_size(measured: Mapping[int, Runs], theory: Mapping[float, float]) -> Figure:
+    """Exponents against the number of units, a line through the means of each gain; theory at the right."""
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     ax.axhline(0, color=INK, lw=0.8)
-    for (gain, values), marker in reversed(list(zip(measured.items(), "v^os", strict=True))):
-        ax.plot(sizes, [v[0] for v in values], color=LAYER, lw=1)
-        on.bars(ax, sizes, values, color=LAYER, fmt=marker, ms=5, label=f"$g = {gain:g}$")
-        ax.plot((sizes[-1], 2.5 * sizes[-1]), [theory[gain]] * 2, color=INK, lw=1.4)
+    sizes = list(measured)
+    for k, (gain, limit) in reversed(list(enumerate(theory.items()))):
+        look = {"color": LAYER, "marker": "v^os"[k], "ms": 5}
+        means = [values[:, k].mean() for values in measured.values()]
+        ax.plot(sizes, means, lw=1, label=f"$g = {gain:g}$", **look)
+        for size, values in measured.items():
+            ax.plot([size] * len(values), values[:, k], ".", color=LAYER, ms=3, alpha=0.4)
+        ax.plot((sizes[-1], 2.5 * sizes[-1]), [limit] * 2, color=INK, lw=1.4)
     ax.set(xscale="log", xlabel="units $H$", ylabel=r"exponent $\lambda$ (nats a step)")
     on.exactly(ax.xaxis, [*sizes, 2.5 * sizes[-1]], [*map(str, sizes), r"$\infty$"])
     ax.legend(loc="upper left")
@@ -124,18 +126,18 @@ def gradients(
 def lstms(
     forget: Sequence[float],
     inputs: Sequence[str],
-    measured: Mapping[str, Sequence[Sequence[Interval]]],
+    measured: Mapping[str, Float[np.ndarray, "draws forget inputs"]],
 ) -> Figure:
-    """Exponents of LSTMs against the forget bias, one panel per input strength; bars: 95 % intervals."""
+    """Exponents of LSTMs against the forget bias, one panel per input strength; marks: networks."""
     fig, axes = plots.subplots(1, len(inputs), figsize=(7.2, 3.5), sharey=True)
     looks = {"paper": (LAYER, "-", "o"), "joint": (plots.OTHERS["teal"], "--", "^"), "none": (NONE, ":", "s")}
     labels = {"paper": "layer norm, the paper's", "joint": "layer norm, joint", "none": "no norm"}
     for panel, (ax, title) in enumerate(zip(axes, inputs, strict=True)):
         ax.axhline(0, color=INK, lw=0.8)
         for name, (color, line, marker) in looks.items():
-            values = measured[name][panel]
-            ax.plot(forget, [v[0] for v in values], color=color, ls=line)
-            on.bars(ax, forget, values, color=color, fmt=marker, ms=5, label=labels[name])
+            values = measured[name][:, :, panel]
+            ax.plot(forget, values.mean(0), color=color, ls=line)
+            on.runs(ax, forget, values, marker, color=color, label=labels[name])
         ax.set(title=title, xlabel="forget bias", xticks=forget)
     axes[0].set_ylabel(r"exponent $\lambda$ (nats a step)")
     handles, names = axes[0].get_legend_handles_labels()

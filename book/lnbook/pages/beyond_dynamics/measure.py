@@ -8,7 +8,7 @@ float64 and without epsilon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,15 +141,6 @@ def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float
     rows = np.arange(len(values))
     low, high = values[rows, after - 1], values[rows, after]
     return x[after - 1] - low * (x[after] - x[after - 1]) / (high - low)
-
-
-def columns(intervals: Mapping[str, Sequence[tuple[float, float, float]]]) -> dict[str, list[float]]:
-    """Named lists of (mean, low, high) as columns of a table, three a name."""
-    return {
-        f"{name}{end}": [value[k] for value in values]
-        for name, values in intervals.items()
-        for k, end in enumerate(("", " low", " high"))
-    }
 
 
 def lstm_exponents(
