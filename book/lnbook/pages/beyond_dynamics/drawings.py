@@ -89,15 +89,12 @@ def by_size(measured: Mapping[int, Runs], theory: Mapping[float, float]) -> Figu
     ax.axhline(0, color=INK, lw=0.8)
     sizes = list(measured)
     for k, (gain, limit) in reversed(list(enumerate(theory.items()))):
-        look = {"color": LAYER, "marker": "v^os"[k], "ms": 5}
         means = [values[:, k].mean() for values in measured.values()]
-        ax.plot(sizes, means, lw=1, label=f"$g = {gain:g}$", **look)
-        for size, values in measured.items():
-            ax.plot([size] * len(values), values[:, k], ".", color=LAYER, ms=3, alpha=0.4)
+        ax.plot(sizes, means, color=LAYER, marker="v^os"[k], ms=5, lw=1, label=f"$g = {gain:g}$")
         ax.plot((sizes[-1], 2.5 * sizes[-1]), [limit] * 2, color=INK, lw=1.4)
     ax.set(xscale="log", xlabel="units $H$", ylabel=r"exponent $\lambda$ (nats a step)")
     on.exactly(ax.xaxis, [*sizes, 2.5 * sizes[-1]], [*map(str, sizes), r"$\infty$"])
-    ax.legend(loc="upper left")
+    ax.legend(loc="lower right")
     return fig
 
 
