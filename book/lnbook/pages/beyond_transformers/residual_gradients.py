@@ -32,6 +32,7 @@ from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
 PLACEMENTS = ("post", "pre", "summed", "none")
+CASES = 16  # N
 
 
 def gradient_by_block(
@@ -41,18 +42,17 @@ def gradient_by_block(
     seeds: Sequence[int] = range(5),
     *,
     branch: float = 1.0,
-    cases: int = 16,
 ) -> Float[np.ndarray, "seeds depth"]:
     r"""$\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ of every block, the first block first.
 
-    L is the `depth`, H the `width`, c the `branch`, N the `cases`; each seed draws a network and its cases.
+    L is the `depth`, H the `width`, c the `branch`; each seed draws a network and its cases.
     After Xiong et al. (2020), Section 3.3.
     """
     rows = []
     with torch_threads(1):
         for seed in seeds:
-            stack = Stack(placement, depth, width, branch=branch, cases=cases, seed=seed)
-            loss = (stack.readout * stack.output(stack.W1, stack.W2)).sum() / cases
+            stack = Stack(placement, depth, width, branch=branch, seed=seed)
+            loss = (stack.readout * stack.output(stack.W1, stack.W2)).sum() / CASES
             rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, stack.W2)]))
     return torch.stack(rows).numpy()
 
@@ -70,16 +70,13 @@ def gradient_by_depth(
     return np.stack(columns, 1)
 
 
-def wide_limit(
-    placement: str, depth: int, block: int, width: int, *, branch: float = 1.0, cases: int = 16
-) -> float:
+def wide_limit(placement: str, depth: int, block: int, width: int, *, branch: float = 1.0) -> float:
     r"""What :func:`gradient_by_block` tends to for many units.
 
     $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre", "summed") or
     $(1+c)^{(L-1)/2}$ ("none").
 
-    `block` is l, from 1 to L. A block multiplies the mean square of a stream and of its gradient by the
-    same factor.
+    `block` is l, from 1 to L.
     """
     factor = {
         "post": (1 + branch) ** -0.5,
@@ -87,7 +84,7 @@ def wide_limit(
         "summed": (1 + branch * block) ** -0.5,
         "none": (1 + branch) ** ((depth - 1) / 2),
     }
-    return math.sqrt(4 * width / cases) * factor[placement]
+    return math.sqrt(4 * width / CASES) * factor[placement]
 
 
 def output_change(
@@ -97,7 +94,6 @@ def output_change(
     seeds: Sequence[int] = range(5),
     *,
     branch: float = 1.0,
-    cases: int = 16,
 ) -> Float[np.ndarray, " seeds"]:
     r"""How far the output moves if every weight of the stack moves by the same relative amount at random.
 
@@ -110,7 +106,7 @@ def output_change(
     step, rows = 1e-3, []
     with torch_threads(1), torch.no_grad():
         for seed in seeds:
-            stack = Stack(placement, depth, width, branch=branch, cases=cases, seed=seed)
+            stack = Stack(placement, depth, width, branch=branch, seed=seed)
             before = stack.output(stack.W1, stack.W2)
             after = stack.output(*([W + step * stack.like(W) for W in Ws] for Ws in (stack.W1, stack.W2)))
             rows.append((after - before).norm() / (step * before.norm()))
@@ -139,17 +135,15 @@ def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) ->
 class Stack:
     """Weights `W1` and `W2` of the blocks, cases `x` and a `readout` r of one seed, in float64."""
 
-    def __init__(
-        self, placement: str, depth: int, width: int, *, seed: int, branch: float = 1.0, cases: int = 16
-    ) -> None:
+    def __init__(self, placement: str, depth: int, width: int, *, seed: int, branch: float = 1.0) -> None:
         self.placement, self.generator = placement, torch.Generator().manual_seed(seed)
         hidden = 4 * width
         self.W1 = [math.sqrt(2 / width) * self._draw(hidden, width) for _ in range(depth)]
         self.W2 = [math.sqrt(branch / hidden) * self._draw(width, hidden) for _ in range(depth)]
         for W in self.W2:
             W.requires_grad_()
-        self.x = layer_norm(self._draw(cases, width), eps=0.0)
-        self.readout = normalize(self._draw(cases, width), dim=-1)
+        self.x = layer_norm(self._draw(CASES, width), eps=0.0)
+        self.readout = normalize(self._draw(CASES, width), dim=-1)
 
     def output(self, W1: Sequence[Tensor], W2: Sequence[Tensor]) -> Float[Tensor, "N H"]:
         """y for these weights."""
