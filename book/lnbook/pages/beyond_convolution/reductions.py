@@ -1,4 +1,4 @@
-r"""Which numbers share a mean: five normalizations of one tensor, whatever the order of its axes.
+r"""Which numbers share a mean: five normalizations of one tensor, whatever its layout; and what padding does.
 
 A tensor has cases N, channels C and positions P; positions are the axes H and W of a picture, or T of a
 sequence. Each normalization is $\bar a = (a - \mu)/\sqrt{\sigma^2 + \epsilon}$, and what it takes its $\mu$
@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import conv2d
 
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.channel_norms import group_norm, instance_norm
@@ -90,3 +91,28 @@ def against_torch(a: Float[Tensor, "N C H W"], norm: str, layer: nn.Module) -> f
         (gradient,) = torch.autograd.grad((out * weights).sum(), x)
         results.append(torch.stack([out.detach(), gradient]))
     return float((results[0] - results[1]).abs().max())
+
+
+def sequence_change(steps: Float[Tensor, "N T C"], norm: str, share: float) -> float:
+    r"""How far zeros behind a sequence move the normalized values of its own steps."""
+    cases, length, channels = steps.shape
+    zeros = steps.new_zeros(cases, round(length * share / (1 - share)), channels)
+    padded = normalize(torch.cat([steps, zeros], 1), norm, "NTC")[:, :length]
+    return _relative(padded, normalize(steps, norm, "NTC"))
+
+
+def border_change(pictures: Float[Tensor, "N D h w"], kernels: Float[Tensor, "C D k k"], norm: str) -> float:
+    r"""How far zeros around a picture move the normalized values in its center.
+
+    The convolution, of odd size, is taken with as many zeros around the picture as keep its size, and with
+    none. Where the kernel lies inside the picture both have the same summed inputs; of these is the change.
+    """
+    edge = kernels.shape[-1] // 2
+    padded, bare = conv2d(pictures, kernels, padding=edge), conv2d(pictures, kernels)
+    height, width = bare.shape[2:]
+    inside = normalize(padded, norm)[..., edge : edge + height, edge : edge + width]
+    return _relative(inside, normalize(bare, norm))
+
+
+def _relative(moved: Tensor, still: Tensor) -> float:
+    return float((moved - still).norm() / still.norm())
