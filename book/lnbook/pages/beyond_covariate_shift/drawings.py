@@ -54,21 +54,16 @@ def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"
     return fig
 
 
-def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, tuple[float, float, float]]]]) -> Figure:
-    """The final loss at each step size, with its interval: one panel per network, one line per method."""
+def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, float]]]) -> Figure:
+    """The final loss at each step size: one panel per network, one line per method."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.9), sharey=True)
-    for ax, (title, methods) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+    for ax, (title, methods) in zip(axes, panels.items(), strict=True):
         for norm, points in methods.items():
             color, line, mark, label = METHODS[norm]
-            look = {"color": color, "ls": line, "marker": mark, "ms": 5, "label": label}
-            on.band(ax, list(points), points.values(), alpha=0.15, **look)
+            ax.plot(list(points), list(points.values()), color=color, ls=line, marker=mark, ms=5, label=label)
         ax.set(title=title, xlabel="step size of Adam", xscale="log", yscale="log")
         on.exactly(ax.xaxis, list(points))
         on.plain(ax.yaxis, numticks=6)
-    first = np.atleast_1d(axes)[0]
-    first.set_ylabel("final training loss (nats)")
-    handles, labels = max(
-        (ax.get_legend_handles_labels() for ax in np.atleast_1d(axes)), key=lambda h: len(h[1])
-    )
-    fig.legend(handles, labels, loc="outside lower center", ncols=3)
+    axes[0].set_ylabel("final training loss (nats)")
+    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, final_losses, loss, train_run
 from lnbook.training import Row, fit, sweep
 
@@ -32,13 +31,10 @@ class Study:
         row = min(tried, key=lambda row: np.log(row["loss"]).mean())
         return row[measure]
 
-    def losses(self, place: Place, norm: str) -> dict[float, tuple[float, float, float]]:
-        """The geometric mean of the final losses at each step size, with its interval."""
-        found = {}
-        for rate in self.rates:
-            mean, low, high = np.exp(interval(np.log(self.rows[*place, norm, rate]["loss"])))
-            found[rate] = float(mean), float(low), float(high)
-        return found
+    def losses(self, place: Place, norm: str) -> dict[float, float]:
+        """The geometric mean of the final losses at each step size."""
+        found = {rate: self.rows[*place, norm, rate]["loss"] for rate in self.rates}
+        return {rate: float(np.exp(np.log(loss).mean())) for rate, loss in found.items()}
 
 
 def study(
