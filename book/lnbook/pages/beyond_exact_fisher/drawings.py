@@ -1,9 +1,9 @@
-"""The exact Fisher's pictures: what it costs, which blocks vanish, what nobody sees, and how it learns."""
+"""The exact Fisher's pictures: which blocks vanish, what nobody sees, and how it learns."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
@@ -11,7 +11,6 @@ from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFo
 from torch import Tensor
 
 from lnbook.figures import plots
-from lnbook.training import Row
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 Curve = Float[np.ndarray, " points"]
@@ -24,26 +23,6 @@ LOOKS = {
     "printed": (plots.OTHERS["red"], "-.", "... with Eq. (13)"),
     "empirical": (plots.OTHERS["olive"], (0, (5, 1, 1, 1)), "... empirical"),
 }
-
-
-def costs(dense: Sequence[Row], product: Sequence[Row], limit: float) -> Figure:
-    """Seconds and bytes of the matrix and of a product without it, against parameters."""
-    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.3))
-    for ax, key, title in zip(axes, ("seconds", "bytes"), ("seconds", "memory (bytes)"), strict=True):
-        for rows, line, color, label in (
-            (dense, "o--", NONE, "the matrix F"),
-            (product, "o-", LAYER, "F times a vector"),
-        ):
-            ax.loglog([r["P"] for r in rows], [r[key] for r in rows], line, color=color, label=label)
-        ax.set(xlabel="parameters $P$", title=title)
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(LogLocator(numticks=8))
-            axis.set_minor_locator(NullLocator())
-    axes[1].axhline(limit, color=INK, lw=0.8, ls=":")
-    axes[1].annotate("16 GB", (product[-1]["P"], limit), (0, 3), textcoords="offset points", ha="right")
-    axes[0].set_ylim(top=50 * max(r["seconds"] for r in dense))
-    axes[0].legend(loc="upper left")
-    return fig
 
 
 def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
@@ -66,29 +45,6 @@ def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figu
         ax.grid(False)
         ax.tick_params(length=0)
     fig.colorbar(image, ax=axes, shrink=0.7, aspect=15, pad=0.02)
-    return fig
-
-
-def nullities(
-    units: Sequence[int], inputs: Sequence[int], measured: Int[np.ndarray, "inputs units"]
-) -> Figure:
-    """Measured nullity in each cell, the more color the more is hidden symmetry; a line where that begins."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.1))
-    known = np.array(inputs)[:, None] + 1
-    hidden = np.maximum(measured - known, 0) * (np.array(units) > 2)
-    ax.imshow(hidden, cmap=plots.AMOUNT, vmin=0, vmax=1.6 * hidden.max(), aspect="auto", origin="lower")
-    for row, column in np.ndindex(measured.shape):
-        ax.text(column, row, str(measured[row, column]), color=INK, ha="center", va="center")
-    for row, D in enumerate(inputs):
-        first = D + D * (D + 1) // 2 + 1
-        if first in units:
-            edge = list(units).index(first) - 0.5
-            ax.plot([edge, edge], [row - 0.5, row + 0.5], color=BATCH, lw=2.5)
-    ax.set_xticks(range(len(units)), units)
-    ax.set_yticks(range(len(inputs)), inputs)
-    ax.set(xlabel="units $H$", ylabel="inputs $D$")
-    ax.grid(False)
-    ax.tick_params(length=0)
     return fig
 
 
@@ -145,15 +101,14 @@ def damping(
     return fig
 
 
-def learning(bands: Mapping[str, Mapping[str, Curve]], goal: float) -> Figure:
-    """Training loss with 95 % intervals against steps and against seconds, and the goal as a line."""
+def learning(curves: Mapping[str, Mapping[str, Curve]], goal: float) -> Figure:
+    """Training loss against steps and against seconds, and the goal as a line."""
     fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.7), sharey=True)
     handles = []
-    for method, band in bands.items():
+    for method, curve in curves.items():
         color, line, label = LOOKS[method]
         for ax, clock in zip(axes, ("step", "seconds"), strict=True):
-            ax.fill_between(band[clock][1:], band["low"][1:], band["high"][1:], color=color, alpha=0.2, lw=0)
-            ax.plot(band[clock][1:], band["mean"][1:], color=color, ls=line)
+            ax.plot(curve[clock][1:], curve["mean"][1:], color=color, ls=line)
         handles.append(Line2D([], [], color=color, ls=line, label=label))
     for ax, xlabel in zip(axes, ("steps", "processor seconds"), strict=True):
         ax.axhline(goal, color=INK, lw=0.8)

@@ -1,13 +1,11 @@
 """Random models, and what a product with their exact Fisher matrix costs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from timeit import repeat
 
 import torch
-from torch import Tensor
 
-from lnbook.training import Row
 from lnlib.fisher import FisherOperator
 from lnlib.glm import GLM
 
@@ -18,21 +16,14 @@ def random_model(family: str, norm: str, H: int, D: int, generator: torch.Genera
     return GLM(family, W, b, norm=norm, gain=(g / 3).exp())
 
 
-def costs(sizes: Sequence[int], dense_up_to: int, cases: int, generator: torch.Generator) -> list[Row]:
-    """Seconds (best of five) and bytes of the matrix and of one product, for n units of n inputs.
-
-    The bytes are counted: $P^2$ numbers; four arrays of (N, H) and two vectors.
-    """
-    rows = []
+def costs(
+    sizes: Sequence[int], dense_up_to: int, cases: int, generator: torch.Generator
+) -> Iterator[tuple[int, float | None, float]]:
+    """Parameters, seconds (best of five) of the matrix, if not too large, and of a product."""
     for n in sizes:
         X = torch.randn(cases, n, generator=generator, dtype=torch.float64)
         F = FisherOperator(random_model("bernoulli", "layer", n, n, generator), X)
         v = torch.ones(F.shape[0], dtype=X.dtype)
-        ways: dict[str, tuple[Callable[[], Tensor], int]] = {}
-        ways["product"] = partial(F.__matmul__, v), 4 * cases * n + 2 * len(v)
-        if n <= dense_up_to:
-            ways["matrix"] = F.to_dense, len(v) ** 2
-        for way, (compute, numbers) in ways.items():
-            seconds = min(repeat(compute, number=1, repeat=5))
-            rows.append({"way": way, "P": len(v), "seconds": seconds, "bytes": 8 * numbers})
-    return rows
+        product = min(repeat(partial(F.__matmul__, v), number=1, repeat=5))
+        whole = min(repeat(F.to_dense, number=1, repeat=5)) if n <= dense_up_to else None
+        yield len(v), whole, product

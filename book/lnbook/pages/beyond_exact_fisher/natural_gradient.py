@@ -7,7 +7,7 @@ of the model.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, one_hot
 
 from lnbook import data
-from lnbook.ledger.intervals import interval
 from lnbook.races import arrival
 from lnbook.training import Minibatches, Row, generators
 from lnlib.fisher import FisherOperator
@@ -191,23 +190,6 @@ def tune(
     return best, lowest
 
 
-def at_an_end(chosen: Mapping[Method, Setting]) -> str:
-    """Which choices are the smallest or the largest that were tried.
-
-    >>> at_an_end({"sgd": Setting(10.0), "natural": Setting(0.3, 0.01), "kfac": Setting(0.3, 0.03)})
-    'sgd (largest rate), natural (smallest damping)'
-    """
-    tried = {"rate": RATES, "damping": DAMPINGS}
-    found = [
-        f"{method} ({word} {name})"
-        for method, setting in chosen.items()
-        for name, values in tried.items()
-        for word, end in (("smallest", min(values)), ("largest", max(values)))
-        if getattr(setting, name) == end
-    ]
-    return ", ".join(found) or "none"
-
-
 def runs_of(rows: Sequence[Row], method: Method, key: str) -> Float[np.ndarray, "seeds times"]:
     """One column of a method's rows, one line per seed."""
     seeds = sorted({r["seed"] for r in rows if r["method"] == method})
@@ -215,13 +197,11 @@ def runs_of(rows: Sequence[Row], method: Method, key: str) -> Float[np.ndarray, 
     return np.array(chosen, dtype=float)
 
 
-def loss_band(rows: Sequence[Row], method: Method) -> dict[str, Float[np.ndarray, " times"]]:
-    """A method's curve: `step`, mean `seconds`, and the loss's geometric `mean` with `low`, `high` (95 %)."""
-    logs = np.log(runs_of(rows, method, "loss"))
-    mean, low, high = np.exp(np.array([interval(column) for column in logs.T])).T
+def loss_curve(rows: Sequence[Row], method: Method) -> dict[str, Float[np.ndarray, " times"]]:
+    """A method's curve: `step`, mean `seconds`, and the geometric `mean` of the losses."""
+    mean = np.exp(np.log(runs_of(rows, method, "loss")).mean(0))
     seconds = runs_of(rows, method, "seconds").mean(0)
-    step = runs_of(rows, method, "step")[0]
-    return {"step": step, "seconds": seconds, "mean": mean, "low": low, "high": high}
+    return {"step": runs_of(rows, method, "step")[0], "seconds": seconds, "mean": mean}
 
 
 def reach(

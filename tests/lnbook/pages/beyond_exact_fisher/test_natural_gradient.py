@@ -25,13 +25,6 @@ def batch(task):
     return glm.with_theta(theta), task.x[:40], task.y[:40]
 
 
-def test_the_gradient_is_autograds(batch) -> None:
-    glm, x, y = batch
-    theta = glm.theta.requires_grad_()
-    cross_entropy(glm.with_theta(theta).natural(x), y).backward()
-    torch.testing.assert_close(learn.gradient(glm, x, y), theta.grad)
-
-
 @pytest.mark.parametrize(("method", "matrix"), [("natural", fisher), ("printed", printed_eq13)])
 def test_natural_directions_solve_the_damped_system(batch, method, matrix) -> None:
     glm, x, y = batch
@@ -78,9 +71,3 @@ def test_tuning_drops_a_rate_that_fails_on_one_seed(task) -> None:
     assert when == np.inf
     ends = [learn.train(task, "sgd", best, s, 10, 10)[-1]["loss"] for s in (0, 1)]
     assert loss == max(ends)
-
-
-def test_tuning_prefers_to_reach_the_goal_soon_over_a_low_loss_at_the_end(task) -> None:
-    best, (when, _) = learn.tune(task, "adam", (0,), 20, 1.5, [learn.Setting(r) for r in (0.001, 0.1, 3.0)])
-    assert best.rate == 0.1
-    assert 0 < when < 20

@@ -28,13 +28,3 @@ def test_the_matrix_is_the_second_derivative_of_the_divergence(norm) -> None:
     truth = hessian(divergence, theta)
     # 1e-12: sums of 60 products of numbers around 1, in float64.
     assert float((neuron_blocks.fisher(theta, X, SIZES, norm) - truth).norm() / truth.norm()) < 1e-12
-
-
-@pytest.mark.parametrize("norm", ["layer", None])
-def test_a_small_step_moves_the_predictions_as_the_matrix_says(norm) -> None:
-    net = neuron_blocks.at_random_weights(*cases(), norm, 0, units=4)
-    M = net.fisher
-    step = -torch.linalg.solve(M + 0.01 * torch.eye(len(M), dtype=M.dtype), net.gradient)
-    step *= (1e-6 / (step @ M @ step / 2)).sqrt()
-    assert net.divergence(step) == pytest.approx(1e-6, rel=0.02)  # the next term is cubic in the step
-    assert net.divergence(torch.zeros_like(step)) == 0
