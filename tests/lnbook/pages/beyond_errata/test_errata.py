@@ -1,10 +1,8 @@
 """What an update of a layer-normalized LSTM costs."""
 
-import time
-
 import torch
 
-from lnbook.pages.beyond_errata.update_costs import cost_ratio, updates
+from lnbook.pages.beyond_errata.update_costs import updates
 
 
 def lstm_step(x, h, c, W_x, W_h, norm):
@@ -32,16 +30,3 @@ def test_without_a_norm_the_loop_is_torchs_lstm_and_has_its_gradients(monkeypatc
     # Two float32 orders of summation over 4 steps of values below 1: 1e-6 is ten roundings.
     torch.testing.assert_close(looped[0], lstm.weight_hh_l0.grad, rtol=0, atol=1e-6)
     torch.testing.assert_close(looped[1], lstm.weight_ih_l0.grad, rtol=0, atol=1e-6)
-
-
-def test_the_cost_ratio_counts_work_and_not_waiting() -> None:
-    def work() -> None:
-        sum(range(200_000))
-
-    def work_and_wait() -> None:
-        work()
-        time.sleep(0.02)
-
-    median, low, high = cost_ratio(work_and_wait, work, rounds=9)
-    assert low <= median <= high
-    assert median < 2, "sleeping takes several times as long as the work, and no processor time"
