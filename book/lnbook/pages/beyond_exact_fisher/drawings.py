@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
-from matplotlib.ticker import FixedLocator, LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
@@ -73,8 +72,7 @@ def sliding(
     right.semilogy(moved[1:], control[1:], color=NONE, ls="--", label="a random slide")
     right.semilogy(moved[1:], np.maximum(changed[1:], 1e-17), color=LAYER, label="hidden symmetry")
     right.set(xlabel="weights moved (relative)", title="outputs changed (relative)", ylim=(1e-17, 1e2))
-    right.yaxis.set_major_locator(LogLocator(numticks=7))
-    right.yaxis.set_minor_locator(NullLocator())
+    on.decades(right.yaxis)
     right.legend(loc="center right")
     return fig
 
@@ -93,10 +91,7 @@ def damping(
     ax.axvspan(3 * max(values), 3 * end, color=NONE, alpha=0.15, lw=0)
     ax.set(xlabel=r"damping $\lambda$ / mean eigenvalue", xlim=(min(values), 3 * end))
     ax.set_title("two steps of one function: relative difference")
-    ax.yaxis.set_major_locator(LogLocator(numticks=8))
-    ax.xaxis.set_major_locator(LogLocator(numticks=8))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_minor_locator(NullLocator())
+    on.decades(ax.xaxis, ax.yaxis, ticks=8)
     ax.legend(loc="lower right", bbox_to_anchor=(0.86, 0))
     return fig
 
@@ -104,19 +99,15 @@ def damping(
 def learning(curves: Mapping[str, Mapping[str, Curve]], goal: float) -> Figure:
     """Training loss against steps and against seconds, and the goal as a line."""
     fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.7), sharey=True)
-    handles = []
     for method, curve in curves.items():
         color, line, label = LOOKS[method]
         for ax, clock in zip(axes, ("step", "seconds"), strict=True):
-            ax.plot(curve[clock][1:], curve["mean"][1:], color=color, ls=line)
-        handles.append(Line2D([], [], color=color, ls=line, label=label))
+            ax.plot(curve[clock][1:], curve["mean"][1:], color=color, ls=line, label=label)
     for ax, xlabel in zip(axes, ("steps", "processor seconds"), strict=True):
         ax.axhline(goal, color=INK, lw=0.8)
         ax.set(xlabel=xlabel, yscale="log")
-    axes[0].yaxis.set_major_locator(FixedLocator([0.02, 0.05, 0.1, 0.2, 0.5, 1, 2]))
-    axes[0].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes[0].yaxis.set_minor_locator(NullLocator())
+    on.exactly(axes[0].yaxis, [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
     axes[1].set_xscale("log")
     axes[0].set_ylabel("training loss (nats)")
-    fig.legend(handles=handles, loc="outside upper center", ncols=3)
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig

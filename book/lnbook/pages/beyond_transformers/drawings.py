@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 from lnbook.pages.beyond_transformers.placements import JOBS, Readers, Stacks
@@ -86,19 +86,13 @@ def gradients(found: Stacks, read: Readers) -> Figure:
         _marks(every_read, range(1, 1 + read.block_depth), values, name, values.mean(0).tolist())
     for ax, depths in ((last, found.depths), (last_read, read.depths)):
         ax.set(xscale="log", xlabel="depth $L$ (blocks)")
-        ax.set_xticks(depths, list(map(str, depths)))
-        ax.xaxis.set_minor_locator(NullLocator())
+        on.exactly(ax.xaxis, depths)
     for ax, L in ((every, found.block_depth), (every_read, read.block_depth)):
         ax.set(xlabel="block $l$, the last at the right", xticks=(1, L // 2, L))
-    for ax, ticks in (
-        (last, (1, 4, 16)),
-        (every, (1, 2, 3)),
-        (last_read, (0.3, 0.6, 1)),
-        (every_read, (0.3, 0.6, 1)),
-    ):
+    near = (0.3, 0.6, 1)
+    for ax, ticks in ((last, (1, 4, 16)), (every, (1, 2, 3)), (last_read, near), (every_read, near)):
         ax.set_yscale("log")
-        ax.set_yticks(ticks, list(map(str, ticks)))
-        ax.yaxis.set_minor_locator(NullLocator())
+        on.exactly(ax.yaxis, ticks)
     last.set(title="stack without attention", ylabel="gradient of the last block")
     last_read.set(title="Transformer")
     every.set_ylabel("gradient of each block")
