@@ -58,29 +58,22 @@ def _frame(ax: Axes, corner: tuple[float, float], size: tuple[float, float], col
     )
 
 
-def parted(
-    sizes: Sequence[int], angles: Mapping[str, Mapping[str, Float[np.ndarray, "sizes draws"]]], total: int
-) -> Figure:
-    """Degrees between the updates of a whole batch and a parted one, or other cases; one panel per split."""
-    fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.3), sharey=True)
-    looks = {"other cases": (NONE, ":", ""), "batch": (BATCH, "--", "o"), "layer": (LAYER, "-", "s")}
-    titles = {"two": "2 processes", "many": f"{total} cases, more processes"}
-    for ax, (panel, lines) in zip(axes, angles.items(), strict=True):
-        for name, values in lines.items():
-            color, line, mark = looks[name]
-            if mark:
-                ax.plot(sizes, values, mark, color=color, ms=3, alpha=0.3, mew=0)
-            ax.plot(sizes, np.median(values, 1), color=color, ls=line, marker=mark or None, ms=5)
-        ax.set_xscale("log", base=2)
-        on.exactly(ax.xaxis, sizes)
-        ax.set(title=titles[panel], xlabel="cases in a process", ylim=(-4, 100), yticks=range(0, 91, 30))
-    axes[0].set_ylabel("angle between updates")
-    axes[0].yaxis.set_major_formatter("{x:.0f}°")
-    middle = {name: np.median(values, 1) for name, values in angles["two"].items()}
-    where = len(sizes) // 2
-    axes[0].text(sizes[where], middle["other cases"][where] + 6, "other cases", color=NONE)
-    axes[0].text(sizes[0], middle["batch"][2] - 14, "batch norm,\nparted", color=BATCH, va="top")
-    axes[0].text(sizes[0], 4, "layer norm, parted", color=LAYER)
+def parted(sizes: Sequence[int], angles: Mapping[str, Float[np.ndarray, "sizes draws"]]) -> Figure:
+    """Degrees between the updates of a whole batch and a parted one, or other cases."""
+    fig, ax = plots.subplots(figsize=(5.8, 3.3))
+    looks = {"batch": (BATCH, "--", "o"), "other cases": (NONE, ":", ""), "layer": (LAYER, "-", "s")}
+    for name, values in angles.items():
+        color, line, mark = looks[name]
+        if mark:
+            ax.plot(sizes, values, mark, color=color, ms=3, alpha=0.3, mew=0)
+        label = name if name == "other cases" else f"{name} norm, parted"
+        ax.plot(sizes, np.median(values, 1), color=color, ls=line, marker=mark or None, ms=5, label=label)
+    ax.set_xscale("log", base=2)
+    on.exactly(ax.xaxis, sizes)
+    ax.set(xlabel="cases in a process", ylabel="angle between updates", ylim=(-4, 100))
+    ax.set_yticks(range(0, 91, 30))
+    ax.yaxis.set_major_formatter("{x:.0f}°")
+    ax.legend()
     return fig
 
 
