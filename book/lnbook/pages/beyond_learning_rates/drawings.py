@@ -1,4 +1,4 @@
-"""The page's pictures: one step, angles in equilibrium, task after task, and eigenvalues by width."""
+"""The page's pictures: angles in equilibrium, task after task, and eigenvalues by width."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,18 +13,6 @@ INK = plots.INK
 TEAL, RED, OLIVE = (plots.OTHERS[name] for name in ("teal", "red", "olive"))
 MARKS = "os^"
 Curve = Float[np.ndarray, " points"]
-
-
-def steps(sizes: Curve, lengths: Mapping[str, Curve]) -> Figure:
-    """Length after one step over length before, against the size of the step; the line is the prediction."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.2))
-    ax.loglog(sizes, np.sqrt(1 + sizes**2), color=INK, label=r"$\sqrt{1+c^2}$")
-    for (name, values), color, mark in zip(lengths.items(), (TEAL, RED), "ox", strict=True):
-        ax.loglog(sizes, values, mark, color=color, ms=7, mfc="none", mew=1.6, label=name)
-    ax.set(xlabel="size of the step over the length of the weights, $c$", title="length after over before")
-    on.plain(ax.xaxis, ax.yaxis)
-    ax.legend(loc="upper left")
-    return fig
 
 
 def turns(

@@ -51,7 +51,7 @@ def tangent_kernel(
 def largest(
     kernel: Float[Tensor, "M M"], norm: Callable[[Float[Tensor, " M"]], Float[Tensor, " M"]] | None = None
 ) -> float:
-    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start, to rounding."""
+    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start."""
     M = len(kernel)
 
     def product(v: np.ndarray) -> np.ndarray:
@@ -59,4 +59,5 @@ def largest(
         return (kernel @ t if norm is None else norm(kernel @ norm(t))).numpy()
 
     operator = LinearOperator((M, M), matvec=product, dtype=np.float64)
-    return float(eigsh(operator, k=1, which="LA", v0=np.linspace(1, 2, M), return_eigenvectors=False)[0])
+    start = np.linspace(1, 2, M)
+    return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)[0])

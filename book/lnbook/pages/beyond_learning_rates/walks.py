@@ -40,15 +40,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Walk:
-    """What the runs did at each update: loss before it; of each layer tangent of the turn, length after."""
+    """What the runs did: loss before each update, and each layer's length after it.
+
+    `turn` is the root mean square of the tangents by which a layer turns in an update, in the second half of
+    the run, where the length has settled.
+    """
 
     loss: Float[Tensor, "R T"]
-    tangent: Float[Tensor, "R T L"]
     length: Float[Tensor, "R T L"]
-
-    def turn(self) -> Float[Tensor, "R L"]:
-        """Root mean square of the tangents in the second half of the run, where the length has settled."""
-        return self.tangent[:, self.tangent.shape[1] // 2 :].square().mean(1).sqrt()
+    turn: Float[Tensor, "R L"]
 
     def last_losses(self, updates: int) -> Float[Tensor, "R S"]:
         """Mean loss of the last ten updates of each task, which had so many."""
@@ -136,27 +136,34 @@ def train(
     rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
     coupled, held = (column(settings, name).bool() for name in ("coupled", "held"))
     outside, inside = torch.where(coupled, 0, rate * decay), torch.where(coupled, decay, 0)
-    first = [length(seen(W)) for W in networks.weights]
+    some_held = bool(held.any())
+    visible = [seen(W) for W in networks.weights]
+    first = [length(W) for W in visible]
     m, v = ([torch.zeros_like(W) for W in networks.weights] for _ in range(2))
-    rows = []
+    losses, lengths, turns, whole = [], [], [], len(labels) * updates
     with torch_threads(1), torch.no_grad():
-        for t in range(len(labels) * updates):
+        for t in range(whole):
             drawn = {seed: torch.randint(len(x), (BATCH,), generator=g) for seed, g in order.items()}
             cases = torch.stack([drawn[s.seed] for s in settings])
             with torch.enable_grad():
                 loss, slopes = networks.slopes(x[cases], labels[t // updates][cases])
-            row = [loss]
+            before = list(visible)
             for k, (W, G) in enumerate(zip(networks.weights, slopes, strict=True)):
-                before, G = seen(W), G + inside * W
+                G = G + inside * W
                 m[k].mul_(momentum).add_((1 - momentum) * G)
                 v[k].mul_(BETA2).addcmul_(G, G, value=1 - BETA2)
                 step = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
                 W.mul_(1 - outside).sub_(rate * step)
-                W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
-                row += [tangents(before, seen(W)), length(seen(W)).flatten()]
-            rows.append(torch.stack(row, 1))
-    found = torch.stack(rows, 1).double()  # (R, T, 1 + 2 L)
-    return Walk(found[..., 0], found[..., 1::2], found[..., 2::2])
+                if some_held:
+                    W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
+                visible[k] = seen(W)
+            losses.append(loss)
+            lengths.append(torch.stack([length(W).flatten() for W in visible], 1))
+            if t >= whole // 2:
+                turned = [tangents(*pair) for pair in zip(before, visible, strict=True)]
+                turns.append(torch.stack(turned, 1).double())
+    turn = torch.stack(turns, 1).square().mean(1).sqrt()
+    return Walk(torch.stack(losses, 1).double(), torch.stack(lengths, 1).double(), turn)
 
 
 def column(settings: Sequence[Setting], name: str) -> Float[Tensor, "R 1 1"]:
