@@ -20,8 +20,6 @@ from lnbook.data.scenes import Text, above
 from lnbook.pages.sec6_1_order_embeddings.experiment import Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
 
-__all__ = ["agreement", "covers", "examples", "order_of", "points_of", "symmetric"]
-
 STRIDE = 7  # every so manieth caption is looked at
 RANKS = (1, 3, 60)  # a hit, a near miss, a failure
 

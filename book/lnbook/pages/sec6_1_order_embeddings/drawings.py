@@ -14,8 +14,6 @@ from lnbook.figures import plots
 from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
 from lnbook.shared.learning_curves import lines
 
-__all__ = ["found", "hierarchy", "pictures", "recalls"]
-
 
 def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
     """Pictures side by side as what is known of them, boxes with names of classes, and a text under each."""

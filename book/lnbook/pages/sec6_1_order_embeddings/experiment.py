@@ -22,8 +22,6 @@ from lnbook.pages.sec6_1_order_embeddings.ranking import TOP, mean_over_splits
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "NORMS", "RATE", "STUDIES", "Embedding", "Study", "captions_of"]
-
 CAPTIONS = 5  # of each picture, in the evaluation
 RATE = 1e-3  # Adam's step size, where no other is named
 

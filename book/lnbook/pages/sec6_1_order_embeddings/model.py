@@ -27,8 +27,6 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from lnlib.linear import Linear
 from lnlib.rnn import GRU
 
-__all__ = ["MARGINS", "OrderEmbedding", "ranking_loss", "violations"]
-
 MARGINS = {"order": 0.05, "cosine": 0.2}  # of the code of Vendrov and others, by score
 
 

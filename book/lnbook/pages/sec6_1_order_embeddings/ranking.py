@@ -18,8 +18,6 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-__all__ = ["TOP", "mean_over_splits", "ranks", "retrieval"]
-
 TOP = (1, 5, 10)
 
 

@@ -7,8 +7,6 @@ from torch import Tensor
 
 from lnbook.training import LengthBatches
 
-__all__ = ["PairBatches"]
-
 
 class PairBatches(LengthBatches):
     """`LengthBatches` of two sequences a case, the second the shorter: sorted by both, not by their sum.

@@ -10,8 +10,6 @@ from matplotlib.patches import Rectangle
 
 from lnbook.figures import plots
 
-__all__ = ["LABELS", "attention", "errors", "gains"]
-
 LABELS = {
     "none": "no norm",
     "batch": "batch norm",

@@ -23,8 +23,6 @@ from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED
 from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "KINDS", "STUDIES", "TUNED", "Kind", "Reading", "Study", "readings_of"]
-
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
 KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors chose
     ("none", 1.0, "small"),

@@ -27,8 +27,6 @@ The code has biases, and dropout at 0.5 unless told otherwise; the name of the a
 import torch
 from torch import Tensor
 
-__all__ = ["RELEASED", "dropped"]
-
 RELEASED: dict[str, float] = {
     "dropout": 0.5,
     "similarity": True,

@@ -23,8 +23,6 @@ from lnlib.linear import Linear
 from lnlib.norms.modules import BatchNorm
 from lnlib.rnn import LSTM
 
-__all__ = ["NORMS", "STARTS", "AttentiveReader", "attend"]
-
 STARTS = {"small": 0.05, "unit": 1.0}  # singular values
 NORMS = ("none", "batch", "batch everywhere", "layer")
 TERMS = ("attend_passage", "attend_query", "join_passage", "join_query")  # inside the two tanhs

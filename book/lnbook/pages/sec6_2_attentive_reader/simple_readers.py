@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 
 from lnbook.data.questions import Question
 
-__all__ = ["SIMPLE", "error"]
-
 SIMPLE: dict[str, Callable[[list[str]], str]] = {  # of the candidates as they stand in the passage
     "most frequent": lambda names: Counter(names).most_common(1)[0][0],  # of several the first
     "first": lambda names: names[0],

@@ -17,8 +17,6 @@ from lnbook.data.text import UNKNOWN
 from lnbook.pages.sec6_2_attentive_reader.experiment import Reading
 from lnbook.training import Cases, Job, Machine, noise_of, torch_threads, train
 
-__all__ = ["accuracy", "chance", "without_passages"]
-
 
 def without_passages(readings: Readings) -> Readings:
     """The same questions, and in place of each passage a single unknown word.

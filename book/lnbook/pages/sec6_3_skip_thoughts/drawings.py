@@ -6,9 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import LABELS, lines
-
-__all__ = ["LABELS", "TITLES", "scores", "scores_in_words"]
+from lnbook.shared.learning_curves import lines
 
 Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
 

@@ -22,10 +22,8 @@ from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus, tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.pages.sec6_3_skip_thoughts.sources import corpus_of, judged_by_mpqa, names_of
-from lnbook.shared.studies import NORMS, jobs_of
+from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
-
-__all__ = ["BASELINES", "EXPERIMENT", "NORMS", "STUDIES", "Skipping", "Study", "corpus_of"]
 
 BASELINES = ("untrained", "random", "bag")  # the run's own encoder before it learns; two of no encoder
 

@@ -26,8 +26,6 @@ from lnbook.data.text import PAD
 from lnlib.linear import Linear
 from lnlib.rnn.layers import GRU
 
-__all__ = ["DECODERS", "SkipThoughts", "initialize"]
-
 PAPER = (620, 2400)  # numbers of a word, units
 DECODERS = ("article", "code")  # a thought at each step, or as the first state alone
 SPREAD = 0.1  # of the paper's initial weights that are not recurrent

@@ -18,8 +18,6 @@ from lnbook.data.text import EOS, Vocabulary, pad, tokenize
 from lnbook.pages.sec6_3_skip_thoughts.word_vectors import word_vectors
 from lnbook.training import Cases, LengthBatches
 
-__all__ = ["TASKS", "WIDER", "Corpus", "corpus", "encoded", "judged_words", "judges", "tasks"]
-
 TASKS = (*CLASSIFICATIONS, "sick")
 WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary
 PARTS = ("train", "trial", "test")

@@ -15,8 +15,6 @@ import numpy as np
 from jaxtyping import Float, Int64
 from scipy import stats
 
-__all__ = ["STRENGTHS", "accuracy", "folds_of", "pair_features", "read_scores", "relatedness", "soft_targets"]
-
 CLASSES = 5  # of relatedness
 STRENGTHS = (0.01, 0.001, 0.1, 1.0)  # scikit-learn's C; the first where none is chosen
 

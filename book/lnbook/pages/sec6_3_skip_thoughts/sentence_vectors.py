@@ -12,8 +12,6 @@ from lnbook.pages.sec6_3_skip_thoughts.model import SkipThoughts
 from lnbook.pages.sec6_3_skip_thoughts.word_vectors import expansion
 from lnlib.rnn.layers import GRU
 
-__all__ = ["bag_of_words", "expanded", "random_states", "thoughts"]
-
 CHUNK = 500  # sentences at a time
 
 

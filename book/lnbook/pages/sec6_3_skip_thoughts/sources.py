@@ -6,8 +6,6 @@ from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus, corpus, judged_wor
 from lnbook.pages.sec6_3_skip_thoughts.widening import widened
 from lnbook.training import Job
 
-__all__ = ["BOOKS", "corpus_of", "judged_by_mpqa", "names_of"]
-
 BOOKS = {"smoke": "python_topics", "book": "gutenberg", "study": "gutenberg", "paper": "gutenberg"}
 
 

@@ -16,8 +16,6 @@ from lnbook.pages.sec6_3_skip_thoughts.reading import WIDER, Corpus
 from lnbook.pages.sec6_3_skip_thoughts.word_vectors import factorized, neighbor_counts
 from lnbook.training import Cases, LengthBatches
 
-__all__ = ["StoredCorpus", "StoredTriples", "corpus", "triples"]
-
 SHOWN = 10_000  # triples that `Corpus.train` holds, to look at
 COUNTED = 10_000_000  # sentences whose neighbors make the word vectors
 CHUNK = 500_000  # of them at a time

@@ -10,8 +10,6 @@ from lnbook.data.text import Vocabulary
 from lnbook.data.word2vec import load_word2vec
 from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus
 
-__all__ = ["widened"]
-
 
 def widened(text: Corpus, judged: Collection[str]) -> Corpus:
     """The corpus with word2vec's vectors of its network's words and of all other words to be judged.

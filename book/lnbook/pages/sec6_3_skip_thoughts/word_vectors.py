@@ -12,8 +12,6 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
-__all__ = ["expansion", "factorized", "neighbor_counts", "word_vectors"]
-
 
 def neighbor_counts(
     sentences: Sequence[Sequence[int] | Int[np.ndarray, " _"]], words: int, window: int = 4

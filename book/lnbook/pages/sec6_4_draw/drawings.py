@@ -1,4 +1,4 @@
-"""Section 6.4's pictures: the windows, digits as they form, published bounds."""
+"""Section 6.4's pictures: the windows, and digits as they form."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lnbook.figures import plots
-
-__all__ = ["published", "strip", "windows"]
 
 WINDOW = plots.COLORS["batch"]
 
@@ -47,22 +45,6 @@ def strip(
         ax, step = axes[n][t], steps[t]
         _show(ax, pictures[step, n], f"{step + 1}" if n == 0 else "")
         _outline(ax, places[step, n], linewidth=1.2)
-    return fig
-
-
-def published(points: Mapping[str, float], pair: Sequence[str]) -> Figure:
-    """Test bounds on one line, the two of a comparison joined by a bar."""
-    fig, ax = plots.subplots(figsize=(7.0, 0.42 * len(points) + 0.7))
-    ordered = sorted(points, key=lambda name: -points[name])
-    for y, name in enumerate(ordered):
-        mine = name in pair
-        ax.plot(points[name], y, "o", ms=9, color=plots.COLORS["layer" if mine else "none"])
-        ax.annotate(f"{points[name]:g}", (points[name], y), (10, 0), textcoords="offset points", va="center")
-    low, high = sorted(points[name] for name in pair)
-    ax.axvspan(low, high, color=plots.COLORS["layer"], alpha=0.25, linewidth=0)
-    ax.set_yticks(range(len(ordered)), ordered)
-    ax.set(xlabel="test bound (nats)", ylim=(-0.6, len(ordered) - 0.4))
-    ax.margins(x=0.12)
     return fig
 
 

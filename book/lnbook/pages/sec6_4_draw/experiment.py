@@ -18,9 +18,6 @@ from lnbook.pages.sec6_4_draw.model import Draw
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 
-__all__ = ["EXPERIMENT", "NORMS", "STUDIES", "Drawing", "Study"]
-
-
 RATE = 1e-3  # Adam's step size, where no other is named: its default
 
 

@@ -33,8 +33,6 @@ from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell
 from lnlib.rnn.variants import variant_of
 
-__all__ = ["Draw", "Glimpse", "filterbanks"]
-
 GAIN = 0.5  # of norm propagation in DRAW: Laurent and others (2017), their Section 5.2
 SMALLER = 0.3  # weights that read the larger states of "propagation": as large first strokes as with "layer"
 VARIANCES = variances(GAIN, GAIN, GAIN)

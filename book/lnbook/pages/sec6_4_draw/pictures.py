@@ -11,8 +11,6 @@ from torch import Tensor
 from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
 
-__all__ = ["Strokes", "box", "strokes", "tightness"]
-
 
 class Strokes(NamedTuple):
     """A picture's way from blank to done; pixels span 0 to 1, 1 to 2, ..."""

@@ -21,8 +21,6 @@ from torch import Tensor
 
 from lnlib.linear import linear
 
-__all__ = ["PropagationCell", "unit_rows", "variances"]
-
 
 def variances(gain_x: float, gain_h: float, gain_c: float) -> tuple[float, float]:
     r"""The variances of the cell and of the state that are divided out.

@@ -5,7 +5,8 @@ import torch
 
 from lnbook.data.captions import load_captions
 from lnbook.pages.sec6_1_order_embeddings.agreement import agreement, covers, examples, order_of, symmetric
-from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, NORMS, Embedding
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
+from lnbook.shared.studies import NORMS
 from lnbook.training import Machine, train
 
 
