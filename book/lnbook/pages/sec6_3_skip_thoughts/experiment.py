@@ -17,11 +17,11 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
+from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus_of, names_of
+from lnbook.pages.sec6_3_skip_thoughts.judges import sets_of, tasks
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
-from lnbook.pages.sec6_3_skip_thoughts.reading import Corpus, tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
-from lnbook.pages.sec6_3_skip_thoughts.sources import corpus_of, judged_by_mpqa, names_of
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
 
@@ -73,8 +73,7 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
         text = corpus_of(job, scale)
     judges: Mapping[str, Cases] = {}
     if job["judged"]:
-        real, limit, seed = scale != "smoke", int(job["quick"]), int(job["seed"])
-        judges = tasks(text.wide, real=real, limit=limit, seed=seed, mpqa=judged_by_mpqa(scale))
+        judges = tasks(text.wide, sets_of(scale), int(job["quick"]), int(job["seed"]))
     return Skipping(text, judges, machine, job)
 
 

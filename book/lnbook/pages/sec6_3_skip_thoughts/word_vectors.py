@@ -63,20 +63,6 @@ def factorized(counts: "sparse.csr_matrix[np.float64]", size: int) -> Float[np.n
     return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-9)
 
 
-def word_vectors(
-    sentences: Sequence[Sequence[int]], words: int, size: int, window: int = 4
-) -> Float[np.ndarray, "words size"]:
-    """The vectors of words from the sentences that they stand in: `factorized` neighbor counts.
-
-    Args:
-        sentences: of word numbers below `words`.
-        words: rows of the result.
-        size: below the number of words; `factorized` raises ValueError for another.
-        window: how far apart neighbors are.
-    """
-    return factorized(neighbor_counts(sentences, words, window), size)
-
-
 def expansion(
     known: Float[np.ndarray, "V k"], embeddings: Float[np.ndarray, "V D"], new: Float[np.ndarray, "M k"]
 ) -> Float[np.ndarray, "M D"]:

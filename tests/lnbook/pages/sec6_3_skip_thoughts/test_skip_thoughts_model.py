@@ -80,15 +80,6 @@ def test_both_decoders_are_shown_the_thought_as_an_explicit_loop_says(norm: str,
                 assert float(found[n, side]) == pytest.approx(by_hand, rel=1e-10)
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_padding_changes_nothing(norm: str) -> None:
-    m = model(norm)
-    before, here, after, lengths = triple()
-    longer = [torch.nn.functional.pad(ids, (0, 3), value=7) for ids in (before, here, after)]
-    with torch.no_grad():
-        torch.testing.assert_close(m(*longer, lengths), m(before, here, after, lengths), rtol=1e-12, atol=0)
-
-
 def test_initial_weights_are_the_papers_at_its_sizes_and_as_wide_at_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
