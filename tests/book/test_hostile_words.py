@@ -95,7 +95,6 @@ def test_dollars_in_data_are_no_formulas() -> None:
     stroke = np.array([[0.0, 0.0], [1.0, 1.0]])
     for figure in (
         order.pictures([box], ["dog"], [DOLLARS]),
-        order.found([DOLLARS], [[box]], [0], ["dog"]),
         reader.attention([(DOLLARS, DOLLARS.split(), [0.2] * len(DOLLARS.split()))]),
         handwriting.written([(DOLLARS, [stroke])]),
     ):

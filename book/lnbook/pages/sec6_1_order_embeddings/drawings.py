@@ -1,4 +1,4 @@
-"""Section 6.1's pictures: pictures as boxes, recall against updates, what is found, an order."""
+"""Section 6.1's pictures: pictures as boxes, recall against updates, an order."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -21,25 +21,6 @@ def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str])
     for ax, each, text in zip(axes[0], boxes, texts, strict=True):
         _picture(ax, each, names)
         ax.set_xlabel(textwrap.fill(text, 96 // len(boxes)), fontsize=9, loc="left", parse_math=False)
-    return fig
-
-
-def found(
-    queries: Sequence[str], answers: Sequence[Sequence[Boxes]], right: Sequence[int], names: Sequence[str]
-) -> Figure:
-    """One row per query: its text, and the pictures that answer it, best first.
-
-    Which of a row's pictures is the query's own is told by `right`, -1 for none.
-    """
-    rows, columns = len(queries), len(answers[0])
-    fig, axes = plots.subplots(rows, columns, figsize=(7.4, 2.1 * rows), squeeze=False)
-    for line, query, shown, own in zip(axes, queries, answers, right, strict=True):
-        for k, (ax, boxes) in enumerate(zip(line, shown, strict=True)):
-            _picture(ax, boxes, names, framed=k == own, most=4)
-        text = textwrap.fill(query, 90)
-        line[0].set_title("\n" * text.count("\n") + " ", fontsize=10)  # room for what is wider than a picture
-        said = line[0].text(0, 1.06, text, transform=line[0].transAxes, fontsize=10, parse_math=False)
-        said.set_in_layout(False)
     return fig
 
 
@@ -77,7 +58,7 @@ def hierarchy(levels: Sequence[Sequence[str]], edges: Sequence[tuple[str, str, b
     return fig
 
 
-def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = False, most: int = 8) -> None:
+def _picture(ax: Axes, boxes: Boxes, names: Sequence[str]) -> None:
     """The outlines of the boxes, and the names of the largest of each class."""
     area = np.prod(boxes.corners[:, 2:] - boxes.corners[:, :2], axis=1)
     named: set[int] = set()
@@ -86,7 +67,7 @@ def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = Fal
         kind = int(boxes.classes[k])
         color = list(plots.OTHERS.values())[kind % len(plots.OTHERS)]
         ax.add_patch(Rectangle((left, top), right - left, bottom - top, fill=False, edgecolor=color, lw=1.2))
-        if kind not in named and len(named) < most:
+        if kind not in named and len(named) < 8:
             place = (left + 0.02 * boxes.width, top + 0.02 * boxes.height)
             name = ax.annotate(names[kind], place, va="top", fontsize=8, color=plots.INK, clip_on=True)
             name.set_in_layout(False)
@@ -94,4 +75,3 @@ def _picture(ax: Axes, boxes: Boxes, names: Sequence[str], *, framed: bool = Fal
     ax.set(xlim=(0, boxes.width), ylim=(boxes.height, 0), xticks=[], yticks=[], aspect="equal", anchor="N")
     ax.grid(visible=False)
     ax.spines[:].set_visible(True)
-    ax.spines[:].set(linewidth=3.0 if framed else 0.8, color=plots.OTHERS["teal"] if framed else plots.INK)

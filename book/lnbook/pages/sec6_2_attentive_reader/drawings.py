@@ -1,10 +1,7 @@
-"""Section 6.2's pictures: errors against updates, gains side by side, and attention on a text."""
+"""Section 6.2's picture: attention on a text."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -18,37 +15,6 @@ LABELS = {
 }
 WORD = {"ha": "center", "va": "center", "family": "monospace", "fontsize": 8.5, "parse_math": False}
 WIDTH = 46  # of a line of text, in characters
-Bands = Mapping[Any, pd.DataFrame]  # as `lnbook.curves.band` makes them, by norm or gain
-
-
-def errors(curves: Bands) -> Figure:
-    """Validation error in percent against updates: one band per norm."""
-    fig, ax = plots.subplots(figsize=(6.4, 3.6))
-    for norm, curve in curves.items():
-        _band(ax, curve, norm, LABELS[norm], plots.LINES[norm])
-    lowest = min(curve["mean"].min() for curve in curves.values())
-    ax.set(xlabel="updates", ylabel="validation error (%)", ylim=(lowest - 8, 100))
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
-    return fig
-
-
-def gains(panels: Mapping[str, Bands]) -> Figure:
-    """One panel per norm: validation error in percent against updates, one band per gain at the start."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.2), sharey=True)
-    for ax, (norm, curves) in zip(axes, panels.items(), strict=True):
-        for gain, curve in curves.items():
-            _band(ax, curve, norm, f"gain {gain:g}", "-" if gain == 1 else "--")
-        ax.set(xlabel="updates", title=LABELS[norm])
-        ax.legend(loc="upper right")
-    lowest = min(curve["mean"].min() for curves in panels.values() for curve in curves.values())
-    axes[0].set(ylabel="validation error (%)", ylim=(lowest - 8, 100))
-    return fig
-
-
-def _band(ax: Axes, curve: pd.DataFrame, norm: str, label: str, line: object) -> None:
-    color = plots.COLORS[norm]
-    ax.plot(curve["update"], curve["mean"], color=color, linestyle=line, label=label)
-    ax.fill_between(curve["update"], curve["low"], curve["high"], color=color, alpha=0.12, linewidth=0)
 
 
 def attention(panels: Sequence[tuple[str, Sequence[str], Sequence[float]]]) -> Figure:

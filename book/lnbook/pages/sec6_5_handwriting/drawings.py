@@ -1,4 +1,4 @@
-"""Section 6.5's pictures: written lines, a loss that can be known, and where the window looks."""
+"""Section 6.5's pictures: written lines, and where the window looks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import lines
 
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
 Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
@@ -39,18 +38,6 @@ def told(panels: Mapping[str, Bands]) -> str:
         for norm, curve in curves.items()
     )
     return f"Nats per line against updates. {'; '.join(ends)}"
-
-
-def known(curves: Bands, exact: float) -> Figure:
-    """The same, with the exact loss that nothing can beat."""
-    fig, ax = plots.subplots(figsize=(5.6, 3.0))
-    lines(ax, curves.items())
-    ax.axhline(exact, color=plots.INK, linewidth=1.0)
-    end = max(curve["update"].max() for curve in curves.values())
-    ax.annotate("exact", (end, exact), (0, 4), textcoords="offset points", ha="right")
-    ax.set(xlabel="updates", ylabel="test loss (nats per line)", ylim=(0, None))
-    ax.legend(loc="upper right")
-    return fig
 
 
 def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figure:

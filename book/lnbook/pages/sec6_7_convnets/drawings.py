@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -107,32 +106,12 @@ def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
     )
     for ax, (title, means) in zip(axes[0], panels.items(), strict=True):
         ax.axvline(0, color=plots.INK, linewidth=0.8)
-        _dots(ax, means)
+        for k, (name, (value, low, high)) in enumerate(means.items()):
+            color = _color(name) if name in LABELS else plots.INK
+            error = [[value - low], [high - value]]
+            ax.errorbar(value, k, xerr=error, color=color, marker="o", ms=6, capsize=3)
         ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
     axes[0, 0].set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
-    return fig
-
-
-def _dots(ax: Axes, means: Mapping[str, Mean]) -> None:
-    for k, (name, (value, low, high)) in enumerate(means.items()):
-        color = _color(name) if name in LABELS else plots.INK
-        ax.errorbar(value, k, xerr=[[value - low], [high - value]], color=color, marker="o", ms=6, capsize=3)
-
-
-def parts(shares: Mapping[str, Sequence[Mean]], ylabel: str) -> Figure:
-    """Bars in pairs, a pair a layer: the shares of a variance, in percent, log scale, 95 % intervals."""
-    fig, ax = plots.subplots(figsize=(5.8, 3.2))
-    width = 0.8 / len(shares)
-    for k, ((name, means), color) in enumerate(zip(shares.items(), ("teal", "red"), strict=True)):
-        value, low, high = 100 * np.array(means).T
-        x = np.arange(1, len(value) + 1) + width * (k - (len(shares) - 1) / 2)
-        ax.bar(x, value, 0.9 * width, color=plots.OTHERS[color], label=name)
-        error = [value - np.maximum(low, 1e-3), high - value]
-        ax.errorbar(x, value, np.maximum(error, 0), color=plots.INK, ls="none", capsize=2, lw=1)
-    ax.set(xlabel="layer", ylabel=ylabel, yscale="log", xticks=range(1, len(value) + 1))
-    ax.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
-    ax.minorticks_off()
-    fig.legend(loc="outside lower center", ncols=2, title="variance between")
     return fig
 
 
