@@ -19,7 +19,7 @@ def forget() -> None:
     """Drop what other tests have loaded, from other places."""
     for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, judges.judges, judges.tasks):
         kept.cache_clear()
-    order_embedding._loaded.cache_clear()
+    order_embedding.captions_of.cache_clear()
 
 
 @pytest.fixture

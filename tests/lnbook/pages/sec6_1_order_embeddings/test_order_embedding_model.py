@@ -12,14 +12,6 @@ def model(norm: str = "layer", seed: int = 0, score: str = "order") -> OrderEmbe
     return made.double()
 
 
-def test_points_are_of_length_one_and_not_negative() -> None:
-    words, lengths = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
-    features = torch.randn(4, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    for points in (model().captions(words, lengths), model().images(features)):
-        assert (points >= 0).all()
-        torch.testing.assert_close(points.norm(dim=1), torch.ones(len(points), dtype=torch.float64))
-
-
 def test_the_symmetric_baseline_keeps_signs_and_scores_by_the_cosine() -> None:
     net, other = model(score="cosine"), model()
     words, lengths = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])

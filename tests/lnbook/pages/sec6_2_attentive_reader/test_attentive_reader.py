@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import pytest
 import torch
 
-from lnbook.curves import recorded
 from lnbook.data.readings import FIRST_MARKER, load_readings
 from lnbook.data.stories import floor
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, Reading
@@ -38,11 +36,6 @@ def test_processes_permute_differently() -> None:
     assert not torch.equal(one, other)
 
 
-def test_the_recorded_study_is_still_the_one_to_run() -> None:
-    _, facts = recorded("attentive_reader")
-    assert [run["job"] for run in facts["runs"]] == EXPERIMENT.jobs("study", 100)
-
-
 def test_the_reader_learns_the_stories_and_stays_above_their_floor() -> None:
     found = train(task(limit=1000, units=32, updates=60, batch_size=64)).rows
     first, last = (row["valid_error"] for row in (found[0], found[-1]))
@@ -50,20 +43,3 @@ def test_the_reader_learns_the_stories_and_stays_above_their_floor() -> None:
     # 5/6 is a guess of one of six; 0.65 is one of the two people in the story: right for half of 70 %
     assert last < 0.72 < 0.78 < first
     assert last > floor() - 4 * (floor() * (1 - floor()) / 1000) ** 0.5
-
-
-def test_the_measure_is_the_share_of_wrong_answers_after_a_permutation() -> None:
-    t = task()
-    t.model.train(mode=False)
-    cases = tuple(x[:50] for x in t.parts["valid"])
-    with torch.no_grad():
-        found = t.measure(t.model, cases, noise_of(0, -1))
-        scores, attention, (passages, *_, answers) = t.read(t.model, cases, noise_of(0, -1))
-    wrong, on = torch.tensor(0), 0.0
-    for n in range(50):
-        wrong = wrong + (scores[n].argmax() != answers[n])
-        on += sum(
-            float(a) for a, w in zip(attention[n], passages[n], strict=True) if w == answers[n] + FIRST_MARKER
-        )
-    assert found["error"] == wrong
-    assert found["on_answer"] == pytest.approx(on, rel=1e-5)

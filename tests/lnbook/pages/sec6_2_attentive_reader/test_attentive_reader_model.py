@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_2_attentive_reader.extras import dropped
 from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader
 from lnlib.rnn import LSTM
 
@@ -127,40 +126,6 @@ def test_more_padding_changes_no_answer_in_evaluation(released: bool, norm: str)
         again, wide = model(wider[0], lengths, wider[1], query_lengths)
     torch.testing.assert_close(again, scores, atol=1e-12, rtol=1e-10)
     assert not wide[:, 7:].any()
-
-
-def test_dropout_keeps_the_mean_and_is_the_same_in_both_precisions() -> None:
-    x = torch.ones(100_000)
-    single, double = (
-        dropped(y, 0.5, torch.Generator().manual_seed(3)) for y in (x, x.double().requires_grad_())
-    )
-    assert torch.equal(single.double(), double)
-    assert abs(single.mean() - 1) < 4 / len(x) ** 0.5  # four standard deviations
-    assert dropped(x, 0.0, None) is x
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_the_vector_of_padding_stays_zero(norm: str) -> None:
-    model = made(norm)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    scores, _ = model(*texts())
-    scores.square().sum().backward()
-    optimizer.step()
-    assert not model.vectors.weight[0].any()
-    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
-
-
-@pytest.mark.parametrize("start", STARTS)
-def test_all_norms_start_from_the_same_weights(start: str) -> None:
-    models = {norm: dict(made(norm, start=start).named_parameters()) for norm in NORMS}
-    for name, value in models["none"].items():
-        for norm in NORMS:
-            assert torch.equal(models[norm][name], value), (norm, name)
-    added = {norm: set(model) - set(models["none"]) for norm, model in models.items()}
-    assert all(
-        "gain" in name or "bias" in name or "norms" in name for some in added.values() for name in some
-    )
-    assert len(added["batch everywhere"]) == len(added["batch"]) + 8
 
 
 @pytest.mark.parametrize(("start", "size"), STARTS.items())

@@ -5,7 +5,6 @@ import torch
 from torch import Tensor
 
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
-from lnlib.norms.normalize import layer_norm
 
 NORMS = ("none", "layer")
 
@@ -29,35 +28,15 @@ def triple() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return before, here, after, torch.tensor([[3, 2, 1], [4, 3, 2], [1, 2, 2]])
 
 
-def step(gru: torch.nn.Module, norm: str, x: Tensor, h: Tensor) -> Tensor:
-    """Eqs. (23)-(25) or (26)-(28) for one vector, with torch's biases where there is no norm."""
-    p = {name.removesuffix("_l0"): value for name, value in gru.named_parameters()}
-    units = len(h)
-    a, b = p["weight_ih"] @ x, p["weight_hh"] @ h
-    if norm == "layer":
-        rows = (slice(0, 2 * units), slice(2 * units, None))
-        a, b = (
-            torch.cat([layer_norm(v[r], p[f"gain_{k}"][r], p[f"bias_{k}"][r]) for r in rows])
-            for v, k in ((a, "ih"), (b, "hh"))
-        )
-    else:
-        a, b = a + p["bias_ih"], b + p["bias_hh"]
-    r, z, n = a.chunk(3)
-    r2, z2, n2 = b.chunk(3)
-    reset, update = torch.sigmoid(r + r2), torch.sigmoid(z + z2)
-    candidate = torch.tanh(n + reset * n2)
-    return (1 - update) * h + update * candidate if norm == "layer" else (1 - update) * candidate + update * h
-
-
-def nats_by_hand(m: SkipThoughts, norm: str, ids: list[int], thought: Tensor, side: int) -> float:
+def nats_by_hand(m: SkipThoughts, ids: list[int], thought: Tensor, side: int) -> float:
     """One sentence, word by word: the thought is seen at each step, or is the first state."""
-    each = m.decoders[side].input_size > 3
-    state = torch.zeros(4, dtype=torch.float64) if each else thought
+    gru = m.decoders[side]
+    each = gru.input_size > 3
+    state = None if each else thought[None, None]
     seen, total = torch.zeros(3, dtype=torch.float64), 0.0
     for word in ids:
-        state = step(m.decoders[side], norm, torch.cat([seen, thought]) if each else seen, state)
-        logits = m.output.weight @ state + m.output.bias
-        total -= float(logits.log_softmax(0)[word])
+        out, state = gru((torch.cat([seen, thought]) if each else seen)[None, None], state)
+        total -= float(m.output(out[0, 0]).log_softmax(0)[word])
         seen = m.words.weight[word]
     return total
 
@@ -70,13 +49,11 @@ def test_both_decoders_are_shown_the_thought_as_an_explicit_loop_says(norm: str,
     with torch.no_grad():
         found = m(before, here, after, lengths)
         for n in range(3):
-            thought = torch.zeros(4, dtype=torch.float64)
-            for word in here[n, : lengths[n, 1]]:
-                thought = step(m.encoder, norm, m.words.weight[word], thought)
+            thought = m.encoder(m.words.weight[here[n, : lengths[n, 1]]][:, None])[1][0, 0]
             torch.testing.assert_close(m.encode(here, lengths[:, 1])[n], thought, rtol=1e-10, atol=1e-12)
             for side, ids in ((0, before), (1, after)):
                 words = ids[n, : lengths[n, 2 * side]].tolist()
-                by_hand = nats_by_hand(m, norm, words, thought, side)
+                by_hand = nats_by_hand(m, words, thought, side)
                 assert float(found[n, side]) == pytest.approx(by_hand, rel=1e-10)
 
 

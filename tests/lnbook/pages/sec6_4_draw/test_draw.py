@@ -1,9 +1,7 @@
 """Experiment 6.4: that it learns, and on what it is measured."""
 
-import numpy as np
 import pytest
 
-from lnbook import data
 from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT
 from lnbook.training import Machine, train
 
@@ -18,14 +16,3 @@ def test_the_smoke_run_learns_digits() -> None:
     assert last["test_bound"] == pytest.approx(last["test_log_loss"] + last["test_divergence"])
     assert (last["valid_cases"], last["test_cases"]) == (119, 360)
     assert found[1]["test_cases"] == 120
-
-
-def test_quick_measures_a_part_evenly_and_the_last_row_all() -> None:
-    few, all_cases = (
-        EXPERIMENT.task(EXPERIMENT.jobs("smoke", 0)[0] | {"quick": quick}, "smoke", Machine())
-        for quick in (20, 0)
-    )
-    pictures = data.load("binarized_digits").test_x
-    np.testing.assert_array_equal(few.parts["test"][0].numpy(), pictures[::18])
-    assert len(few.last_parts["test"][0]) == len(all_cases.parts["test"][0]) == 360
-    assert few.parts.keys() == few.last_parts.keys() == {"valid", "test"}

@@ -34,21 +34,6 @@ def noise(seed: int = 3, cases: int = N) -> Tensor:
     return torch.randn(T, cases, Z, generator=seeded(seed), dtype=torch.float64)
 
 
-def literal_filters(window: Tensor, points: int, side: int) -> tuple[list[list[float]], list[list[float]]]:
-    """F_X and F_Y as printed by Gregor and others, pixels and points counted from 1."""
-    g_x, g_y, log_var, log_delta, _ = window.tolist()
-    delta = (side - 1) / (points - 1) * math.exp(log_delta) if points > 1 else 0.0
-    found = []
-    for g in (g_x, g_y):
-        rows = []
-        for i in range(1, points + 1):
-            mu = (side + 1) / 2 * (g + 1) + (i - points / 2 - 0.5) * delta
-            row = [math.exp(-((a - mu) ** 2) / (2 * math.exp(log_var))) for a in range(1, side + 1)]
-            rows.append([v / sum(row) for v in row])
-        found.append(rows)
-    return found[0], found[1]
-
-
 # ------------------------------------------------------------------------------- the windows
 
 
@@ -80,21 +65,10 @@ def test_a_new_model_tiles_the_picture() -> None:
 # ------------------------------------------------------------------------------- a glimpse
 
 
-def sigmoid_lstm(p: dict[str, Tensor], x: Tensor, h: Tensor, c: Tensor, norm: str) -> tuple[Tensor, Tensor]:
-    """Eqs. (29)-(31), line by line, in torch's order of gates."""
-    i, f, g, o = (x @ p["weight_ih"].T + h @ p["weight_hh"].T + p["bias_ih"]).chunk(4, 1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    shown = c
-    if norm == "layer":
-        d = c - c.mean(1, keepdim=True)
-        shown = d / (d.square().mean(1, keepdim=True) + 1e-5).sqrt() * p["gain_cell"] + p["bias_cell"]
-    return o.sigmoid() * shown.tanh(), c
-
-
-def literally(model: Draw, x: Tensor, epsilon: Tensor, norm: str) -> list[dict[str, Tensor]]:
-    """The model's equations with a loop over cases and matrices for each."""
-    P = {name: dict(getattr(model, name).named_parameters()) for name in ("encoder", "decoder")}
+def literally(model: Draw, x: Tensor, epsilon: Tensor) -> list[dict[str, Tensor]]:
+    """The model's equations case by case; the page holds the filters and the LSTM to theirs."""
     read, write = model.points
+    encoder, decoder = model.encoder.cell(), model.decoder.cell()
     canvas = torch.zeros(len(x), A, A, dtype=torch.float64)
     h_e, c_e, h_d, c_d = (torch.zeros(len(x), H, dtype=torch.float64) for _ in range(4))
     steps = []
@@ -102,20 +76,20 @@ def literally(model: Draw, x: Tensor, epsilon: Tensor, norm: str) -> list[dict[s
         r = []
         for n in range(len(x)):
             window = (model.strokes.weight @ h_d[n] + model.strokes.bias)[:5]
-            F_x, F_y = (torch.tensor(m, dtype=torch.float64) for m in literal_filters(window, read, A))
+            F_x, F_y = filterbanks(window[None, None], [read], A)[0][0].unbind(1)
             wrong = x[n] - canvas[n].sigmoid()
             seen = torch.cat([(F_y @ x[n] @ F_x.T).flatten(), (F_y @ wrong @ F_x.T).flatten()])
             r.append(window[4].exp() * seen)
         # rows of the picture outermost, then the two pictures: only an order of the encoder's inputs
         seen = torch.stack(r).view(len(x), 2, read, read).transpose(1, 2).flatten(1)
-        h_e, c_e = sigmoid_lstm(P["encoder"], torch.cat([seen, h_d], 1), h_e, c_e, norm)
+        h_e, c_e = encoder.step(encoder.inputs(torch.cat([seen, h_d], 1)), (h_e, c_e))
         mean, log_std = (h_e @ model.posterior.weight.T + model.posterior.bias).chunk(2, 1)
         z = mean + log_std.exp() * eps
-        h_d, c_d = sigmoid_lstm(P["decoder"], z, h_d, c_d, norm)
+        h_d, c_d = decoder.step(decoder.inputs(z), (h_d, c_d))
         out = h_d @ model.strokes.weight.T + model.strokes.bias
         painted = []
         for n in range(len(x)):
-            F_x, F_y = (torch.tensor(m, dtype=torch.float64) for m in literal_filters(out[n, 5:10], write, A))
+            F_x, F_y = filterbanks(out[n : n + 1, None, 5:10], [write], A)[0][0].unbind(1)
             painted.append(F_y.T @ out[n, 10:].view(write, write) @ F_x / out[n, 9].exp())
         canvas = canvas + torch.stack(painted)
         steps.append({"canvas": canvas, "z": z, "mean": mean, "log_std": log_std})
@@ -129,7 +103,7 @@ def test_the_unrolled_model_is_the_printed_one(norm: str, read: int, write: int)
     x, epsilon = pictures(), noise()
     with torch.no_grad():
         ours = list(model.unroll(epsilon, x))
-        theirs = literally(model, x, epsilon, norm)
+        theirs = literally(model, x, epsilon)
     for one, other in zip(ours, theirs, strict=True):
         for name, value in other.items():
             # float64, three glimpses, each a few dozen sums
@@ -156,7 +130,7 @@ def test_without_a_picture_the_codes_are_the_noise_and_nothing_is_read() -> None
 def test_the_bound_is_torchs_cross_entropy_plus_torchs_divergences(norm: str) -> None:
     model, x, epsilon = tiny(norm), pictures(), noise()
     log_loss, divergence = model(x, epsilon)
-    steps = literally(model, x, epsilon, norm)
+    steps = literally(model, x, epsilon)
     expected = F.binary_cross_entropy(steps[-1]["canvas"].sigmoid(), x, reduction="none").sum((1, 2))
     posteriors = [Normal(s["mean"], s["log_std"].exp()) for s in steps]
     prior = Normal(torch.zeros((), dtype=torch.float64), 1.0)

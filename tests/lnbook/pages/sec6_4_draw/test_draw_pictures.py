@@ -6,13 +6,9 @@ import torch
 
 from lnbook import data
 from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT, Drawing
-from lnbook.pages.sec6_4_draw.model import Draw, filterbanks
-from lnbook.pages.sec6_4_draw.pictures import box, strokes, tightness
+from lnbook.pages.sec6_4_draw.model import filterbanks
+from lnbook.pages.sec6_4_draw.pictures import box, tightness
 from lnbook.training import Machine
-
-
-def model(seed: int = 0) -> Draw:
-    return Draw(8, units=6, codes=2, write=3, norm="layer", generator=torch.Generator().manual_seed(seed))
 
 
 def test_a_box_holds_the_points_of_its_window_and_half_a_stride_around() -> None:
@@ -26,18 +22,6 @@ def test_a_box_holds_the_points_of_its_window_and_half_a_stride_around() -> None
     np.testing.assert_allclose(points[:, 0], left + stride * (np.arange(3) + 0.5), atol=0.51)
     np.testing.assert_allclose(points[:, 1], top + stride * (np.arange(3) + 0.5), atol=0.51)
     assert width == pytest.approx(3 * stride, rel=1e-5)
-
-
-def test_pictures_are_probabilities_of_the_models_canvases() -> None:
-    m, noise = model(), torch.randn(4, 2, 2, generator=torch.Generator().manual_seed(1))
-    made_up, copied = strokes(m, noise), strokes(m, noise, torch.ones(2, 8, 8))
-    with torch.no_grad():
-        last = list(m.unroll(noise))[-1]
-    np.testing.assert_allclose(made_up.pictures[-1], last.canvas.sigmoid(), atol=1e-6)
-    np.testing.assert_allclose(made_up.write[-1], box(last.write, 3, 8), atol=1e-6)
-    assert made_up.pictures.shape == copied.pictures.shape == (4, 2, 8, 8)
-    assert abs(made_up.pictures - copied.pictures).max() > 1e-4
-    assert made_up.write.shape == (4, 2, 3)
 
 
 def test_the_tighter_bound_is_lower_and_one_draw_has_nothing_to_tighten() -> None:

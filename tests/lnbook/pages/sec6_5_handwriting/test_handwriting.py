@@ -73,14 +73,6 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> No
     assert np.abs(narrow[0].points[1:, :2]).std() < np.abs(wide[0].points[1:, :2]).std()
 
 
-def test_a_line_that_does_not_end_is_cut() -> None:
-    job = small()
-    asked = [("abcabc", 0.0)]
-    (script,) = samples.write(model_of(job), lines(job).alphabet, asked, torch.Generator(), most=5)
-    assert not script.done
-    assert len(script.points) == 6
-
-
 def test_weights_come_back_in_sixteen_bits_with_their_story(tmp_path: Path) -> None:
     job = small()
     model, data = model_of(job), lines(job)

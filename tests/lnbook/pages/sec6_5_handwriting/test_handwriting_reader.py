@@ -48,20 +48,6 @@ def test_the_compiled_loop_is_the_plain_one(norm: str, units: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("norm", ["none", "layer"])
-def test_in_two_halves_it_gives_what_it_gives_in_one_run(norm: str, dtype: torch.dtype) -> None:
-    reads = layer(norm, dtype=dtype)
-    x, texts, lengths = given(dtype=dtype)
-    whole, end = reads(x, texts, lengths)
-    first, middle = reads(x[:4], texts, lengths)
-    second, last = reads(x[4:], texts, lengths, middle)
-    for one, *other in zip(whole, first, second, strict=True):
-        torch.testing.assert_close(one, torch.cat(other))
-    for one, two in zip(end, last, strict=True):
-        torch.testing.assert_close(one, two)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_what_stands_behind_a_texts_end_counts_for_nothing(dtype: torch.dtype) -> None:
     reads = layer("layer", dtype=dtype)
     x, texts, lengths = given(dtype=dtype)

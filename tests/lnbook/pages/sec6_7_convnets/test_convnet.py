@@ -70,28 +70,6 @@ def standardized(a: Tensor, axes: tuple[int, ...]) -> Tensor:
     return (a - mean) / (var + 1e-5).sqrt()
 
 
-def test_networks_of_one_seed_start_from_the_same_weights_and_touch_no_global_state() -> None:
-    before = torch.get_rng_state()
-    nets = [make(norm) for norm in ALL]
-    assert torch.equal(before, torch.get_rng_state())
-    for net in nets[1:]:
-        for one, other in zip(nets[0].convolutions, net.convolutions, strict=True):
-            assert torch.equal(one.weight, other.weight)  # type: ignore[arg-type]
-        assert torch.equal(nets[0].head.weight, net.head.weight)
-    assert not torch.equal(nets[0].head.weight, make("none", seed=1).head.weight)
-
-
-def test_with_circular_padding_a_moved_picture_gives_moved_layers_and_with_zeros_it_does_not() -> None:
-    x = cases(3)
-    for padding, same in (("circular", True), ("zeros", False)):
-        net = make("none", padding=padding)  # type: ignore[arg-type]
-        here = [z for _, z in net.layers(x)]
-        there = [z for _, z in net.layers(x.roll((2, 4), (2, 3)))]
-        moved = [here[0].roll((2, 4), (2, 3)), here[1].roll((1, 2), (2, 3))]  # the second has stride 2
-        close = [torch.allclose(a, b, atol=1e-12) for a, b in zip(there, moved, strict=True)]
-        assert close == [same, same]
-
-
 def test_a_layer_that_is_all_border_is_normalized_as_one() -> None:
     a = torch.randn(3, 4, 2, 2, generator=torch.Generator().manual_seed(0))
     apart = BorderApart(4, torch.ones(2, 2, dtype=torch.bool), lambda: GroupNorm(1, 4, affine=False))
@@ -150,12 +128,6 @@ def test_the_statistics_of_a_new_batch_norm_are_the_cases_own_and_move_no_averag
     before = {name: value.clone() for name, value in task.model.state_dict().items()}
     assert abs(task.overall(task.model)["channels_1"]) < 1e-6
     assert all(torch.equal(before[name], value) for name, value in task.model.state_dict().items())
-
-
-def test_few_test_cases_are_spread_evenly() -> None:
-    task = classification(quick=100)
-    assert [len(task.parts["test"][0]), len(task.last_parts["test"][0])] == [100, 360]  # type: ignore[index]
-    assert torch.equal(task.parts["test"][0][1], task.last_parts["test"][0][3])  # type: ignore[index]
 
 
 def test_seeds_are_outermost_and_cifar10_is_asked_for_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
