@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
@@ -21,7 +21,6 @@ from lnbook.pages.sec6_1_order_embeddings.experiment import Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
 
 STRIDE = 7  # every so manieth caption is looked at
-RANKS = (1, 3, 60)  # a hit, a near miss, a failure
 
 
 def points_of(made: Embedding, texts: Sequence[str]) -> Float[Tensor, "C H"]:
@@ -67,20 +66,6 @@ def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     }
     down = (tables[1] < tables[1].T).numpy()
     return found | {"direction": float(down[order & ~order.T].mean())}
-
-
-def examples(places: Int64[Tensor, " M"]) -> list[int]:
-    """A caption for each of `RANKS`: of those whose picture is nearest to it, the one in the middle.
-
-    >>> examples(torch.tensor([1, 1, 1, 2, 9]))
-    [1, 3, 4]
-    """
-    found = []
-    for rank in RANKS:
-        apart = (places - rank).abs()
-        nearest = (apart == apart.min()).nonzero().flatten()
-        found.append(int(nearest[len(nearest) // 2]))
-    return found
 
 
 def symmetric(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> float:

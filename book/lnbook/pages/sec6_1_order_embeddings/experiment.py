@@ -60,26 +60,14 @@ STUDIES = {
 }
 
 
+@lru_cache(maxsize=1)
 def captions_of(data: str) -> Captions:
     """The captions of a study; without COCO's, or at no cost of files if asked for, the generated scenes."""
     return load_features() if data == "coco_vgg" else load_captions(data, on_stand_in="silent")
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return jobs_of(STUDIES[scale], seed)
-
-
-def _data(job: Job, scale: str) -> list[str]:
-    return [job["data"]]
-
-
 def _task(job: Job, scale: str, machine: Machine) -> Task:
-    return Embedding(_loaded(job["data"]), machine, job)
-
-
-@lru_cache(maxsize=1)
-def _loaded(data: str) -> Captions:
-    return captions_of(data)
+    return Embedding(captions_of(job["data"]), machine, job)
 
 
 class Embedding(Task):
@@ -148,7 +136,7 @@ class Embedding(Task):
 
 EXPERIMENT = Experiment(
     "order_embedding",
-    _jobs,
+    lambda scale, seed: jobs_of(STUDIES[scale], seed),
     _task,
     Settings(
         paper="A GRU reads the captions of Microsoft COCO, VGG features (10 crops) stand for the pictures; "
@@ -177,5 +165,5 @@ EXPERIMENT = Experiment(
         study="Vectors of object boxes in place of VGG features, 3,452 pictures, 256 units, 1,000 updates; "
         "also four larger step sizes.",
     ),
-    data=_data,
+    data=lambda job, scale: [job["data"]],
 )

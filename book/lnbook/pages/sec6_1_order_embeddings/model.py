@@ -140,12 +140,8 @@ def ranking_loss(
 ) -> Float[Tensor, ""]:
     """The sum over all contrastive pairs of a batch, both ways: see the module's text.
 
-    *Source* Vendrov and others (2016).
-
-    Args:
-        table: E of each caption (row) and picture (column); the pairs on the diagonal belong together.
-        margin: by which a wrong pair shall be worse.
-        same: pairs that are no contrast although off the diagonal: captions of one picture.
+    `table` has E of each caption (row) and picture (column), pairs on the diagonal belong together; `same`
+    marks those that are no contrast although off the diagonal, captions of one picture.
 
     >>> ranking_loss(torch.tensor([[0.0, 0.03], [0.5, 0.01]]), margin=0.05)
     tensor(0.0500)

@@ -26,11 +26,8 @@ def ranks(
 ) -> tuple[Int64[Tensor, " I"], Int64[Tensor, " C"]]:
     """The ranks of caption retrieval, one a picture, and of image retrieval, one a caption.
 
-    NaN counts as larger than any number, so it ranks last.
-
-    Args:
-        violations: of each caption (row) against each picture (column).
-        owner: the column of each caption's own picture.
+    `owner` has the column of each caption's own picture. NaN counts as larger than any number, so it ranks
+    last.
 
     >>> ranks(torch.tensor([[0.1, 0.2], [0.3, 0.2], [0.4, 0.9]]), torch.tensor([0, 0, 1]))
     (tensor([1, 3]), tensor([1, 2, 2]))

@@ -94,10 +94,6 @@ def _jobs(scale: str, seed: int) -> list[Job]:
     return found
 
 
-def _data(job: Job, scale: str) -> list[str]:
-    return [job["data"]]
-
-
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     readings = readings_of(scale, job["data"], job["markers"], job["words"])
     return Reading(readings, machine, job)
@@ -203,5 +199,5 @@ EXPERIMENT = Experiment(
         "the printed equations without what the code adds, step size 0.002 and, for three of the variants, "
         "five others, 300 updates; also weights that start at size 1.",
     ),
-    data=_data,
+    data=lambda job, scale: [job["data"]],
 )

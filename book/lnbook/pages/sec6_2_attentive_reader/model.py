@@ -29,22 +29,14 @@ TERMS = ("attend_passage", "attend_query", "join_passage", "join_query")  # insi
 
 
 class AttentiveReader(nn.Module):
-    """The model.
+    """The model; word 0 is padding, whose vector is and stays 0.
 
-    Args:
-        words: in the vocabulary; 0 is padding, whose vector is and stays 0.
-        entities: markers that an answer can be.
-        units: of each LSTM, and entries of a word's vector.
-        norm: one of `NORMS`.
-        gain: of every normalization at the start.
-        longest: words of the longest passage or question: batch norm keeps statistics for so many steps.
-        generator: draws the weights, the same for every norm: see `start`. Biases are 0.
-        start: "small" or "unit": the four square blocks of an LSTM's matrices are orthogonal, times 0.05 or
-            1, and word vectors uniform as below, or standard normal. All else is uniform within
-            sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units). "small"
-            is how the public code of the attentive reader starts, but for W_ym, there 0.05 times orthogonal.
-        released: whether there is what the public code adds. B starts as a block of the LSTMs does, W_yg as
-            all else; what there is without it starts as it does without it.
+    `norm` is one of `NORMS`, and `gain` that of every normalization at first. For the `longest` passage batch
+    norm keeps statistics of so many steps. Weights are the same for every norm, and biases 0: by `start` the
+    square blocks of an LSTM's matrices are orthogonal times 0.05 ("small", as in the public code) or 1
+    ("unit"), and word vectors uniform as below, or standard normal. All else is uniform within sqrt(6 /
+    (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units). What the public code adds
+    (`released`) leaves these as they are; B starts as a block of the LSTMs does, W_yg as all else.
 
     >>> model = AttentiveReader(9, 3, units=4, norm="layer", generator=torch.Generator().manual_seed(0))
     >>> passage, question = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[3, 8], [4, 0]])
@@ -175,14 +167,7 @@ class AttentiveReader(nn.Module):
 def attend(
     scores: Float[Tensor, "N T"], y: Float[Tensor, "N T H"], real: Bool[Tensor, "N T"]
 ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N T"]]:
-    r"""$r = \sum_t s(t)\,y(t)$ with $s(t) \propto \exp(\mathrm{score}(t))$ over the real words, and s itself.
-
-    *Source* Hermann and others (2015), section 3.2.
-
-    Args:
-        scores: of each word.
-        y: what is mixed.
-        real: False for padding, whose weight is 0 whatever its score. Each row needs a real word.
+    r"""$r = \sum_t s(t)\,y(t)$ with $s(t) \propto \exp(\mathrm{score}(t))$ over `real` words, and s.
 
     >>> y, real = torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]])
     >>> r, s = attend(torch.zeros(1, 3), y, real)

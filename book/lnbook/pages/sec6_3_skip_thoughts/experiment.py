@@ -64,10 +64,6 @@ STUDIES = {
 }
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return jobs_of(STUDIES[scale], seed)
-
-
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     with threadpool_limits(1):
         text = corpus_of(job, scale)
@@ -144,7 +140,7 @@ class Skipping(Task):
 
 EXPERIMENT = Experiment(
     "skip_thoughts",
-    _jobs,
+    lambda scale, seed: jobs_of(STUDIES[scale], seed),
     _task,
     Settings(
         paper="An encoder of 2,400 units, a million updates, an evaluation every 50,000 on SICK, MR, CR, "

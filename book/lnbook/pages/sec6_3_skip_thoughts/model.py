@@ -32,16 +32,10 @@ SPREAD = 0.1  # of the paper's initial weights that are not recurrent
 
 
 class SkipThoughts(nn.Module):
-    """The model.
+    """The model, for a vocabulary of `words`, the special ones too, with vectors of this `size`.
 
-    Args:
-        words: in the vocabulary, the special ones too.
-        size: of a word's vector.
-        units: of each GRU; the size of a thought.
-        norm: of the GRUs: "none" or "layer".
-        generator: draws the weights, the same for both norms.
-        initial: how wide they are: see `initialize`.
-        decoder: "article" shows the thought at each step, "code" once, as the first state.
+    `norm` is that of the GRUs, "none" or "layer"; `initial` says how wide the first weights are
+    (`initialize`), the same for both norms; the `decoder` is "article" or "code".
 
     >>> model = SkipThoughts(20, 4, 8, norm="layer", generator=torch.Generator().manual_seed(0))
     >>> here, lengths = torch.tensor([[3, 4, 2], [5, 2, 0]]), torch.tensor([3, 2])

@@ -41,14 +41,9 @@ def accuracy(
     choices: int = 1,
     seed: int = 0,
 ) -> float:
-    """Share of cases whose class is read rightly from the vectors by readings fitted to other folds.
+    """Share of cases whose class, 0 or 1, is read rightly from the vectors by readings fitted to other folds.
 
-    Args:
-        features: vectors of the cases.
-        labels: 0 or 1.
-        folds: of the cross-validation.
-        choices: how many of `STRENGTHS` are tried on folds of each fold's training cases; 1 for none.
-        seed: of the folds.
+    So many `choices` of `STRENGTHS` are tried on folds of each fold's training cases; 1 for none.
 
     >>> x = np.array([[0.0], [1.0]] * 10)
     >>> accuracy(x, np.array([0, 1] * 10), folds=5)
@@ -114,14 +109,10 @@ def relatedness(
 ) -> dict[str, float]:
     """Pearson's and Spearman's correlation and the mean squared error of test scores that are read.
 
-    Cross-entropy to the soft targets differs from Kullback and Leibler's divergence by a constant, and equals
-    that of two copies of a case, one a class, weighted by the targets.
-
-    Args:
-        features: of the pairs, as from `pair_features`.
-        scores: from 1 to 5.
-        part: 0 for pairs to fit to, 1 for those that choose among `choices` of `STRENGTHS` by Pearson's
-            correlation, 2 for those to test.
+    Scores are from 1 to 5. Cross-entropy to the soft targets differs from Kullback and Leibler's divergence
+    by a constant, and equals that of two copies of a case, one a class, weighted by the targets. `part` is 0
+    for pairs to fit to, 1 for those that choose among `choices` of `STRENGTHS` by Pearson's correlation, 2
+    for those to test.
     """
     fit, choose, test = (part == k for k in range(3))
     x, *others = _standardized(features[fit], features[choose], features[test])

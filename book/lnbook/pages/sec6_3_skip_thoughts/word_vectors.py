@@ -33,21 +33,12 @@ def neighbor_counts(
 
 def factorized(counts: "sparse.csr_matrix[np.float64]", size: int) -> Float[np.ndarray, "words size"]:
     r"""Vectors $U_k \Sigma_k^{1/2}$ of $M_{ij} = \max(0, \log\frac{n_{ij}\,n}{n_i\,\tilde n_j})$,
-    $\tilde n_j \propto n_j^{3/4}$.
+    $\tilde n_j \propto n_j^{3/4}$, from counts $n_{ij}$ of words and their neighbors.
 
     *Source* Levy, Goldberg, Dagan (2015): contexts smoothed by the power 3/4. Vectors have unit length; a
     word without neighbors has the zero vector. Their signs are those that make each column's sum positive.
-
-    Args:
-        counts: $n_{ij}$, of words and their neighbors, as from `neighbor_counts`.
-        size: below the number of words.
-
-    Raises:
-        ValueError: more dimensions than the words allow.
     """
     words = counts.shape[0]
-    if not 0 < size < words:
-        raise ValueError(f"{words} words span at most {words - 1} dimensions here, not {size}.")
     held = counts.tocoo()
     of_word = np.bincount(held.row, held.data, words)
     context = of_word**0.75

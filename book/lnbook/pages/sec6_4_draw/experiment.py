@@ -58,14 +58,6 @@ STUDIES = {
 }
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return jobs_of(STUDIES[scale], seed)
-
-
-def _data(job: Job, scale: str) -> list[str]:
-    return [DATA[scale]]
-
-
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Drawing(load(DATA[scale], on_stand_in="silent"), machine, job)
 
@@ -114,7 +106,7 @@ class Drawing(Task):
 
 EXPERIMENT = Experiment(
     "draw",
-    _jobs,
+    lambda scale, seed: jobs_of(STUDIES[scale], seed),
     _task,
     Settings(
         paper="64 glimpses, LSTMs of 256 units, Adam with its defaults, batches of 128, 200 passes, 50,000 "
@@ -129,5 +121,5 @@ EXPERIMENT = Experiment(
         study="16 glimpses through windows of 4 x 4 points, two passes; four step sizes; norm propagation "
         "beside both.",
     ),
-    data=_data,
+    data=lambda job, scale: [DATA[scale]],
 )

@@ -41,23 +41,16 @@ VARIANCES = variances(GAIN, GAIN, GAIN)
 def filterbanks(
     windows: Float[Tensor, "N W 5"], points: Sequence[int], side: int
 ) -> tuple[Float[Tensor, "N P 2 A"], ...]:
-    r"""The Gaussian filters of several square windows, one row a point of the window's grid.
+    r"""The Gaussian filters of several square windows, one row a point of the grid; $F_X$, $F_Y$ on axis 2.
 
     $F[i, a] = \exp\left(-\frac{(a-\mu_i)^2}{2\sigma^2}\right)/Z_i$ with
     $\mu_i = g + (i - \frac P2 - \frac12)\,\delta$, where $a = 1, \dots, A$ counts pixels, $i = 1, \dots, P$
     points, and $Z_i$ makes the row's sum 1; $g = \frac{A+1}2(\tilde g + 1)$,
-    $\delta = \frac{A-1}{P-1}\tilde\delta$.
+    $\delta = \frac{A-1}{P-1}\tilde\delta$. A window is
+    $(\tilde g_X, \tilde g_Y, \log\sigma^2, \log\tilde\delta, \log\gamma)$.
 
     *Source* Gregor and others (2015), their Eqs. (19)-(26). A softmax, so that a window far outside of the
     picture has no $0/0$; for one point $\delta$ has no meaning and no effect.
-
-    Args:
-        windows: $(\tilde g_X, \tilde g_Y, \log\sigma^2, \log\tilde\delta, \log\gamma)$ of each.
-        points: P of each window.
-        side: A, of the picture.
-
-    Returns:
-        For each window its filters, $F_X$ and $F_Y$ on axis 2.
 
     >>> (bank,) = filterbanks(torch.zeros(1, 1, 5), [2], side=28)
     >>> bank.shape, bank[0, :, 0].argmax(-1).tolist()  # two points, at the picture's corners
@@ -94,18 +87,12 @@ class Glimpse:
 
 
 class Draw(nn.Module):
-    """The model.
+    """The model, with `codes` numbers a glimpse, and windows to `read` and `write` of so many points a side.
 
-    Args:
-        side: of the pictures.
-        units: of each LSTM.
-        codes: numbers in z at each glimpse.
-        read, write: points on a side of the windows.
-        norm: of the LSTMs: "none", "layer" as in Eqs. (29)-(31), or "propagation".
-        generator: draws the weights, the same for all norms: uniform within 1 / sqrt(units), as torch does.
-            Gains are 1, biases 0, but those of the windows, which begin as tilings of the picture. With
-            "propagation" gains are 1/2, rows then have length 1, and what reads the larger state begins at
-            `SMALLER` of the weights.
+    The LSTMs' norm is "none", "layer" as in Eqs. (29)-(31), or "propagation". Weights are the same for all
+    norms: uniform within 1 / sqrt(units), as torch does; gains 1, biases 0, but those of the windows, which
+    begin as tilings of the picture. With "propagation" gains are 1/2, rows then have length 1, and what reads
+    the larger state begins at `SMALLER` of the weights.
 
     >>> model = Draw(8, units=16, codes=3, norm="layer", generator=torch.Generator())
     >>> loss, divergence = model(torch.zeros(2, 8, 8), torch.zeros(4, 2, 3))  # four glimpses
@@ -142,15 +129,9 @@ class Draw(nn.Module):
     def forward(
         self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]
     ) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
-        r"""The two terms of the bound on $-\log p(x)$, in nats, from one draw of the codes.
+        r"""The two terms of the bound on $-\log p(x)$, in nats, from one draw of the codes by normal noise.
 
-        Args:
-            x: pixels, 0 or 1.
-            noise: standard normal: $z_t = \mu_t + \sigma_t\,\epsilon_t$.
-
-        Returns:
-            $-\log p(x \mid z)$ summed over pixels, and
-            $\frac12\sum_t\sum(\mu_t^2 + \sigma_t^2 - \log\sigma_t^2 - 1)$.
+        $-\log p(x \mid z)$ over pixels, and $\frac12\sum_{t,k}(\mu^2 + \sigma^2 - \log\sigma^2 - 1)$.
         """
         steps = list(self.unroll(noise, x))
         mean, log_std = (torch.stack([getattr(s, k) for s in steps]) for k in ("mean", "log_std"))

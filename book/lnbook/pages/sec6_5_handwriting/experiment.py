@@ -75,10 +75,6 @@ def cases_of(part: Part) -> Cases:
     return tuple(torch.from_numpy(array[order]) for array in arrays)
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return jobs_of(STUDIES[scale], seed)
-
-
 def _data(job: Job, scale: str) -> list[str]:
     """Lines are composed of Omniglot's letters, and of the words of novels."""
     return [job["data"], *(["gutenberg"] if job["data"] == "omniglot_strokes" else [])]
@@ -139,13 +135,13 @@ def known(scale: str, seed: int) -> list[Job]:
 
 def seen(scale: str) -> tuple[str, Wanted]:
     """The lines that a page shows: four hundred, as long as those of the book's scale."""
-    (job, *_) = _jobs("smoke" if scale == "smoke" else "book", 0)
+    (job, *_) = jobs_of(STUDIES["smoke" if scale == "smoke" else "book"], 0)
     return job["data"], wanted({**job, "lines": 400})
 
 
 EXPERIMENT = Experiment(
     "handwriting",
-    _jobs,
+    lambda scale, seed: jobs_of(STUDIES[scale], seed),
     _task,
     Settings(
         paper="Three layers of 400 LSTM units, 20 Gaussians for the pen, 10 for the window, 57 characters, "

@@ -106,14 +106,6 @@ def jobs_of(studies: Mapping[str, Sequence[Study]], scale: str, seed: int) -> li
     return sorted(found, key=lambda job: int(job["seed"]))
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return jobs_of(STUDIES, scale, seed)
-
-
-def _data(job: Job, scale: str) -> list[str]:
-    return [job["data"]]
-
-
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     images, updates = load(job["data"], on_stand_in="silent"), 0
     if images.provenance["name"] != images.provenance["requested"]:  # few cases: as many updates all the same
@@ -206,17 +198,13 @@ def rolled(
     n, (h, w) = len(pixels), pixels.shape[-2:]
     down, right = (torch.randint(size, (n, 1), generator=generator) for size in (h, w))
     rows, across = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
-    flat = pixels.reshape(n, -1, h, w)
-    each = torch.arange(n)[:, None, None, None]
-    moved = flat[
-        each, torch.arange(flat.shape[1])[:, None, None], rows[:, None, :, None], across[:, None, None]
-    ]
-    return moved.reshape(pixels.shape)
+    channels = pixels.reshape(n, -1, h, w).take_along_dim(rows[:, None, :, None], 2)
+    return channels.take_along_dim(across[:, None, None], 3).reshape(pixels.shape)
 
 
 EXPERIMENT = Experiment(
     "convnet",
-    _jobs,
+    lambda scale, seed: jobs_of(STUDIES, scale, seed),
     _task,
     Settings(
         paper="None: preliminary experiments without network, data or numbers.",
@@ -228,5 +216,5 @@ EXPERIMENT = Experiment(
         study="Channels of 16, 16, 32, 32; two passes and ten; three norms at other step sizes and on MNIST; "
         "CIFAR-10 where it is there.",
     ),
-    data=_data,
+    data=lambda job, scale: [job["data"]],
 )

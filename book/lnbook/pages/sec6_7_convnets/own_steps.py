@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from lnbook.pages.sec6_7_convnets import experiment
 from lnbook.pages.sec6_7_convnets.experiment import PLAIN, RATE, RATES, Study
-from lnbook.training import Job
 
 FIRST = 100  # seed
 STUDIES = {
@@ -19,12 +18,8 @@ STUDIES = {
 }
 
 
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return experiment.jobs_of(STUDIES, scale, seed + FIRST)
-
-
 EXPERIMENT = replace(
     experiment.EXPERIMENT,
     name="convnet_own",
-    jobs=_jobs,
+    jobs=lambda scale, seed: experiment.jobs_of(STUDIES, scale, seed + FIRST),
 )

@@ -4,16 +4,13 @@ from dataclasses import replace
 
 from lnbook.pages.sec6_7_convnets import experiment, own_steps
 from lnbook.pages.sec6_7_convnets.experiment import LONGER, PLAIN, RATE, Study
-from lnbook.training import Job
 
 STUDIES = {
     "smoke": own_steps.STUDIES["smoke"],
     "study": [Study(PLAIN, "fashion_mnist", epochs=10, seeds=5, rows=20, rates=(RATE, *LONGER))],
 }
-
-
-def _jobs(scale: str, seed: int) -> list[Job]:
-    return experiment.jobs_of(STUDIES, scale, seed + own_steps.FIRST)
-
-
-EXPERIMENT = replace(own_steps.EXPERIMENT, name="convnet_own_ten", jobs=_jobs)
+EXPERIMENT = replace(
+    own_steps.EXPERIMENT,
+    name="convnet_own_ten",
+    jobs=lambda scale, seed: experiment.jobs_of(STUDIES, scale, seed + own_steps.FIRST),
+)
