@@ -35,7 +35,7 @@ def order_of(general: Sequence[Text], special: Sequence[Text]) -> Bool[np.ndarra
 
 
 def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
-    """The lines of a Hasse diagram: pairs of one text and another below it, with none of the texts between.
+    """Pairs of one text and another below it, with none of the texts between.
 
     >>> ball, red = frozenset({"ball"}), frozenset({"ball", "red"})
     >>> covers([(ball,), (red,), (red, ball)])

@@ -1,4 +1,4 @@
-"""Section 6.1's pictures: pictures as boxes, recall against updates, an order."""
+"""Section 6.1's pictures: pictures as boxes, and recall against updates."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -32,29 +32,6 @@ def recalls(curves: Mapping[int, Mapping[str, pd.DataFrame]]) -> Figure:
         ax.set(title=f"R@{k}", xlabel="updates", ylim=(0, None))
     axes[0].set_ylabel("pictures found (%)")
     axes[0].legend(loc="lower right")
-    return fig
-
-
-def hierarchy(levels: Sequence[Sequence[str]], edges: Sequence[tuple[str, str, bool]]) -> Figure:
-    """Texts by level, the most general on top, and lines from each to those that entail it.
-
-    An edge is the upper text, the lower one, and whether the model has the direction right.
-    """
-    fig, ax = plots.subplots(figsize=(7.4, 1.0 * len(levels) + 0.3))
-    places = {
-        text: ((k + 0.5) / len(level), -float(row))
-        for row, level in enumerate(levels)
-        for k, text in enumerate(level)
-    }
-    for upper, lower, right in edges:
-        (x, y), (u, v) = places[upper], places[lower]
-        color, line = (plots.OTHERS["teal"], "-") if right else (plots.OTHERS["red"], ":")
-        ax.plot([x, u], [y - 0.17, v + 0.2], color=color, linestyle=line, linewidth=1.6)
-    for text, (x, y) in places.items():
-        width = int(78 / max(len(level) for level in levels if text in level))
-        ax.text(x, y, textwrap.fill(text, width), ha="center", va="center", fontsize=9)
-    ax.set(xlim=(0, 1), ylim=(0.4 - len(levels), 0.4))
-    ax.axis("off")
     return fig
 
 

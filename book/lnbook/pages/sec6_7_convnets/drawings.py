@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from lnbook.figures import plots
+from lnbook.figures.axes import bars
 
 LABELS = {
     "none": "no norm",
@@ -87,10 +88,7 @@ def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> 
         for k, (name, means) in enumerate(series.items()):
             mark, line, color = styles[k]
             x = np.arange(1, len(means) + 1) + 0.12 * (k - (len(series) - 1) / 2)
-            value, low, high = np.array(means).T
-            ax.errorbar(
-                x, value, [value - low, high - value], color=color, marker=mark, ls=line, ms=5, label=name
-            )
+            bars(ax, x, means, color=color, marker=mark, ls=line, ms=5, label=name)
         ax.set(title=title, xlabel="layer", xticks=range(1, len(means) + 1))
     axes[0, 0].set_ylabel(label)
     handles, labels = axes[0, 0].get_legend_handles_labels()
