@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from lnbook.data import DATA_SETS, DataError, data_set, fetch, verify
 
+
 def main(argv: Sequence[str]) -> int:
     """List the data sets, after downloading them if asked.
 
