@@ -11,27 +11,3 @@ from lnbook.training.distributed import ALONE, Group
 from lnbook.training.loop import NonFiniteLoss, Run, fit, train
 from lnbook.training.sweeps import sweep, torch_threads
 from lnbook.training.task import Cases, Experiment, Job, Machine, Row, Settings, Task
-
-__all__ = [
-    "ALONE",
-    "Cases",
-    "CheckpointError",
-    "Experiment",
-    "Group",
-    "Job",
-    "LengthBatches",
-    "Machine",
-    "Minibatches",
-    "NonFiniteLoss",
-    "Row",
-    "Run",
-    "RunFolder",
-    "Settings",
-    "Task",
-    "fit",
-    "generators",
-    "noise_of",
-    "sweep",
-    "torch_threads",
-    "train",
-]
