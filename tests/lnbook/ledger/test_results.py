@@ -47,10 +47,9 @@ def test_every_rule_of_the_page_but_one_on_runs_must_be_measured_and_no_other():
     assert page.show().rows[1][3] == "not measured (not run)"
 
 
-@pytest.mark.parametrize("wrong", [2.0, math.nan])
-def test_mathematics_that_fails_stops_the_page_and_an_estimate_does_not(results, wrong):
+def test_mathematics_that_fails_stops_the_page_and_an_estimate_does_not(results):
     page = ledger(rule("<= 1", kind="identity"), rule(id="b"))
-    page.measure("a", wrong)
+    page.measure("a", math.nan)
     page.measure("b", -2.0)
     with pytest.raises(ValueError, match=r"holds at every scale, this does not: \[a: "):
         page.show()

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.ledger.rows import DIGEST, as_csv, read_facts, read_pair, read_rows, write_rows, write_whole
+from lnbook.ledger.rows import DIGEST, as_csv, read_facts, read_pair, read_rows, write_rows
 
 RESULTS = Path(__file__).resolve().parents[3] / "book" / "results"
 
@@ -40,21 +40,6 @@ def test_every_row_of_the_record_is_as_it_was_recorded():
         assert facts
         told = file.with_suffix(".json").read_text(encoding="utf-8")
         assert told == json.dumps(json.loads(told), indent=1, sort_keys=True) + "\n", "as a command writes it"
-
-
-def test_what_cannot_be_written_leaves_what_was_there(tmp_path, monkeypatch):
-    write_whole(tmp_path / "rows.csv", b"before")
-
-    def full(path: Path, content: bytes) -> None:
-        with path.open("wb") as file:
-            file.write(content[:2])
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space left"):
-        write_whole(tmp_path / "rows.csv", b"after")
-    assert (tmp_path / "rows.csv").read_bytes() == b"before"
-    assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=5))

@@ -75,25 +75,6 @@ def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
         assert len(set(cases)) == count // size * size
 
 
-def test_padding_is_counted_and_is_little():
-    words, lengths = sentences(6400, 40)
-    batches = LengthBatches((words,), lengths, 64, seeded(), cut=[0])
-    epoch = torch.cat([(rows == 0).flatten() for (rows,) in itertools.islice(batches, 100)])
-    assert float(epoch.double().mean()) == pytest.approx(batches.padding(), abs=1e-12)
-    assert batches.padding() < 0.1  # without sorting it is above 0.4
-
-
-def test_two_tensors_are_cut_to_their_own_longest():
-    one, short = sentences(40, 6, seed=1)
-    other, long = sentences(40, 30, seed=2)
-    batches = LengthBatches(
-        (one, long, other), torch.stack([short, long], 1), 4, seeded(), cut=[0, 2], pool=10
-    )
-    for rows, lengths, more in itertools.islice(batches, 10):
-        assert more.shape[1] == int(lengths.max())
-        assert rows.shape[1] == int((rows > 0).sum(1).max())
-
-
 def test_processes_part_a_batch_and_cut_alike():
     words, lengths = sentences(48, 9)
     one, *two = (
