@@ -149,7 +149,7 @@ def test_a_study_accepts_a_stand_in_only_by_name(small, points, tmp_path):
     ("options", "said"),
     [
         (["--only", "norm=layer", "--only", "dropout=0.3"], "No run has norm=layer and dropout=0.3; write"),
-        (["--seed", "-1"], "go from -1 to 0, but must be at least 0 and below 2**32"),
+        (["--seed", "-1"], "Seeds go from 0 to below 2**32"),
     ],
 )
 def test_what_does_not_exist_is_refused_with_what_does(small, tmp_path, capsys, options, said):
