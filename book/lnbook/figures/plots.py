@@ -98,10 +98,8 @@ def figure(
             unequal length, a drawing too large for a page (rasterize its heavy artists), letters too small to
             read, or a drawing that is cut off at its edge.
     """
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise ValueError(f"figure name is {name!r}; use lower-case words joined by hyphens")
-    if not caption.strip():
-        raise ValueError(f"figure {name!r} has no caption; state its finding")
+    if not (re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and caption.strip()):
+        raise ValueError(f"figure {name!r} needs lower-case words joined by hyphens and a caption")
     if len(alt.strip()) < 40 or not re.search(r"\d", alt):
         raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
     svg = _svg(fig, name)

@@ -68,29 +68,17 @@ SCALES = {
 
 @dataclass(frozen=True)
 class Text:
-    """Characters as numbers.
-
-    Attributes:
-        title: what is read.
-        known: the characters, in the order of their numbers.
-        train, test: the first nine tenths and the rest.
-        real: whether this is the published book.
-    """
+    """Characters as numbers: the first nine tenths to learn from, the rest to measure on."""
 
     title: str
-    known: str
+    known: str  # the characters, in the order of their numbers
     train: Int64[np.ndarray, " train"]
     test: Int64[np.ndarray, " test"]
-    real: bool
+    real: bool  # the published book
 
 
 def read(scale: str) -> Text:
-    """The novel, or, at smoke scale and where it is not available, the help that Python brings along.
-
-    >>> text = read("smoke")
-    >>> text.real, "".join(text.known[k] for k in text.train[:12])
-    (False, 'An assignmen')
-    """
+    """The novel, or, at smoke scale and where it is not available, the help that Python brings along."""
     books = load_books("silent", name="python_topics" if scale == "smoke" else "gutenberg")
     real = BOOK in books.titles
     body = books.texts[books.titles.index(BOOK)] if real else "\n\n".join(books.texts)
@@ -108,10 +96,6 @@ def bits_of_counts(text: Text, order: int) -> float:
     $-\mathrm{mean}\,\log_2 \frac{n(c,\text{before})+1/K}{n(\text{before})+1}$ for K characters.
 
     Of order 0 counts how frequent a character is, of order 1 how frequent after the one before it.
-
-    >>> text = read("smoke")
-    >>> bits_of_counts(text, 0) > bits_of_counts(text, 1) > 2
-    True
     """
     K = len(text.known)
     before, after = ((codes[:-1] * order, codes[1:]) for codes in (text.train, text.test))

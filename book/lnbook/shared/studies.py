@@ -20,11 +20,6 @@ def jobs_of(studies: Iterable[Any], seed: int) -> list[Job]:
 
     `studies` are dataclasses with `seeds`, how many runs of each norm, and perhaps `norms`, which; their
     other fields are the jobs' settings, and so columns of the rows.
-
-    >>> from dataclasses import dataclass
-    >>> Study = dataclass(type("Study", (), {"__annotations__": {"units": int, "seeds": int}}))
-    >>> jobs_of([Study(8, seeds=1)], seed=5)
-    [{'norm': 'none', 'units': 8, 'seed': 5}, {'norm': 'layer', 'units': 8, 'seed': 5}]
     """
     found: list[Job] = []
     for study in studies:
@@ -38,13 +33,6 @@ def begin(model: nn.Module, units: int, generator: torch.Generator) -> None:
     """Give a recurrent network its first weights: uniform within 1 / sqrt(units), gains 1, biases 0.
 
     A norm's parameters draw nothing, so that networks with and without it begin alike.
-
-    >>> from lnlib import LSTM
-    >>> models = LSTM(2, 3), LSTM(2, 3, norm="none")
-    >>> for model in models:
-    ...     begin(model, 3, torch.Generator().manual_seed(0))
-    >>> torch.equal(models[0].weight_hh_l0, models[1].weight_hh_l0)
-    True
     """
     for name, parameter in model.named_parameters():
         kind = name.rpartition(".")[2]

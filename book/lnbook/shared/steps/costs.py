@@ -24,12 +24,7 @@ NAMES = {
 
 
 def one_of_each_norm(experiment: Experiment, scale: str, **settings: object) -> list[Job]:
-    """The experiment's first job with each norm, of those that have these settings.
-
-    >>> from lnbook.cli.experiments import find
-    >>> [job["norm"] for job in one_of_each_norm(find("6.4"), "study", glimpses=16)]
-    ['none', 'layer', 'propagation']
-    """
+    """The experiment's first job with each norm, of those that have these settings."""
     found: dict[str, Job] = {}
     for job in jobs_of(experiment, scale):
         if all(job.get(key) == value for key, value in settings.items()):

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from lnbook.shared.steps.turns import update
-from lnbook.training import Experiment, Job, Machine
+from lnbook.training import Experiment, Job, Machine, Task
 
 __all__ = ["added", "megabytes"]
 
@@ -29,8 +29,7 @@ def megabytes(experiment: Experiment, scale: str, job: Job) -> float:
         return pool.submit(_measured, experiment.task, job, scale).result()
 
 
-def _measured(task_of: object, job: Job, scale: str) -> float:
-    assert callable(task_of)
+def _measured(task_of: Callable[[Job, str, Machine], Task], job: Job, scale: str) -> float:
     torch.set_num_threads(1)
     task, noise = task_of(job, scale, Machine()), torch.Generator().manual_seed(0)
     update(task, next(task.batches), noise)
