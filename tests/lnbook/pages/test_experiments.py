@@ -9,7 +9,7 @@ import torch
 
 from lnbook.cli.experiments import _MODULES, EXPERIMENTS, find
 from lnbook.ledger.rows import read_facts
-from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED
+from lnbook.pages.sec6_2_attentive_reader.model import RELEASED
 from lnbook.training import Machine, Task, noise_of, train
 from lnbook.training.runs import jobs_of, run, selected
 

@@ -19,8 +19,7 @@ from torch import Tensor, nn
 from lnbook.data.anonymize import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
 from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
-from lnbook.pages.sec6_2_attentive_reader.extras import RELEASED
-from lnbook.pages.sec6_2_attentive_reader.model import AttentiveReader
+from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
 from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights

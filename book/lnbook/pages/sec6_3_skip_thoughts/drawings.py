@@ -45,19 +45,3 @@ def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, flo
         ax.set_axis_off()
     axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
     return fig
-
-
-def scores_in_words(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> str:
-    """The text that stands for the picture of `scores`: where each line ends."""
-    ends = {
-        TITLES[column]: [
-            *(c["mean"].iloc[-1] for c in found.values()),
-            *(untrained[k][column] for k in WITHOUT),
-        ]
-        for column, found in curves.items()
-    }
-    told = "; ".join(f"{title} " + ", ".join(f"{v:.2f}" for v in end) for title, end in ends.items())
-    return (
-        f"{len(curves)} panels of scores against updates, two curves and two flat lines in each. At the end, "
-        f"no norm, layer norm, bag of words, random encoder: {told}."
-    )

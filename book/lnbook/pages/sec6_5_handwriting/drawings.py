@@ -1,9 +1,8 @@
 """Section 6.5's pictures: written lines, and where the window looks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,7 +10,6 @@ from matplotlib.figure import Figure
 from lnbook.figures import plots
 
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
-Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
 
 
 def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
@@ -28,16 +26,6 @@ def written(lines: Sequence[tuple[str, Strokes]]) -> Figure:
         y -= np.ptp(span[:, 1]) + room
     ax.set(xlim=(-0.02 * widest, 1.02 * widest), ylim=(y - 0.02 * widest, 0))
     return fig
-
-
-def told(panels: Mapping[str, Bands]) -> str:
-    """The text that stands for the pictures of the losses."""
-    ends = (
-        f"{title}, {norm}: {curve['mean'].iloc[0]:.0f} to {curve['mean'].iloc[-1]:.0f}"
-        for title, curves in panels.items()
-        for norm, curve in curves.items()
-    )
-    return f"Nats per line against updates. {'; '.join(ends)}"
 
 
 def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figure:

@@ -142,12 +142,6 @@ def test_own_step_sizes_have_seeds_that_no_rule_has_seen() -> None:
     seen = {job["seed"] for job in convnet.EXPERIMENT.jobs("study", 0)}
     jobs = own_steps.EXPERIMENT.jobs("study", 0) + own_steps_ten.EXPERIMENT.jobs("study", 0)
     assert not seen & {job["seed"] for job in jobs}
-    assert {(job["norm"], job["epochs"], job["rate"]) for job in jobs} == {
-        (norm, epochs, rate)
-        for norm in ("none", "batch", "layer")
-        for epochs, rates in ((2, (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)), (10, (1e-3, 3e-3, 1e-2)))
-        for rate in rates
-    }
 
 
 @pytest.mark.parametrize("scale", ["book", "study"])
