@@ -2,10 +2,7 @@
 
 `published(name)` looks in this order: `$LNLIB_DATA/<name>/` (files as published), the user's cache, a
 download (checked by SHA-256; off with `LNLIB_OFFLINE=1`), and last an embedded stand-in that it announces.
-A file that is there but corrupt is an error; lnbook never deletes it. Nothing uses a network silently.
-
-`verify` says at once where data will come from and what is wrong with them, `fetch` downloads ahead of use.
-Programs that change the folder, or start others, call `resolve_environment` first.
+A file that is there but corrupt is an error; lnbook never deletes it.
 
 Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (module `iam`), `coco_vgg/`
 (`captions`), `cnn/` (`readings`), `mpqa/`, `bookcorpus/` and `word2vec/` (modules of these names); the

@@ -29,11 +29,7 @@ def above(u: Text, v: Text) -> bool:
 
 
 def words(text: Text) -> str:
-    """A text in English.
-
-    >>> words((frozenset({"small", "red"}), frozenset({"box"})))
-    'something small and red and a box'
-    """
+    """A text in English, as "something small and red and a box"."""
     return " and ".join(_phrase(thing) for thing in text)
 
 

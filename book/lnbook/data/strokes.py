@@ -95,11 +95,7 @@ def offsets(places: Float[np.ndarray, "S 3"]) -> Float[np.ndarray, "S 3"]:
 
 
 def places(points: Float[np.ndarray, "S 3"]) -> list[Float[np.ndarray, "_ 2"]]:
-    """The strokes that such points draw, from the origin on: what `offsets` undoes.
-
-    >>> [stroke.tolist() for stroke in places(np.array([[0.0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 2, 1]]))]
-    [[[0.0, 0.0], [1.0, 1.0], [2.0, 1.0]], [[2.0, 3.0]]]
-    """
+    """The strokes that such points draw, from the origin on: what `offsets` undoes."""
     path = points[:, :2].cumsum(0)
     strokes = np.split(path, np.flatnonzero(points[1:, 2] > 0.5) + 2)
     return [stroke for stroke in strokes if len(stroke)]

@@ -57,9 +57,6 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: object) -> bool:
-        return word in self.number
-
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The numbers of tokens, 1 for those that are not in the vocabulary."""
         return [self.number.get(token, UNKNOWN) for token in tokens]
