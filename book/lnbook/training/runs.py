@@ -173,10 +173,13 @@ def _run_together(
         told = [place.outcome() if place else None for place in kept]
         left = [k for k, outcome in enumerate(told) if outcome is None]
         tasks = [experiment.task(jobs[k], scale, machine) for k in left]
-        made = dict(zip(left, experiment.together(tasks, [jobs[k] for k in left], machine), strict=True))
-        if verbose:
-            for k, done in made.items():
+        runs = experiment.together(tasks, [jobs[k] for k in left], machine) if left else []
+        made = dict(zip(left, runs, strict=True))
+        for k, done in made.items():
+            if verbose:
                 _tell(label(jobs[k]), done.update, done.rows[-1])
+            if (place := kept[k]) and done.best:
+                place.write_selected(done.best["weights"])
         return [
             Outcome(job, old["rows"], old["facts"], old["failed"])
             if old

@@ -1,14 +1,16 @@
 """Section 6.6's runs made together: each is the run that the training loop makes alone."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from lnbook.data import load
 from lnbook.shared.permutation_mnist import NORMS, Classification, Norm
+from lnbook.shared.permutation_mnist_right import EXPERIMENT
 from lnbook.shared.permutation_mnist_stacked import train_together
-from lnbook.training import Job, Machine, train
+from lnbook.training import Job, Machine, runs, train
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -33,3 +35,20 @@ def test_runs_made_together_are_those_made_alone(norm: Norm, batch_size: int) ->
             assert row["train_loss"] is not None or row["update"] == 0
             of = {name: value for name, value in expected.items() if value is not None and name != "seconds"}
             assert {name: row[name] for name in of} == pytest.approx(of, rel=1e-9, abs=1e-12)
+
+
+def test_runs_made_together_leave_what_others_leave_and_finished_ones_stay(tmp_path: Path) -> None:
+    """On a CPU by the private door: only a GPU asks for it."""
+    jobs = [job for job in runs.jobs_of(EXPERIMENT, "smoke") if job["norm"] == "none"]
+    jobs = [{**job, "epochs": 0.02, "rows": 1} for job in jobs]
+    common = (EXPERIMENT, "smoke", Machine(), tmp_path, False, False)
+    first = runs._run_together(*common, jobs=jobs[:1])
+    made = runs._run_together(*common, jobs=jobs)
+    assert made[0].rows == first[0].rows
+    assert [outcome.facts["together"] for outcome in made] == [1, 1]
+    for outcome, other in zip(made, runs.run(EXPERIMENT, "smoke", jobs=jobs), strict=True):
+        assert not outcome.failed
+        assert [set(row) for row in outcome.rows] == [set(row) for row in other.rows]
+        assert outcome.facts["rules"] == other.facts["rules"]
+    assert made == runs.run(EXPERIMENT, "smoke", jobs=jobs, folder=tmp_path)
+    assert (tmp_path / runs.label(jobs[1]) / "selected.pt").is_file()
