@@ -217,6 +217,10 @@ def test_the_playgrounds_outputs_and_verdicts_are_those_of_lnlib():
                 assert shown["kind"] == KINDS[row.verdict], (norm, name, setting, row)
                 seen[shown["kind"]] += 1
     assert min(seen.values()) >= 20, seen
+    erase = (states[0], {"sizes": [0] * 6, "eps": 0.0, "frozen": False})
+    (erased,) = each("invariance_playground", [erase], "([given, setting]) => playground(given, setting)")
+    for column, norm in product((0, 3), ("none", *states[0]["promised"])):  # no matrix, no data: 0, not 0 / 0
+        np.testing.assert_array_equal(np.array(erased[column]["after"][norm], float), 0)
 
 
 def test_what_the_playground_promises_is_what_lnlib_measures_on_random_layers():
