@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from torch import Tensor
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.pages.sec2_background.batches import SamplingErrors, StepErrors
 from lnbook.shared.shift import Group
@@ -26,9 +26,7 @@ def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
         right.semilogy(update, group.curve, color=color, ls=line, lw=width, label=name)
     left.set(xlabel="update", title="mean of what one unit receives", xlim=(0, 60))
     right.set(xlabel="update", title="training loss")
-    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    right.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    right.yaxis.set_minor_locator(NullLocator())
+    on.plain(right.yaxis)
     right.legend()
     return fig
 
@@ -59,8 +57,7 @@ def sampling(errors: SamplingErrors, kurtosis: float) -> Figure:
     right.semilogx(B, errors.variance.mean(0), "o", color=BATCH)
     right.set(xlabel="batch size $B$", title=r"mean of $\hat\sigma^2/\sigma^2$", ylim=(-0.05, 1.1))
     for ax in (left, right):
-        ax.set_xticks(errors.sizes[::2], errors.sizes[::2])
-        ax.xaxis.set_minor_locator(NullLocator())
+        on.exactly(ax.xaxis, errors.sizes[::2], list(map(str, errors.sizes[::2])))
     return fig
 
 
@@ -94,8 +91,7 @@ def stored(
     left.legend()
     right.semilogx(sizes, changed.T, "o", color=BATCH, alpha=0.4, mew=0, ms=5)
     right.semilogx(sizes, changed.mean(0), color=BATCH)
-    right.set_xticks(sizes[::2], sizes[::2])
-    right.xaxis.set_minor_locator(NullLocator())
+    on.exactly(right.xaxis, sizes[::2])
     right.set(xlabel="batch size $B$ at test", title="answers that change (%)", ylim=(0, None))
     return fig
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.ledger.verdicts import SENTENCE_WORDS
 from lnbook.pages.sec7_conclusion.pooling import Pooled
@@ -91,7 +91,5 @@ def forest(
     names = [titles[section] for section in races] + [f"mean, {name}" for name in summaries]
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.xaxis.set_major_locator(FixedLocator([0.25, 0.5, 0.7, 1, 1.4, 2, 4]))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    on.exactly(ax.xaxis, [0.25, 0.5, 0.7, 1, 1.4, 2, 4])
     return fig
