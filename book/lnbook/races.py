@@ -23,22 +23,13 @@ from lnbook.curves import Measure
 
 @dataclass(frozen=True)
 class Race:
-    """What falls in an experiment's recorded runs, and which of them race.
+    """What falls in an experiment's recorded runs, and which of them race."""
 
-    Args:
-        experiment: its name in `lnbook.cli.experiments`.
-        falls: makes of the rows what falls.
-        rate: the step size that both networks have where they have one: the paper's, or the default.
-        chosen: by name, the validation measures by which a network's own step size may be chosen, the least
-            the best.
-        only: settings of the runs.
-    """
-
-    experiment: str
-    falls: Callable[[pd.DataFrame], pd.Series]
-    rate: float
-    chosen: Mapping[str, Measure]
-    only: Mapping[str, Any] = field(default_factory=dict)
+    experiment: str  # its name in `lnbook.cli.experiments`
+    falls: Callable[[pd.DataFrame], pd.Series]  # makes of the rows what falls
+    rate: float  # the step size of both networks where they have one: the paper's, or the default
+    chosen: Mapping[str, Measure]  # validation measures that choose a network's own step size: least is best
+    only: Mapping[str, Any] = field(default_factory=dict)  # settings of the runs
 
 
 def _lowest(column: str) -> Measure:

@@ -21,23 +21,14 @@ STEPS = ("", "one", "own")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One assertion of the paper.
+    """One assertion of the paper."""
 
-    Args:
-        id: by which rules name it.
-        section: of the paper, such as "5.2.1".
-        place: where in that section.
-        says: what it asserts, in our words.
-        reason: why no rule tests it, if none does.
-        read: where a fact that nothing measured can show is read: the place, and the quotation.
-    """
-
-    id: str
-    section: str
-    place: str
-    says: str
-    reason: str = ""
-    read: str = ""
+    id: str  # by which rules name it
+    section: str  # of the paper, such as "5.2.1"
+    place: str  # where in that section
+    says: str  # what it asserts, in our words
+    reason: str = ""  # why no rule tests it, if none does
+    read: str = ""  # where a fact that nothing measured can show is read: the place, and the quotation
 
 
 @dataclass(frozen=True)

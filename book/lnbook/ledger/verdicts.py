@@ -53,22 +53,14 @@ WHERE = {"exact": "", "paper": "", "stand-in": "in a stand-in", "implementation"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured for a rule.
+    """What was measured for a rule."""
 
-    Args:
-        rule: its id.
-        value: the mean, or for a ratio the geometric mean; NaN if there is no number.
-        low, high: its 95 % interval; both equal to the value if it has none.
-        n: how many seeds, or whatever the rule counts, it is over.
-        values: one by one, where they are kept.
-    """
-
-    rule: str
-    value: float
-    low: float
+    rule: str  # its id
+    value: float  # the mean, or for a ratio the geometric mean; NaN if there is no number
+    low: float  # its 95 % interval; both ends equal the value if it has none
     high: float
-    n: int = 1
-    values: tuple[float, ...] = ()
+    n: int = 1  # how many seeds, or whatever the rule counts, it is over
+    values: tuple[float, ...] = ()  # one by one, where they are kept
 
     @property
     def has_interval(self) -> bool:

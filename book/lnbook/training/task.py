@@ -17,17 +17,11 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Machine:
-    """Where and in which numbers a run computes.
+    """Where and in which numbers a run computes."""
 
-    Args:
-        device: never guessed by the engine.
-        dtype: of parameters and inputs; float64 to check, float32 to train.
-        rank, world: which process this is of those that train together; for `Minibatches`.
-    """
-
-    device: torch.device = CPU
-    dtype: torch.dtype = torch.float32
-    rank: int = 0
+    device: torch.device = CPU  # never guessed by the engine
+    dtype: torch.dtype = torch.float32  # of parameters and inputs; float64 to check, float32 to train
+    rank: int = 0  # which process this is of the `world` that train together; for `Minibatches`
     world: int = 1
 
 
@@ -96,21 +90,15 @@ class Task(ABC):
 class Settings:
     """Where an experiment's settings come from, in words: the book's page on settings shows them.
 
-    Args:
-        paper: what the paper says, and scale "paper" does.
-        sources: what the articles and the code say that the paper builds on.
-        ours: what nobody says.
-        differs: where scale "paper" deviates from the paper or its sources: a line for each difference, of
-            three cells with " | " between them: what differs, what they have, what scale "paper" has. Words
-            without a cell where there is none.
-        study: what scale "study" makes smaller.
+    A line of `differs` is one difference, in three cells with " | " between them: what differs, what they
+    have, what scale "paper" has; or words without a cell where there is none.
     """
 
-    paper: str
-    sources: str
-    ours: str
-    differs: str
-    study: str
+    paper: str  # what the paper says, and scale "paper" does
+    sources: str  # what the articles and the code say that the paper builds on
+    ours: str  # what nobody says
+    differs: str  # where scale "paper" deviates from the paper or its sources
+    study: str  # what scale "study" makes smaller
 
 
 @dataclass(frozen=True)

@@ -11,20 +11,14 @@ from lnbook.ledger.intervals import TWO_SIDED
 
 
 class Pooled(NamedTuple):
-    """A random-effects summary of several experiments' factors.
+    """A random-effects summary of several experiments' factors."""
 
-    Attributes:
-        value, low, high: the geometric mean of the experiments' true factors, and its 95 % interval.
-        next_low, next_high: where the true factor of one more experiment lies (95 % prediction interval).
-        heterogeneity: I squared, the share of the spread that seeds do not explain.
-    """
-
-    value: float
-    low: float
+    value: float  # the geometric mean of the experiments' true factors
+    low: float  # its 95 % interval
     high: float
-    next_low: float
+    next_low: float  # where the true factor of one more experiment lies (95 % prediction interval)
     next_high: float
-    heterogeneity: float
+    heterogeneity: float  # I squared, the share of the spread that seeds do not explain
 
 
 def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
