@@ -35,56 +35,41 @@ class Sentence:
 class Rule:
     """A quantity that tests a statement, and what it must be.
 
-    Args:
-        id: by which a page measures it.
-        section, source, says: of what it tests: the paper's section, the place, the statement in our words.
-        page: the notebook that measures it.
-        quantity: what is measured.
-        expect: a comparison with a number, such as "<= 1e-12".
-        kind: "identity", mathematics that must hold at every scale; "error", how wrong the print is, which
-            must come out at every scale; "code", that a program of ours computes what is described;
-            "computed", a number without sampling noise; "limit", a computed counterexample outside the
-            `condition`, which verifies nothing and adds the condition to what others verify; "effect", an
-            estimate from runs or random cases; "same", an effect that the statement denies.
-        size: "exact"; "paper", the paper's own configuration; "stand-in", smaller or other; or
-            "implementation", a property of a program.
-        sentence: of the paper that it tests; "" for a statement of ours, an explainer's, later literature's.
-        scale: of an effect: "ratio", judged by logarithms, or "difference".
-        effect: the size that counts, on the claimed side: the paper's, or the smallest of interest.
-        effect_from: "paper" or "ours".
-        margin: of "same": within it there is no difference; for a ratio a factor above 1.
-        counts: what n counts.
-        steps: "own" where each of the networks compared has its own step size, "one" where all have the same;
-            if a sentence has rules of both kinds, the first decide it and the others stand beside them.
-        group: names rules that ask the same question by several criteria, all of them fair; where their
-            verdicts differ, together they are undecided.
-        condition: under which the statement holds or was tested; always shown.
-        study: the recorded rows, `results/<study>.json`, that the quantity is computed from; "" for those of
-            the page's own runs.
-        paper, unit: the paper's number for the quantity, and the unit of both.
+    Its kind is "identity", mathematics that must hold at every scale; "error", how wrong the print is, which
+    must come out at every scale; "code", that a program of ours computes what is described; "computed", a
+    number without sampling noise; "limit", a computed counterexample outside the `condition`, which verifies
+    nothing and adds the condition to what others verify; "effect", an estimate from runs or random cases;
+    "same", an effect that the statement denies.
+
+    Its size is "exact"; "paper", the paper's own configuration; "stand-in", smaller or other; or
+    "implementation", a property of a program.
     """
 
-    id: str
-    section: str
+    id: str  # by which a page measures it
+    section: str  # of what it tests: the paper's section, the place, the statement in our words
     source: str
     says: str
-    page: str
-    quantity: str
-    expect: str
+    page: str  # the notebook that measures it
+    quantity: str  # what is measured
+    expect: str  # a comparison with a number, such as "<= 1e-12"
     kind: str
     size: str = "exact"
-    sentence: str = ""
-    scale: str = ""
-    effect: int | float | None = None
-    effect_from: str = ""
-    margin: int | float | None = None
-    counts: str = "seeds"
+    sentence: str = ""  # of the paper that it tests; "" for ours, an explainer's, later literature's
+    scale: str = ""  # of an effect: "ratio", judged by logarithms, or "difference"
+    effect: int | float | None = (
+        None  # what counts, on the claimed side: the paper's, or the least of interest
+    )
+    effect_from: str = ""  # "paper" or "ours"
+    margin: int | float | None = None  # of "same": no difference within it; for a ratio a factor above 1
+    counts: str = "seeds"  # what n counts
+    # "own" where each of the networks compared has its own step size, "one" where all have the same; if a
+    # sentence has rules of both kinds, the first decide it and the others stand beside them
     steps: str = ""
-    group: str = ""
-    condition: str = ""
-    study: str = ""
-    paper: int | float | None = None
-    unit: str = ""
+    group: str = ""  # of rules that ask one question by several fair criteria; undecided where they differ
+    condition: str = ""  # under which the statement holds or was tested; always shown
+    study: str = ""  # recorded rows, `results/<study>.json`, that it is computed from; "" for the page's runs
+    paper: int | float | None = None  # the paper's number for the quantity
+    unit: str = ""  # of both
 
     def __post_init__(self) -> None:
         if wrong := _mistake(self):

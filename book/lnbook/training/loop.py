@@ -32,27 +32,17 @@ class NonFiniteLoss(ArithmeticError):
 
 @dataclass
 class Run:
-    """Where a run stands, beside its model, its optimizer and its batches.
+    """Where a run stands, beside its model, its optimizer and its batches."""
 
-    Attributes:
-        rows: recorded so far.
-        best: the row and the weights of the model with the least value of `Task.select`.
-        selected: in the end, that row with the measures of `Task.last_parts`.
-        wall_seconds: all the time it took, evaluation and earlier sessions (up to their last checkpoints)
-            included; `seconds` of training only.
-        update, cases_seen: so far.
-        losses: of the updates since the newest row, all finite; `last_finite` is the newest of all.
-    """
-
-    rows: list[Row] = field(default_factory=list)
-    best: dict[str, Any] | None = None
-    selected: Row | None = None
-    wall_seconds: float = 0.0
-    seconds: float = 0.0
+    rows: list[Row] = field(default_factory=list)  # recorded so far
+    best: dict[str, Any] | None = None  # row and weights of the model with the least value of `Task.select`
+    selected: Row | None = None  # in the end, that row with the measures of `Task.last_parts`
+    wall_seconds: float = 0.0  # with evaluation and earlier sessions, up to their last checkpoints
+    seconds: float = 0.0  # of training only
     update: int = 0
     cases_seen: int = 0
-    losses: list[float] = field(default_factory=list)
-    last_finite: float | None = None
+    losses: list[float] = field(default_factory=list)  # of the updates since the newest row, all finite
+    last_finite: float | None = None  # the newest finite loss of all
 
     def add(self, row: Row, select: str | None, model: nn.Module) -> None:
         """Append a row; keep the weights if it is the best in the column `select`. NaN is worst."""

@@ -29,31 +29,20 @@ class Task(ABC):
     """One run: a model, its optimizer, its data and its measures. The engine owns everything else.
 
     A subclass sets the attributes and defines `loss`, and mostly `measure`.
-
-    Attributes:
-        model: on the machine's device, its initial weights drawn from a generator of the run's seed.
-        optimizer: over the model's parameters.
-        batches: yields `Cases` without end; `lnbook.training.Minibatches`, or anything with its
-            `state_dict` and `load_state_dict`, so that a resumed run sees the same cases.
-        updates: how many steps the run takes.
-        every: updates from one row to the next.
-        parts: the cases to measure at each row, by name: "valid", "test".
-        last_parts: the cases to measure at the last row and for the selected model; default: `parts`.
-        evaluation_batch: how many cases are measured at a time.
-        clip: largest 2-norm of the gradient of all parameters; None for no clipping.
-        select: the column, say "valid_nll", whose smallest value marks the model to keep.
     """
 
-    model: nn.Module
-    optimizer: torch.optim.Optimizer
+    model: nn.Module  # on the machine's device, its initial weights drawn from a generator of the run's seed
+    optimizer: torch.optim.Optimizer  # over the model's parameters
+    # without end; `lnbook.training.Minibatches`, or anything with its `state_dict` and `load_state_dict`, so
+    # that a resumed run sees the same cases
     batches: Iterator[Cases]
-    updates: int
-    every: int
-    parts: Mapping[str, Cases]
-    last_parts: Mapping[str, Cases] | None = None
-    evaluation_batch: int = 1000
-    clip: float | None = None
-    select: str | None = None
+    updates: int  # how many steps the run takes
+    every: int  # updates from one row to the next
+    parts: Mapping[str, Cases]  # to measure at each row, by name: "valid", "test"
+    last_parts: Mapping[str, Cases] | None = None  # the same for the last row and the selected model
+    evaluation_batch: int = 1000  # how many cases are measured at a time
+    clip: float | None = None  # largest 2-norm of the gradient of all parameters; None for no clipping
+    select: str | None = None  # the column, say "valid_nll", whose smallest value marks the model to keep
 
     @abstractmethod
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
