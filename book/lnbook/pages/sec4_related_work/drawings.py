@@ -86,28 +86,13 @@ def gains(
 
 
 def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
-    """Mean test error against the length of the test sequences, each curve named at its end."""
+    """Mean test error against the length of the test sequences."""
     fig, ax = plots.subplots(figsize=(5.9, 3.2))
-    ends = {method: list(of.values())[-1] for method, of in errors.items()}
-    heights = _apart(ends, 6.0)
     for method, of in errors.items():
-        ax.semilogx(list(of), list(of.values()), "o", ls=LINE[method], color=COLOR[method], base=2)
-        ax.text(max(of) * 1.08, heights[method], NAME[method], va="center", color=INK, fontsize=10)
+        look = {"ls": LINE[method], "color": COLOR[method], "label": NAME[method]}
+        ax.semilogx(list(of), list(of.values()), "o", base=2, **look)
     steps = list(next(iter(errors.values())))
     on.exactly(ax.xaxis, steps, [f"{n}\n(trained)" if n == min(steps) else str(n) for n in steps])
     ax.set(xlabel="steps of the test sequences", title="test error (%)", ylim=(0, 92))
-    ax.set_xlim(min(steps) * 0.9, max(steps) * 1.9)
+    ax.legend(loc="lower right", ncols=2)
     return fig
-
-
-def _apart(values: Mapping[str, float], gap: float) -> dict[str, float]:
-    """Heights for labels near their values and in their order, none nearer to the next than the gap."""
-    order = sorted(values, key=lambda name: values[name])
-    up: dict[str, float] = {}
-    down: dict[str, float] = {}
-    for heights, names, step in ((up, order, gap), (down, order[::-1], -gap)):
-        last = -np.inf * step
-        for name in names:
-            pushed = max if step > 0 else min
-            last = heights[name] = pushed(values[name], last + step)
-    return {name: (up[name] + down[name]) / 2 for name in order}
