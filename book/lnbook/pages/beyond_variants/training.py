@@ -8,7 +8,7 @@ variants of one seed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,21 +151,11 @@ def moves(
     return np.array([[errors(run) for run in readers] for readers in runs]).swapaxes(0, 1)
 
 
-def mean_runs(jobs: Jobs, seeds: Sequence[int], scale: str) -> dict[tuple[str, Any], list[Row]]:
-    """`mean_run` for each variant, alone or beside a 1, and seed."""
-    return _runs(mean_run, jobs, seeds, scale, "one")
-
-
-def rows_runs(
-    arrays: Arrays, jobs: Jobs, seeds: Sequence[int], scale: str
+def runs(
+    run: Callable[..., Row], jobs: Jobs, seeds: Sequence[int], scale: str, *common: Arrays
 ) -> dict[tuple[str, Any], list[Row]]:
-    """`rows_run` for each variant and rate, and seed."""
-    return _runs(rows_run, jobs, seeds, scale, "rate", arrays)
-
-
-def _runs(
-    run: Any, jobs: Jobs, seeds: Sequence[int], scale: str, second: str, *common: Arrays
-) -> dict[tuple[str, Any], list[Row]]:
+    """`mean_run` for each variant, alone or beside a 1, and seed; or `rows_run` for each variant and rate."""
+    second = "one" if run is mean_run else "rate"
     asked = [{"variant": v, second: option, "seed": s, "scale": scale} for v, option in jobs for s in seeds]
     found = iter(sweep(run, asked, common=common, processes=SCALES[scale].processes))
     return {job: [next(found) for _ in seeds] for job in jobs}
