@@ -33,13 +33,6 @@ def test_a_start_at_gain_0_wakes_up_in_a_gru_and_where_units_differ(kind, start,
     assert all(distance[-1] > 0 for distance in run(kind, cases, 5, gain=0.0, **start).moved.values())
 
 
-def test_a_run_stops_at_a_loss_that_is_no_number(cases: Cases) -> None:
-    x, y = cases
-    found = run(rnn.LSTM, (x * float("nan"), y), 30)
-    assert len(found.loss) == 1
-    assert np.isnan(found.loss[-1])
-
-
 def test_sequences_are_the_images_row_by_row() -> None:
     digits = data.load("digits", on_stand_in="silent")
     x, _ = first.sequences(digits, "train")

@@ -10,7 +10,6 @@ from torch.testing import assert_close
 import lnlib
 from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 
-EXACT = WAYS["plain double"].close
 D, H, T, N = 3, 6, 6, 4
 
 
@@ -71,17 +70,6 @@ def test_a_new_network_starts_with_their_forget_bias(name: str) -> None:
     expected = torch.zeros(4 * H)
     expected[H : 2 * H] = 1.0 if name in ("haste", "tf_addons", "tf_contrib", "supercell") else 0.0
     assert torch.equal(module.bias_ih_l0 + module.bias_hh_l0, expected)
-
-
-def test_a_forget_bias_inside_a_gates_own_normalization_has_no_effect() -> None:
-    module, x = with_weights_of("icefall", drawn("icefall")), randn(T, N, D)
-    before = module(x)[0]
-    with torch.no_grad():
-        module.bias_inner_l0[H : 2 * H] += 2.0
-    assert_close(module(x)[0], before, **EXACT)
-    with torch.no_grad():
-        module.bias_ih_l0[H : 2 * H] += 2.0  # after the normalization it has one
-    assert (module(x)[0] - before).abs().max() > 0.05
 
 
 def test_an_epsilon_outside_the_root_is_within_its_bound_of_ours() -> None:

@@ -45,7 +45,7 @@ def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_
 ) -> None:
     monkeypatch.setitem(learn.SCALES, "tiny", replace(TINY, units=16, batch=32, updates=60))
     jobs = [("paper", 0.01), ("normalized_state", 0.01)]
-    runs = learn.rows_runs(digits, jobs, [0], "tiny")
+    runs = learn.runs(learn.rows_run, jobs, [0], "tiny", digits)
     own = [runs[job][0]["error"] for job in jobs]
     assert own[0] < 60  # guessing has 90
     (errors,) = learn.moves([runs[job] for job in jobs], digits, eps=[1e-5])

@@ -7,7 +7,6 @@ import torch
 from torch.testing import assert_close
 
 from lnbook import data
-from lnbook.pages.sec3_1_recurrent import measure as recurrent
 from lnbook.pages.sec3_1_recurrent.measure import NO_ANSWER, Streams, drift, reader
 
 
@@ -51,13 +50,6 @@ def test_networks_of_one_seed_start_alike_but_for_factor_and_norm():
     assert_close(torch.linalg.svdvals(plain.rnn.weight_hh_l0), torch.ones(64))
     batch = reader("batch", 1, 0, max_steps=5).rnn
     assert_close(batch.gain_ih_l0, torch.full((64,), 0.1))  # its small gain stays
-
-
-def test_the_loss_is_that_of_the_last_rows_alone(streams):
-    _, y = streams.draw(16, 5, seeded())
-    logits = torch.randn(16, 5, 10, generator=seeded(1))
-    by_hand = -torch.stack([logits[t].log_softmax(1)[torch.arange(5), y[t]] for t in (7, 15)]).mean()
-    assert_close(recurrent.loss(logits, y), by_hand)
 
 
 def test_a_linear_factor_shows_as_drift(streams):
