@@ -46,14 +46,10 @@ def has(experiment: str, scale: str) -> bool:
 def runs(
     rows: pd.DataFrame | Sequence[Mapping[str, Any]], *, selected: int = 0, **settings: Any
 ) -> pd.DataFrame:
-    """The measurements with these settings.
+    """The measurements of runs with these settings: one value each, or several in a list, tuple or set.
 
-    Args:
-        rows: of many runs.
-        selected: 1 for the model that the validation cases chose, one row a run.
-        settings: one value each, or several in a list, tuple or set.
-
-    Raises ValueError if there are none; it names what there is.
+    `selected` is 1 for the model that the validation cases chose, one row a run. Raises ValueError if there
+    are none; it names what there is.
     """
     table = pd.DataFrame(rows)
     found = table[table["selected"] == selected] if "selected" in table else table

@@ -243,13 +243,10 @@ def at_own_steps(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 def by_step(
     rows: pd.DataFrame, measure: Measure, names: Mapping[str, str], what: str, form: str
 ) -> pd.DataFrame:
-    """A table to show: for each step size the number that chooses, by norm, and the factor.
+    """A table to show: for each step size the measure that chooses, by norm, and the factor.
 
-    Args:
-        rows: as `tidy` makes them.
-        measure: the number by which step sizes are chosen.
-        names: of the norms; the first one's updates are divided by the second one's.
-        what, form: of that number, its name and its format.
+    `rows` are as `tidy` makes them; `names` of the norms, of which the first one's updates are divided by the
+    second one's; `what` and `form` the measure's name and format.
     """
     lines = {}
     for rate, some in rows.groupby("rate"):

@@ -23,13 +23,9 @@ class RunFolder:
     """Where one run keeps what it needs to go on; inside `with`, no other process has the folder.
 
     `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
-    all that a finished run says. Each is written whole or not at all.
-
-    Args:
-        path: created if it is not there.
-        job: what must be the same when the run goes on.
-        session: how this process computes; `sessions` lists those that led to the newest state, and it.
-        changed_code: whether the commit may be another one all the same.
+    all that a finished run says. Each is written whole or not at all. A run goes on if its `job` is the same,
+    by `changed_code` but for the commit. `session` says how this process computes; `sessions` lists those that
+    led to the newest state, and it.
     """
 
     def __init__(
