@@ -23,9 +23,10 @@ class RunFolder:
     """Where one run keeps what it needs to go on; inside `with`, no other process has the folder.
 
     `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
-    all that a finished run says. Each is written whole or not at all. A run goes on if its `job` is the same,
-    by `changed_code` but for the commit. `session` says how this process computes; `sessions` lists those that
-    led to the newest state, and it.
+    all that a finished run says. Each is written whole or not at all.
+
+    A run goes on if its `job` is the same; with `changed_code` the commit may differ. `session` says how this
+    process computes; `sessions` lists those that led to the newest state, and it.
     """
 
     def __init__(
