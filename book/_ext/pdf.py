@@ -6,6 +6,7 @@ open what is folded; here every address inside the book is led to its place in t
 
 import os
 import shutil
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from urllib.parse import urlsplit
 import yaml
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import sync_playwright
+from pypdf import PdfWriter
+from pypdf.generic import DictionaryObject, NameObject, TextStringObject
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "Layer Normalization, executed"
@@ -101,6 +104,23 @@ def print_book(built: Path, toc: Path, out: Path) -> None:
         if clipped := page.evaluate(CLIPPED):
             raise SystemExit("wider than the paper:\n" + "\n".join(clipped[:20]))
         page.pdf(path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+    writer = PdfWriter(clone_from=out)
+    for mark in _marks(writer.root_object["/Outlines"]):
+        title = mark["/Title"]
+        if (
+            title == title[: len(title) // 2] * 2
+        ):  # so Chromium writes a heading that it moved to another sheet
+            mark[NameObject("/Title")] = TextStringObject(title[: len(title) // 2])
+    writer.write(out)
+
+
+def _marks(parent: DictionaryObject) -> Iterator[DictionaryObject]:
+    """The bookmarks under one, each before those under it."""
+    mark = parent.get("/First")
+    while mark is not None:
+        yield mark.get_object()
+        yield from _marks(mark.get_object())
+        mark = mark.get_object().get("/Next")
 
 
 def _soup(built: Path, page: str) -> BeautifulSoup:

@@ -146,7 +146,7 @@ def test_the_ledger_is_filtered_by_verdict(chromium, width):
         assert 0 < len(seen) < every
         assert {row.locator(".verdict").last.inner_text() for row in seen} == {"error in print"}
         assert form.locator("output").inner_text() == f"{len(seen)} of {every} rows"
-        assert not page.get_by_role("heading", name="7 Conclusion").is_visible()
+        assert 0 < sum(table.is_visible() for table in page.locator(".ledger").all()) < 12, "no empty section"
         assert errors == []
 
 
