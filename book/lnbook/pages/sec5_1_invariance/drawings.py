@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from lnbook.figures import plots
 from lnlib.invariance import BEYOND, COLUMNS, Row, Transformation, columns
@@ -119,38 +117,20 @@ def pictures(
     contrast: Sequence[float],
     brightness: Sequence[float],
     errors: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    digit: Float[Tensor, "h w"],
 ) -> Figure:
-    """Test error against contrast and brightness, over one digit as it then looks."""
-    fig, axes = plots.subplots(
-        2, 2, figsize=(5.6, 4.2), height_ratios=(1, 6), sharex="col", width_ratios=(3, 2)
-    )
+    """Test error against contrast and brightness."""
+    fig, axes = plots.subplots(1, 2, figsize=(5.6, 3.6), width_ratios=(3, 2))
     for norm, pair in errors.items():
         name = norm.partition(",")[0]
         color = plots.INK if "inside" in norm else plots.COLORS[name]
         style = (0, (1, 1)) if "inside" in norm else plots.LINES[name]
-        for ax, x, y in zip(axes[1], (np.log2(contrast), brightness), pair, strict=True):
+        for ax, x, y in zip(axes, (np.log2(contrast), brightness), pair, strict=True):
             ax.plot(x, y, ls=style, color=color, label=norm)
-    for ax, places, pixels in (
-        (axes[0, 0], np.log2(contrast)[::2], [digit * c for c in contrast[::2]]),
-        (axes[0, 1], np.asarray(brightness)[::2], [digit + s for s in brightness[::2]]),
-    ):
-        width = 0.42 * (places[1] - places[0])
-        for x, picture in zip(places, pixels, strict=True):
-            extent = (x - width, x + width, 0, 1)
-            ax.imshow(
-                picture.numpy(), extent=extent, cmap="gray", vmin=-1, vmax=2, aspect="auto", rasterized=True
-            )
-        ax.set(ylim=(0, 1))
-        ax.axis("off")
-    axes[1, 0].set(xlabel="contrast: pixels times", ylabel="test error (%)", ylim=(0, 100))
+    axes[0].set(xlabel="contrast: pixels times", ylabel="test error (%)", ylim=(0, 100))
     powers = np.log2(contrast)[::2]
-    axes[1, 0].set_xticks(powers, [f"{2**p:g}" if p >= 0 else f"1/{2**-p:g}" for p in powers])
-    axes[1, 1].set(xlabel="brightness: pixels plus", ylim=(0, 100))
-    for ax, x in zip(axes[1], (np.log2(contrast), np.asarray(brightness)), strict=True):
-        edge = 0.45 * (x[2] - x[0])
-        ax.set_xlim(x[0] - edge, x[-1] + edge)
-    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    axes[0].set_xticks(powers, [f"{2**p:g}" if p >= 0 else f"1/{2**-p:g}" for p in powers])
+    axes[1].set(xlabel="brightness: pixels plus", ylim=(0, 100))
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
