@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from lnbook.data import Images
 from lnbook.pages.sec6_7_convnets import experiment as convnet
-from lnbook.pages.sec6_7_convnets.model import ConvNet, Norm
+from lnbook.pages.sec6_7_convnets.model import ConvNet
 from lnbook.shared import permutation_mnist
 from lnbook.training import Machine, train
 
@@ -20,7 +20,7 @@ UPDATES = {"smoke": 20, "book": 60, "study": 1718}
 CASES = {"smoke": 100, "book": 500, "study": 1000}  # of the test cases, to measure contributions on
 
 
-def convnet_of(images: Images, scale: str, norm: Norm, seed: int) -> convnet.Classification:
+def convnet_of(images: Images, scale: str, norm: str, seed: int) -> convnet.Classification:
     """A ConvNet of a page to train for `UPDATES`, its measurements on few cases."""
     job = {"norm": norm, "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
     job |= {"seed": seed, "rows": 1}
@@ -46,14 +46,10 @@ def trained(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
         quick=100,
         whole=False,
     )
-    found: dict[str, nn.Module] = {}
-    for name, task in {
-        "fully connected": wide,
-        "convolutional": convnet_of(images, scale, "none", seed),
-    }.items():
+    tasks = {"fully connected": wide, "convolutional": convnet_of(images, scale, "none", seed)}
+    for task in tasks.values():
         train(task)
-        found[name] = task.model.eval()
-    return found
+    return {name: task.model.eval() for name, task in tasks.items()}
 
 
 def with_inputs_of_relus(

@@ -17,13 +17,13 @@ from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
 from lnbook.data import Images, find, load
-from lnbook.pages.sec6_7_convnets.model import ConvNet, Norm, Padding
+from lnbook.pages.sec6_7_convnets.model import ConvNet, Padding
 from lnbook.pages.sec6_7_convnets.statistics import columns
 from lnbook.shared.classifiers import calibration_error, measures
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 
 Pictures = Literal["centered", "rolled"]
-NORMS: tuple[Norm, ...] = ("none", "batch", "layer", "position", "group", "instance")
+NORMS: tuple[str, ...] = ("none", "batch", "layer", "position", "group", "instance")
 RATE, BATCH = 1e-3, 64  # of Adam, where no other is named
 RATES = (3e-4, 3e-3, 1e-2, 3e-2)  # the others, of two passes
 LONGER = (3e-3, 1e-2)  # the others, of ten
@@ -36,7 +36,7 @@ SMALL = 16  # pixels
 class Study:
     """Runs that differ in norm, step size and seed."""
 
-    norms: Sequence[Norm]
+    norms: Sequence[str]
     data: str  # a study of a set that is not there and has no stand-in is left out
     epochs: float  # passes over the training cases; need not be whole
     seeds: int  # runs of each norm
@@ -51,9 +51,9 @@ LAYERS = {  # channels and strides
     "book": ((8, 16, 16, 32), (1, 2, 1, 2)),
     "study": ((16, 16, 32, 32), (1, 2, 1, 2)),
 }
-PLAIN: tuple[Norm, ...] = ("none", "batch", "layer")  # that the paper compares
-PAIR: tuple[Norm, ...] = ("layer", "batch")
-APART: tuple[Norm, ...] = ("layer, border apart", "batch, border apart")
+PLAIN: tuple[str, ...] = ("none", "batch", "layer")  # that the paper compares
+PAIR: tuple[str, ...] = ("layer", "batch")
+APART: tuple[str, ...] = ("layer, border apart", "batch, border apart")
 
 
 def _studies(data: str, epochs: float, seeds: int, rows: int) -> list[Study]:

@@ -24,16 +24,6 @@ from lnbook.shared.classifiers import initialize
 from lnlib import norms
 from lnlib.linear import Linear
 
-Norm = Literal[
-    "none",
-    "batch",
-    "layer",
-    "position",
-    "group",
-    "instance",
-    "layer, border apart",
-    "batch, border apart",
-]
 Padding = Literal["zeros", "circular"]
 GROUPS = 4
 
@@ -51,7 +41,7 @@ class ConvNet(nn.Module):
         classes: int,
         channels: Sequence[int],
         strides: Sequence[int],
-        norm: Norm,
+        norm: str,
         generator: torch.Generator,
         padding: Padding = "zeros",
     ) -> None:
@@ -83,8 +73,8 @@ class ConvNet(nn.Module):
         return self.head(self.layers(x)[-1][1].relu().flatten(1))
 
 
-def _normalization(norm: Norm, channels: int, over: Bool[Tensor, "h w"]) -> nn.Module:
-    kinds: dict[Norm, Callable[[], nn.Module]] = {
+def _normalization(norm: str, channels: int, over: Bool[Tensor, "h w"]) -> nn.Module:
+    kinds: dict[str, Callable[[], nn.Module]] = {
         "none": nn.Identity,
         "batch": lambda: norms.BatchNorm(channels),
         "layer": lambda: norms.GroupNorm(1, channels),
