@@ -56,9 +56,7 @@ class Rule:
     size: str = "exact"
     sentence: str = ""  # of the paper that it tests; "" for ours, an explainer's, later literature's
     scale: str = ""  # of an effect: "ratio", judged by logarithms, or "difference"
-    effect: int | float | None = (
-        None  # what counts, on the claimed side: the paper's, or the least of interest
-    )
+    effect: int | float | None = None  # what counts on the claimed side, the paper's or ours
     effect_from: str = ""  # "paper" or "ours"
     margin: int | float | None = None  # of "same": no difference within it; for a ratio a factor above 1
     counts: str = "seeds"  # what n counts
