@@ -104,13 +104,12 @@ def print_book(built: Path, toc: Path, out: Path) -> None:
         if clipped := page.evaluate(CLIPPED):
             raise SystemExit("wider than the paper:\n" + "\n".join(clipped[:20]))
         page.pdf(path=out, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+        headings = page.locator("h1, h2, h3, h4, h5, h6").all_inner_texts()
     writer = PdfWriter(clone_from=out)
-    for mark in _marks(writer.root_object["/Outlines"]):
-        title = mark["/Title"]
-        if (
-            title == title[: len(title) // 2] * 2
-        ):  # so Chromium writes a heading that it moved to another sheet
-            mark[NameObject("/Title")] = TextStringObject(title[: len(title) // 2])
+    for mark, heading in zip(_marks(writer.root_object["/Outlines"]), headings, strict=True):
+        mark[NameObject("/Title")] = TextStringObject(
+            " ".join(heading.split())
+        )  # Chromium doubles a moved one
     writer.write(out)
 
 
