@@ -102,11 +102,13 @@ def figure(
         raise ValueError(f"figure {name!r} needs lower-case words joined by hyphens and a caption")
     if len(alt.strip()) < 40 or not re.search(r"\d", alt):
         raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
+    if not (rows := _as_rows(data)):
+        raise ValueError(f"figure {name!r} has no data; give what is drawn")
     svg = _svg(fig, name)
     _check_legible(fig, name)
     folder = results_dir("figures")
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{name}.csv", as_csv(_as_rows(data)))
+    write_whole(folder / f"{name}.csv", as_csv(rows))
     from IPython.display import display
 
     bundle = {"image/svg+xml": svg, "text/plain": f"[figure: {alt}]"}

@@ -67,7 +67,7 @@ def test_the_csv_holds_what_was_drawn(results: Path, columns) -> None:
         ("a-1", "  \n", ALT, {"x": [1]}, "and a caption"),
         ("a-1", CAPTION, "Two lines fall from the left side to the right.", {"x": [1]}, "give its numbers"),
         ("a-1", CAPTION, ALT, {"x": [1, 2], "y": [1]}, "shorter"),
-        ("a-1", CAPTION, ALT, [], "no rows: a result"),
+        ("a-1", CAPTION, ALT, [], "no data"),
     ],
 )
 def test_a_figure_that_lacks_something_is_neither_shown_nor_stored(
