@@ -174,7 +174,7 @@ LINES = {  # a room that needs more takes it from another, or says why in the co
     "book/lnbook/cli": 507,
     "book/lnbook/ledger": 1_115,
     "book/lnbook/explore": 1_044,
-    "book/lnbook/figures": 326,
+    "book/lnbook/figures": 328,
     "book/lnbook/shared": 1_926,
     "book/lnbook/pages": 13_335,
     "book/_ext": 1_572,
