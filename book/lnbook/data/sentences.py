@@ -1,8 +1,7 @@
 """The sentence sets on which skip-thought vectors are judged: four with two classes, one of scored pairs.
 
-MPQA, the fifth of the paper's sets, may not be redistributed under its license; where a user does not have it
-(`lnbook.data.mpqa`), the phrases of "pros and cons" stand in its place. SICK is not for commercial use: it is
-read where a user has it and never downloaded unasked.
+MPQA, the fifth of the paper's sets, may not be redistributed under its license; "pros and cons" stand in its
+place. SICK is not for commercial use: it is read where a user has it and never downloaded unasked.
 """
 
 import io
@@ -92,10 +91,6 @@ def _classes(paths: dict[str, Path], archive: str, *names: str) -> Labelled:
             held = [members.read(name) for name in names]
     else:
         held = [content(paths[name]) for name in names]
-    return labelled([_TAG.sub("", text.decode("utf-8", "replace")).splitlines() for text in held])
-
-
-def labelled(classes: list[list[str]]) -> Labelled:
-    """The lines of two classes, 1 and 0, without those that are empty."""
-    lines = [[line.strip() for line in part if line.strip()] for part in classes]
+    texts = [_TAG.sub("", text.decode("utf-8", "replace")).splitlines() for text in held]
+    lines = [[line.strip() for line in part if line.strip()] for part in texts]
     return Labelled((*lines[0], *lines[1]), np.repeat([1, 0], [len(part) for part in lines]))

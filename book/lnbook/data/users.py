@@ -9,16 +9,10 @@ from .datasets import DataError
 from .sources import digest_of_folder, noted, users_folder
 
 
-def present(name: str) -> bool:
-    """Whether the user has a folder of that name, whatever it holds."""
-    root = users_folder()
-    return root is not None and (root / name).is_dir()
-
-
 def users_own(name: str, remedy: str) -> Path:
     """The user's folder of that name; raises `DataError`, with the remedy, where there is none."""
     root = users_folder()
-    if root is None or not present(name):
+    if root is None or not (root / name).is_dir():
         raise DataError(f"There is no folder $LNLIB_DATA/{name}, and lnbook cannot fetch it. {remedy}")
     return root / name
 

@@ -16,18 +16,15 @@ import pytest
 
 from lnbook import data
 from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile
-from lnbook.data.bookcorpus import load_store
 from lnbook.data.books import load_books
 from lnbook.data.boxes import featurize
 from lnbook.data.captions import load_captions, load_features
 from lnbook.data.iam import ALPHABET
 from lnbook.data.images import NO_LABEL
-from lnbook.data.mpqa import load_mpqa
 from lnbook.data.readings import load_readings
 from lnbook.data.scenes import CLASSES, above
 from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
 from lnbook.data.strokes import Wanted, load_lines
-from lnbook.data.word2vec import load_word2vec
 
 LOADERS: dict[str, Callable[..., Any]] = {
     "coco_captions": load_captions,
@@ -226,9 +223,6 @@ STROKES = """<?xml version="1.0"?>
 <Stroke><Point x="910" y="990" time="770.1"/></Stroke>
 </StrokeSet></WhiteboardCaptureSession>
 """
-VECTORS = np.arange(18, dtype="<f4").reshape(6, 3)
-VECTORS[1] = np.frombuffer(b" \n \n" * 3, "<f4")  # blanks and line ends, as any numbers' bytes may be
-WORDS = ("</s>", "in", "café", "New_York", "cat", "a")
 QUESTION = """http://cnn
 
 @entity7 met @entity12 . @entity7 left . it rained . they ate . @entity12 slept .
@@ -242,9 +236,6 @@ QUESTION = """http://cnn
 """
 USERS: dict[str, Callable[[], Any]] = {
     "iam_ondb": lambda: load_lines("iam_ondb", Wanted(99, 99, 99)),
-    "mpqa": load_mpqa,
-    "word2vec": lambda: load_word2vec(["cat", "café", "in", "zebra", "new_york"]),
-    "bookcorpus": lambda: load_store(4),
     "coco_vgg": load_features,
     "cnn": lambda: load_readings("cnn", markers=3),
 }
@@ -268,13 +259,6 @@ def users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             store(tmp_path, f"iam_ondb/lineStrokes/{folder}/{form}-0{line}.xml", STROKES)
     for name, forms in (("trainset", (0, 1, 2)), ("testset_v", (3,)), ("testset_f", (4,))):
         store(tmp_path, f"iam_ondb/{name}.txt", "".join(f"a01-00{k}u\n" for k in forms))
-    for name, word in (("pos", "good"), ("neg", "bad\u0085")):
-        store(tmp_path, f"mpqa/mpqa.{name}", "".join(f"so {word} {k}\n" for k in range(12)).encode("latin-1"))
-    rows = [w.encode() + b" " + v.tobytes() + b"\n" for w, v in zip(WORDS, VECTORS, strict=True)]
-    store(tmp_path, "word2vec/news.bin", b"6 3\n" + b"".join(rows))
-    for number in (1, 2):
-        lines = ["`` Do n't , '' said Mrs. Green-Hill 's cat .", "a cat", *["the mat ."] * 34]
-        store(tmp_path, f"bookcorpus/books_large_p{number}.txt", "\n".join(lines) + "\n")
     for name in ("train", "val", "test"):
         store(tmp_path, f"coco_vgg/{name}.txt", "".join(f"caption {c} of {name}\n" for c in range(15)))
         (tmp_path / "coco_vgg/images/10crop").mkdir(parents=True, exist_ok=True)
@@ -292,32 +276,6 @@ def test_handwriting_is_read_line_by_line_in_the_parts_of_its_lists(users: Path)
     (second,) = (text for text in lines.valid.texts.tolist() if text[0] == ALPHABET.index("M"))
     assert "".join(ALPHABET[k] for k in second) == "Mr. G ?so?"
     assert len(set(ALPHABET)) == 57
-
-
-def test_phrases_are_read_with_their_classes(users: Path) -> None:
-    found, provenance = load_mpqa()
-    assert found.texts[:2] == ("so good 0", "so good 1")
-    assert found.labels.tolist() == [1] * 12 + [0] * 12
-    assert (provenance["cases"], provenance["source"]) == (24, "LNLIB_DATA")
-    assert provenance in data.loaded()
-
-
-def test_the_wanted_vectors_are_read_and_no_others(users: Path) -> None:
-    found, size, _ = USERS["word2vec"]()
-    assert (size, list(found)) == (3, ["in", "café", "cat"])
-    for word, vector in found.items():
-        np.testing.assert_array_equal(vector, VECTORS[WORDS.index(word)])
-
-
-def test_sentences_are_numbers_of_the_most_frequent_words_before_the_held_out_ones(users: Path) -> None:
-    found = load_store(words=4)
-    assert (found.held, found.provenance["cases"], len(found.offsets) - 1) == (6, 72, 36 + 1 + 36)
-    assert set(found.vocabulary.words[3:]) == {"the", "mat", ".", '"'}
-    ends = zip(found.offsets, found.offsets[1:], strict=False)
-    told = [" ".join(found.vocabulary.decode(found.numbers[a:b].tolist())) for a, b in ends]
-    # do, n't and a comma; said and mrs; green-hill, ', s, cat
-    assert told[0] == '" <unk> <unk> <unk> " <unk> <unk> . <unk> <unk> <unk> <unk> .'
-    assert (told[36], told[-1]) == ("", "the mat .")
 
 
 def test_the_papers_features_are_read_and_scaled(users: Path) -> None:
@@ -347,9 +305,6 @@ NPY = "coco_vgg/images/10crop/train.npy"
         (f"{LINE[:-1]}z-01.xml", STROKES, "No such file"),
         (f"{FORM}.txt", "OCR:\n\nA move\n", "out of range"),
         ("iam_ondb/trainset.txt", "a01-000u\nb01-000u\n", "1 of its 2 forms are not in lineStrokes/"),
-        ("word2vec/news.bin", b"\x1f\x8b\x08", "invalid literal"),
-        ("word2vec/news.bin", b"2 3\na " + VECTORS[0].tobytes(), "breaks off at word 2 of 2"),
-        ("bookcorpus/books_large_p1.txt", b"\xff\xfe", "codec can't decode"),
         (NPY, np.ones((3, 8), np.float32).tobytes(), "pickled"),
         ("coco_vgg/train.txt", "one\n" * 14, "3 vectors for 14 captions"),
         ("cnn/questions/training/a.question", QUESTION.replace("@placeholder", "who"), "no @placeholder"),
@@ -365,7 +320,7 @@ def test_a_damaged_file_is_refused_by_its_name(users: Path, file: str, content: 
 def test_what_a_user_does_not_have_is_an_error_that_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, users: Path, name: str
 ) -> None:
-    for value in ("", str(users / "mpqa")):
+    for value in ("", str(users / "iam_ondb")):
         monkeypatch.setenv("LNLIB_DATA", value)
         with pytest.raises(DataError, match=rf"no folder \$LNLIB_DATA/{name}, and lnbook cannot fetch it\. "):
             USERS[name]()

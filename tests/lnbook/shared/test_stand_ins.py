@@ -17,7 +17,7 @@ FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a
 
 def forget() -> None:
     """Drop what other tests have loaded, from other places."""
-    for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, judges.judges, judges.tasks):
+    for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, judges.tasks):
         kept.cache_clear()
     order_embedding.captions_of.cache_clear()
 

@@ -17,13 +17,13 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus_of, names_of
-from lnbook.pages.sec6_3_skip_thoughts.judges import sets_of, tasks
+from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus
+from lnbook.pages.sec6_3_skip_thoughts.judges import SETS, TEMPLATES, tasks
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.shared.studies import jobs_of
-from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 BASELINES = ("untrained", "random", "bag")  # the run's own encoder before it learns; two of no encoder
 
@@ -32,7 +32,7 @@ BASELINES = ("untrained", "random", "bag")  # the run's own encoder before it le
 class Study:
     """Runs that differ in norm and seed; the fields are columns of the rows."""
 
-    books: int  # how many novels are read; 0 for all, and of BookCorpus all sentences
+    books: int  # how many novels are read; 0 for all
     words: int
     vectors: int
     longest: int  # of a sentence, in words
@@ -64,13 +64,25 @@ STUDIES = {
 }
 
 
-def _task(job: Job, scale: str, machine: Machine) -> Task:
+def corpus_of(job: Job, scale: str) -> Corpus:
+    """The books that a job reads, and the word vectors that its judging uses."""
+    sizes = (job[key] for key in ("books", "words", "vectors", "longest"))
     with threadpool_limits(1):
-        text = corpus_of(job, scale)
-    judges: Mapping[str, Cases] = {}
+        return corpus("python_topics" if scale == "smoke" else "gutenberg", *sizes)
+
+
+def _task(job: Job, scale: str, machine: Machine) -> Task:
+    text, judges = corpus_of(job, scale), {}
     if job["judged"]:
-        judges = tasks(text.wide, sets_of(scale), int(job["quick"]), int(job["seed"]))
+        judges = tasks(text.wide, TEMPLATES if scale == "smoke" else SETS, job["quick"], job["seed"])
     return Skipping(text, judges, machine, job)
+
+
+def _names(job: Job, scale: str) -> list[str]:
+    """The names of the data sets that a run is meant to read."""
+    if scale == "smoke":
+        return ["python_topics"]
+    return ["gutenberg", *(SETS if job["judged"] else ())]
 
 
 class Skipping(Task):
@@ -88,7 +100,9 @@ class Skipping(Task):
         self.model = self._untrained()
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         order = generators(self.seed, 3)[1]
-        self.batches = text.batches(job["batch_size"], order, rank=machine.rank, world=machine.world)
+        share = {"rank": machine.rank, "world": machine.world}
+        lengths = text.train[3]
+        self.batches = LengthBatches(text.train, lengths, job["batch_size"], order, cut=[0, 1, 2], **share)
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         every = max(1, len(text.valid[0]) // job["quick"]) if job["quick"] else 1
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
@@ -150,7 +164,7 @@ EXPERIMENT = Experiment(
         "code's defaults are 64 and 5); their code: sentences of fewer than 30 words, step size 0.0002. The "
         "paper's model after 1.7 million updates was published, at an address that we have not been able to "
         "try.",
-        ours="The last 20,000 sentences of BookCorpus to validate on; several runs of each network.",
+        ours="Several runs of each network.",
         differs="Adam's first steps | In effect, the code does not correct for averages that start at 0. "
         "So its steps are longer than Adam's: 3.5 times at update 1, 6.5 times at 10, 3.2 times at 100, 1.3 "
         "times at 1,000, 1.0 times at 10,000. | Adam as published.\n"
@@ -167,15 +181,14 @@ EXPERIMENT = Experiment(
         "vectors; C is 0.001, 0.01, 0.1 or 1; each fold has its share of both classes.\n"
         "Reading SICK | Softmax by Adam, stopped at the best correlation on the trial pairs. | Logistic "
         "regression with a penalty, of which the trial pairs choose one of four.\n"
-        "Books | BookCorpus, 74 million sentences. | The same, if a user has it; else 43 novels of Project "
-        "Gutenberg (0.33 million).\n"
-        "MPQA | One of the five tasks. | The same, if a user has it; else pros and cons.\n"
-        "Vectors that widen the vocabulary | word2vec's. | The same, if a user has them; else made of the "
-        "books that are read (of BookCorpus, its first ten million sentences).\n"
+        "Books | BookCorpus, 74 million sentences, no longer distributed. | 43 novels of Project Gutenberg "
+        "(0.33 million); the last three validate.\n"
+        "MPQA | One of the five tasks; it may not be redistributed. | Pros and cons.\n"
+        "Vectors that widen the vocabulary | word2vec's. | Made of the books that are read.\n"
         "The month of training | Table 3's last row, 1.7 million updates. | Not run.",
         study="192 units, first weights as much wider as there are fewer inputs, 3,000 words, batches of 32, "
         "step size 0.002 and, on the books alone, four others, 800 updates; 1,500 sentences of each set, one "
         "penalty.",
     ),
-    data=names_of,
+    data=_names,
 )

@@ -8,52 +8,24 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from lnbook.data.mpqa import load_mpqa
-from lnbook.data.sentences import CLASSIFICATIONS, Labelled, Pairs, load_labelled, load_pairs
+from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
-from lnbook.data.users import present
 from lnbook.training import Cases
 
 TASKS = (*CLASSIFICATIONS, "sick")
 PARTS = ("train", "trial", "test")
-
-
-def sets_of(scale: str) -> tuple[str, ...]:
-    """The data sets: of classes, of scored pairs, and at scale "paper" a user's MPQA."""
-    if scale == "smoke":
-        return "sentence_templates", "sentence_templates"
-    mpqa = ("mpqa",) if scale == "paper" and present("mpqa") else ()
-    return "sentence_classification", "sick", *mpqa
-
-
-@lru_cache(maxsize=2)
-def judges(sets: tuple[str, ...]) -> tuple[dict[str, Labelled], dict[str, Pairs]]:
-    """Labelled sentences and scored pairs, each set where it is available, the generated one elsewhere.
-
-    With MPQA among the sets, it takes the place of pros and cons.
-    """
-    labelled, _ = load_labelled("silent", name=sets[0])
-    if "mpqa" in sets:
-        labelled = {task: labelled[task] for task in CLASSIFICATIONS[:-1]} | {"mpqa": load_mpqa()[0]}
-    return labelled, load_pairs("silent", name=sets[1])[0]
-
-
-def judged_words(sets: tuple[str, ...]) -> set[str]:
-    """All words of the sentences to be judged by."""
-    labelled, pairs = judges(sets)
-    texts = [text for held in labelled.values() for text in held.texts]
-    texts += [text for held in pairs.values() for text in (*held.first, *held.second)]
-    return {token for text in texts for token in tokenize(text)}
+SETS = "sentence_classification", "sick"  # of classes, of scored pairs
+TEMPLATES = "sentence_templates", "sentence_templates"  # what scale "smoke" reads
 
 
 @lru_cache(maxsize=4)
-def tasks(wide: Vocabulary, sets: tuple[str, ...], limit: int, seed: int) -> dict[str, Cases]:
+def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dict[str, Cases]:
     """The sentences to be judged by, in numbers of the wide vocabulary: numbers, lengths and labels; of SICK
     numbers and lengths of both sentences, scores, and 0, 1 or 2 for training, trial and test.
 
     Of each set and part `limit` cases are drawn at random, half of them of each class; all if that is 0.
     """
-    labelled, pairs = judges(sets)
+    labelled, pairs = load_labelled("silent", name=sets[0])[0], load_pairs("silent", name=sets[1])[0]
     draw = np.random.default_rng([seed, 63])
     found: dict[str, Cases] = {}
     for name, held in labelled.items():

@@ -1,8 +1,8 @@
 r"""Word vectors from a text's own counts, and the map that brings new words into a network's space.
 
-Where a user has no ready-made vectors (`lnbook.data.word2vec`), they are made of what stands near what: the
-positive pointwise mutual information of words and their neighbors, cut to its largest singular values (Levy,
-Goldberg, Dagan, 2015), which is close to what word2vec factorizes.
+They are made of what stands near what: the positive pointwise mutual information of words and their
+neighbors, cut to its largest singular values (Levy, Goldberg, Dagan, 2015), which is close to what word2vec
+factorizes.
 """
 
 from collections.abc import Sequence
