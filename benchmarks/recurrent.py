@@ -19,11 +19,10 @@ from statistics import median
 
 import torch
 from recurrent_peers import PEERS, loop
-from rounds import Row, in_turn, on_one_core, ratio, run
+from rounds import Row, added, in_turn, on_one_core, ratio, run
 from torch import Tensor, nn
 
 import lnlib
-from lnbook.shared.steps.memory import added
 
 # what, kind, inputs, units, layers, steps, cases: the paper's experiments and a small one of each kind
 SHAPES = [

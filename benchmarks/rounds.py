@@ -1,9 +1,13 @@
 """What the benchmarks share: options, timing in turn, rows that are shown and kept with their origin."""
 
 import argparse
+import ctypes
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from statistics import median
 
 import torch
@@ -68,6 +72,24 @@ def in_turn(
                 call()
             taken[method].append(1e3 * (clock() - start) / repeat)
     return {method: each[warm_up:] for method, each in taken.items()}
+
+
+def added(call: Callable[[], object]) -> float:
+    """What a call adds to this process's memory at its peak, in units of 2^20 bytes; NaN but on Linux."""
+    status, reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    gc.collect()
+    if not reset.exists():
+        return float("nan")
+    with suppress(AttributeError):  # only glibc keeps what is freed, and only it has this
+        ctypes.CDLL(None).malloc_trim(0)
+
+    def megabytes(field: str) -> float:
+        return int(status.read_text(encoding="ascii").split(f"{field}:")[1].split()[0]) / 1024
+
+    before = megabytes("VmRSS")
+    reset.write_text("5", encoding="ascii")  # the peak begins anew
+    call()
+    return megabytes("VmHWM") - before
 
 
 def ratio(each: Sequence[float], reference: Sequence[float]) -> float:

@@ -7,27 +7,44 @@ At the sizes of the book's own runs and of the paper's, float32, one core. Where
 registration or a server of their own, its sizes are fed with other data (`INSTEAD`). Times are processor
 milliseconds an update, the batch included; the ratio is to the network without a norm, the median over rounds
 (at the paper's sizes two) in each of which both run in turn, with its least and largest; shares are of
-torch's profile of such updates; memory is what an update adds to a process at its peak, in MB. Without the
-user's folder of data ($LNLIB_DATA) the stand-ins serve, with lengths and vocabularies of their own; the
-provenance says which were read.
+torch's profile of such updates, which counts many small operations too high; memory is what an update adds to
+a process at its peak, in MB. Without the user's folder of data ($LNLIB_DATA) the stand-ins serve, with
+lengths and vocabularies of their own; the provenance says which were read.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
 
+import numpy as np
 import torch
-from rounds import Row, run
+from rounds import Row, added, run
+from torch import nn
+from torch.profiler import ProfilerActivity, profile, record_function
 
 from lnbook.cli.experiments import find
-from lnbook.shared.steps.costs import one_of_each_norm, step_costs
-from lnbook.shared.steps.profile import PARTS
+from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM
+from lnbook.shared.turns import seconds, update
+from lnbook.training import Job, LengthBatches, Machine, Task, torch_threads
+from lnbook.training.runs import jobs_of
 
-INSTEAD = {  # of the paper's studies: captions with boxes, questions about novels, lines of letters
+INSTEAD: dict[
+    str, dict[str, Any]
+] = {  # of the paper's studies: captions with boxes, questions about novels, lines of letters
     "6.1": {"data": "coco_captions"},
     "6.2": {"data": "gutenberg", "markers": 10},
     "6.3": {"batch_size": 16},  # of 128: an update of those takes minutes
     "6.5": {"data": "omniglot_strokes", "lines": 2000, "judged": 100, "longest": 16},
 }
-COLUMNS = ("section", "scale", "norm", "batch_size", "ms", "ratio", "ratio_low", "ratio_high", *PARTS)
+PARTS = ("recurrence", "products", "operations", "optimizer", "rest")  # of an update's time
+UPDATE, BATCH, RECURRENCE = "an update", "its batch", "a recurrence"
+PRODUCTS = {
+    *(f"aten::{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "addbmm", "mv", "addmv", "dot")),
+    *(f"aten::{name}" for name in ("mkldnn_convolution", "_slow_conv2d_forward", "convolution_backward")),
+    "mkldnn::_linear_pointwise",
+}
 
 
 def measure(rounds: int) -> Iterator[Row]:
@@ -38,13 +55,85 @@ def measure(rounds: int) -> Iterator[Row]:
         yield from costs(section, "paper", instead, rounds=min(rounds, 2), updates=1)
 
 
-def costs(section: str, scale: str, changed: dict[str, object], **sizes: int) -> Iterator[Row]:
-    experiment = find(section)
-    each = [job for job in one_of_each_norm(experiment, scale) if job["norm"] in ("none", "layer")]
-    jobs = [{**job, **changed} for job in each]
-    for row in step_costs(experiment, scale, jobs, memory=True, **sizes):
-        row |= {"section": section, "scale": scale}
-        yield {name: row[name] for name in (*COLUMNS, "padding", "step_mb")}
+def costs(section: str, scale: str, changed: dict[str, Any], *, rounds: int, updates: int) -> Iterator[Row]:
+    jobs: dict[str, Job] = {}
+    for job in jobs_of(find(section), scale):
+        jobs.setdefault(job["norm"], {**job, **changed})
+    norms = ("none", "layer")
+    tasks = {norm: find(section).task(jobs[norm], scale, Machine()) for norm in norms}
+    times = seconds(tasks, rounds=rounds, updates=updates)
+    for norm, task in tasks.items():
+        ratios = times[norm] / times["none"]
+        row: Row = {"section": section, "scale": scale, "norm": norm, "batch_size": jobs[norm]["batch_size"]}
+        row |= {"ms": 1e3 * float(np.median(times[norm])), "ratio": float(np.median(ratios))}
+        row |= {"ratio_low": float(ratios.min()), "ratio_high": float(ratios.max()), **shares(task, rounds)}
+        row["padding"] = task.batches.padding() if isinstance(task.batches, LengthBatches) else 0.0
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            row["step_mb"] = pool.submit(memory, section, scale, jobs[norm]).result()
+        yield row
+
+
+def memory(section: str, scale: str, job: Job) -> float:
+    """What an update keeps for the way back, its gradients and all scratch: no data, weights or averages."""
+    torch.set_num_threads(1)
+    task, noise = find(section).task(job, scale, Machine()), torch.Generator().manual_seed(0)
+    update(task, next(task.batches), noise)
+    cases = next(task.batches)
+    task.optimizer.zero_grad()
+    return added(partial(update, task, cases, noise))
+
+
+def shares(task: Task, updates: int) -> dict[str, float]:
+    """The share of each of `PARTS` in the time of so many updates, by torch's profile.
+
+    "recurrence" is what happens inside the calls of recurrent modules and on the way back through them;
+    "products" are matrix products elsewhere, "operations" all other ones, "rest" the batch and Python.
+    """
+    marks: list[Any] = []
+    modules = [m for m in task.model.modules() if isinstance(m, nn.RNNBase | ReadingLSTM)]
+    for module in modules:
+        module.register_forward_pre_hook(lambda *_: marks.append(record_function(RECURRENCE).__enter__()))
+        module.register_forward_hook(lambda *_: marks.pop().__exit__(None, None, None))
+    noise = torch.Generator().manual_seed(0)
+    with torch_threads(1), profile(activities=[ProfilerActivity.CPU], acc_events=True) as found:
+        for _ in range(updates):
+            with record_function(UPDATE):
+                with record_function(BATCH):
+                    cases = next(task.batches)
+                update(task, cases, noise)
+    events = found.events() or ()
+    # Autograd gives the derivative of an operation its number; of several with one number, the last has it.
+    forward = [e for e in events if e.sequence_nr >= 0 and not any(map(is_back, above(e)))]
+    last = {e.sequence_nr: e for e in sorted(forward, key=lambda e: e.time_range.start)}
+    ours = {number for number, event in last.items() if RECURRENCE in names(event)}
+    spent = dict.fromkeys(PARTS, 0.0)
+    for event in events:
+        spent[part(event, ours)] += event.self_cpu_time_total
+    return {name: time / sum(spent.values()) for name, time in spent.items()}
+
+
+def part(event: Any, ours: set[int]) -> str:
+    """Which of `PARTS` an event's own time belongs to."""
+    if RECURRENCE in names(event) or any(is_back(e) and e.sequence_nr in ours for e in above(event)):
+        return "recurrence"
+    if any(name.startswith("Optimizer.") for name in names(event)):
+        return "optimizer"
+    if event.name == UPDATE or BATCH in names(event):
+        return "rest"
+    return "products" if event.name in PRODUCTS else "operations"
+
+
+def is_back(event: Any) -> bool:
+    return event.name.startswith("autograd::engine::evaluate_function: ")
+
+
+def above(event: Any) -> list[Any]:
+    """The event and all that it is inside of."""
+    return [] if event is None else [event, *above(event.cpu_parent)]
+
+
+def names(event: Any) -> list[str]:
+    return [e.name for e in above(event)]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What an update costs with each norm: tasks take turns, so that whatever else the machine does hits all."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -12,9 +12,7 @@ from torch.profiler import record_function
 from lnbook.ledger.tables import Table
 from lnbook.training import Cases, Task, torch_threads
 
-__all__ = ["CLIPPING", "seconds", "table", "update"]
-
-CLIPPING = "clip the gradient"  # the name of that part of an update in a profile
+__all__ = ["seconds", "table", "update"]
 
 
 def update(task: Task, cases: Cases, noise: torch.Generator) -> None:
@@ -23,31 +21,26 @@ def update(task: Task, cases: Cases, noise: torch.Generator) -> None:
     task.optimizer.zero_grad()
     loss.backward()
     if task.clip is not None:
-        with record_function(CLIPPING):
+        with record_function("Optimizer.clip"):  # the name of that part of an update in a profile
             nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
     task.optimizer.step()
 
 
 def seconds(
-    tasks: Mapping[str, Task],
-    *,
-    rounds: int,
-    updates: int,
-    clock: Callable[[], float] = time.perf_counter,
+    tasks: Mapping[str, Task], *, rounds: int, updates: int
 ) -> dict[str, Float[np.ndarray, " rounds"]]:
-    """Seconds an update of each task with one thread, in each round, with the time to fetch its batch.
+    """Processor seconds an update of each task with one thread, in each round, its batch included.
 
-    Each round lets every task make so many `updates`; one round before them is not counted. The clock
-    `time.process_time` leaves out what others take.
+    Each round lets every task make so many `updates`; one round before them is not counted.
     """
     noise = torch.Generator().manual_seed(0)
     found: dict[str, list[float]] = {name: [] for name in tasks}
     with torch_threads(1):
         for name, task in [*tasks.items()] * (rounds + 1):
-            start = clock()
+            start = time.process_time()
             for _ in range(updates):
                 update(task, next(task.batches), noise)
-            found[name].append((clock() - start) / updates)
+            found[name].append((time.process_time() - start) / updates)
     return {name: np.array(times[1:]) for name, times in found.items()}
 
 

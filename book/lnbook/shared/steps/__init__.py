@@ -1,1 +1,0 @@
-"""What an update of any experiment costs: time, where it goes, memory."""
