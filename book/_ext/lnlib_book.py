@@ -30,7 +30,6 @@ from lnbook.ledger import tables
 from lnbook.ledger.recorded import load_measured
 from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
-from lookup import LookupDirective
 from preflight import made_ready
 from schedule import executed_all
 from shown import with_cards
@@ -181,7 +180,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", ledger.RecordRole(ledger.measured_words))
     app.add_role("verdict", ledger.RecordRole(ledger.verdict_words))
     app.add_directive("executions", ExecutionsDirective)
-    app.add_directive("lookup", LookupDirective)
     app.add_role("from", FromRole())
     app.add_css_file("palette.css")
     app.add_css_file("lnlib.css")
