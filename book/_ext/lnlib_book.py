@@ -24,7 +24,7 @@ from directives import ExecutionsDirective, FromRole, InteractiveDirective
 from equation_numbers import number_equations
 from execute import BOOK, SCALES, Executed
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
-from glossary import add_definitions
+from glossary import explain_terms
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
 from lnbook.ledger.recorded import load_measured
@@ -170,7 +170,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("missing-reference", reference.resolve)
     app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
-    app.connect("html-page-context", add_definitions, priority=400)  # before Sphinx asks where MathJax goes
+    app.connect("doctree-resolved", explain_terms)
     app.connect("build-finished", publish_files)
     app.add_directive("sentences", ledger.SentencesDirective)
     app.add_directive("rules", ledger.RulesDirective)

@@ -1,13 +1,5 @@
-// Escape puts away the definition that shows; a page is printed in its light theme, with all pictures; a search
-// among files, which may not read each other, shows titles without excerpts; rows of the ledger are filtered.
-addEventListener("keydown", (press) => {
-  if (press.key !== "Escape") return;
-  for (const term of document.querySelectorAll(".term:hover, .term:focus-within")) {
-    term.classList.add("dismissed");
-    for (const leave of ["pointerleave", "focusout"])
-      term.addEventListener(leave, () => term.classList.remove("dismissed"), { once: true });
-  }
-});
+// A page is printed in its light theme, with all pictures; a search among files, which may not read each other,
+// shows titles without excerpts; rows of the ledger are filtered.
 {
   const { dataset } = document.documentElement;
   let theme;

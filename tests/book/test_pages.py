@@ -116,6 +116,11 @@ def test_every_chapter_carries_its_badge_line_and_its_executed_notebook_without_
         assert str(BOOK.parent) not in text
 
 
+def test_a_glossary_word_carries_its_definition():
+    word = soup(html() / "book" / "sec3_layer_normalization.html").select_one("a[href*='#term-layer-norm']")
+    assert "over the units of a layer" in word["title"]
+
+
 def test_the_first_page_has_a_figure_and_ten_findings_with_a_link_each():
     page = soup(html() / "book" / "intro.html")
     assert [bool(li.strong and li.a) for li in page.select("#ten-findings > ol > li")] == [True] * 10

@@ -92,28 +92,6 @@ def test_a_first_visit_is_quiet(chromium):
         assert errors == []
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_a_glossary_word_shows_its_definition_to_pointer_and_keyboard(chromium, theme, width):
-    path = html() / "book" / "sec3_layer_normalization.html"
-    with chromium.open_page(path, theme=theme, width=width) as (page, _, _):
-        term = page.locator("p .term").first
-        word, note = term.get_by_role("link"), term.locator(".term-note")
-        assert not note.is_visible()
-        word.focus()
-        assert word.get_attribute("aria-describedby") == note.get_attribute("id")
-        assert "over the units of a layer" in note.inner_text()
-        assert overflow(page) <= 0
-        assert accessibility_issues(page) == []
-        page.keyboard.press("Escape")
-        assert not note.is_visible()
-        word.evaluate("link => link.blur()")
-        word.hover()
-        note.hover()
-        assert note.is_visible(), "it stays while the pointer is on it"
-        page.mouse.move(0, 0)
-        assert not note.is_visible()
-
-
 def test_a_page_on_paper_is_light_opens_what_is_folded_and_leaves_out_what_needs_a_screen(chromium):
     path = html() / "book" / "sec3_layer_normalization.html"
     with chromium.open_page(path, theme="dark", width=680) as (page, _, _):
