@@ -164,8 +164,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", finish_doctree, priority=400)  # before Sphinx collects the images
     app.connect("doctree-read", number_equations)
     app.connect("autodoc-process-docstring", reference.prepare_docstring, priority=400)  # before napoleon
-    app.connect("autodoc-process-docstring", reference.describe_data, priority=600)  # after it
-    app.connect("autodoc-process-signature", reference.show_epsilon)
     app.connect("autodoc-skip-member", reference.skip_member)
     app.connect("missing-reference", reference.resolve)
     app.connect("html-page-context", drop_remote_scripts, priority=900)

@@ -6,8 +6,6 @@ reStructuredText. Types in signatures are shown as the code has them, and link w
 
 import importlib
 import re
-import sys
-from collections.abc import Iterator
 from functools import cache
 from pkgutil import resolve_name
 from textwrap import indent
@@ -16,9 +14,6 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.pycode import ModuleAnalyzer
-
-from lnlib.norms.standardize import EPS
 
 # Whose `__all__` a reader may rely on; what several of them export is known by the name that comes first.
 MODULES = (
@@ -83,64 +78,29 @@ def prepare_docstring(app: Sphinx, what: str, name: str, thing: Any, options: An
     lines[:] = as_rst("\n".join(lines)).splitlines()
 
 
-def describe_data(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Say of data what the comment above them says, wherever that is, and not what their type does."""
-    if what == "data":
-        file, text = comment(name.rpartition(".")[2], thing)
-        app.env.note_dependency(file)
-        lines[:] = as_rst(text).splitlines()
-
-
-def comment(name: str, thing: object) -> tuple[str, str]:
-    """The file of lnlib that assigns a name, and what its `#:` comment says."""
-    for module in [m for m in sys.modules if m.split(".")[0] == "lnlib"]:
-        if getattr(sys.modules[module], name, None) is thing:
-            said = ModuleAnalyzer.for_module(module)
-            if found := said.find_attr_docs().get(("", name)):
-                return said.srcname, "\n".join(found)
-    raise LookupError(f"{name} of lnlib has no comment: write `#: what it is` above the line that assigns it")
-
-
 def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what a named tuple says of its fields."""
     return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
 def resolve(app: Sphinx, env: Any, node: addnodes.pending_xref, shown: nodes.Node) -> nodes.Node | None:
-    """What Sphinx found no entry for: another name of one, a type, or a part of lnlib that has none.
+    """A type, or a part of lnlib or torch that has no entry, is shown without a link.
 
-    A name that does not exist stays unresolved, which fails the build.
+    Another name that does not exist stays unresolved, which fails the build.
     """
-    if node.get("refdomain") != "py":
-        return None
-    if any(isinstance(above, addnodes.desc_signature) for above in _above(node)):
-        return shown
-    scopes = ["", node.get("py:module"), f"{node.get('py:module')}.{node.get('py:class')}"]
-    for scope in scopes:
-        name = f"{scope}.{node['reftarget']}" if scope else node["reftarget"]
-        if existing(name) is not None:
-            known, domain = documented(name), env.get_domain("py")
-            link = known and domain.resolve_xref(env, node["refdoc"], app.builder, "obj", known, node, shown)
-            return link or shown
-    return None
+    known = node.get("reftype") == "class" or existing(node["reftarget"]) is not None
+    return shown if node.get("refdomain") == "py" and known else None
 
 
 def link_names(doctree: nodes.document, page: str) -> None:
     """Link names like `lnlib.layer_norm`, written as code in running text, to the reference."""
     for code in list(doctree.findall(nodes.literal)):
         name = code.astext().removesuffix("()")
-        if not re.fullmatch(r"lnlib(\.\w+)+", name) or any(isinstance(n, LINKED) for n in _above(code)):
-            continue
-        if target := documented(name):
+        linked = isinstance(code.parent, LINKED) or not re.fullmatch(r"lnlib(\.\w+)+", name)
+        if not linked and (target := documented(name)):
             link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=target, refdoc=page)
             code.replace_self(link)
             link += code
-
-
-def _above(node: nodes.Node) -> Iterator[nodes.Node]:
-    while node.parent is not None:
-        node = node.parent
-        yield node
 
 
 @cache
@@ -150,13 +110,6 @@ def existing(name: str) -> object | None:
         return resolve_name(name)
     except (ImportError, AttributeError, ValueError):
         return None
-
-
-def show_epsilon(
-    app: Sphinx, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: str | None
-) -> tuple[str, str | None] | None:
-    """Print the value of the default epsilon, which signatures take from one constant."""
-    return (signature.replace("= EPS", f"= {EPS!r}"), returns) if signature else None
 
 
 def flat_signatures(body: str) -> str:
