@@ -1,35 +1,36 @@
-"""Run a notebook at a scale in a fresh kernel, and keep the copy under the key of what it depends on.
+"""Run notebooks at a scale, each in a fresh kernel; a copy is kept under the key of what it depends on.
 
-Used by the build (all notebooks, see schedule.py), by the tests and from a shell:
+Used by the build (all notebooks, several at a time), by the tests and from a shell:
 `python book/_ext/execute.py --scale smoke book/sec2_background.ipynb`.
 """
 
 import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import matplotlib.font_manager  # noqa: F401 - where the home cannot be written it makes a folder, for kernels, too
 import nbformat
 import papermill
 from filelock import FileLock
-from ipykernel.kernelspec import make_ipkernel_cmd
 from jupyter_client import AsyncKernelManager
-from jupyter_client.kernelspec import KernelSpec
 from papermill.exceptions import PapermillExecutionError
 from traitlets import default
 
 from digest import BOOK, ROOT, notebook_key
-from finish import figures, finish, injected
-from lnbook.data import DataError, resolve_environment
-from preflight import fetch_absent
+from finish import figures, finish
+from lnbook.data import DataError, data_set, fetch, resolve_environment, verify
 
 BUILD = ROOT / "_build"
 SCALES = ("smoke", "book", "study")
@@ -48,6 +49,66 @@ class Executed(NamedTuple):
     results: Path
     fresh: bool
     failure: str = ""
+
+
+def made_ready(paths: Sequence[Path], scale: str, say: Callable[[str], object]) -> None:
+    """Check the data that these pages name and download what is not there; no page uses the network.
+
+    Raises `DataError` for a damaged file and a folder that is none; `say` takes what a reader should know.
+    """
+    resolve_environment()
+    for name in dict.fromkeys(name for path in paths for name in facts(path).get("data", [])):
+        source = verify(name)
+        if source == "absent" and scale != "smoke" and not data_set(name).consent:
+            try:
+                fetch(name)
+                continue
+            except DataError as error:
+                say(f"data: {name}: {error}")
+        if source == "absent":
+            say(f"data: {name} is not there; what stands in for it: {data_set(name).stand_in}")
+    os.environ["LNLIB_OFFLINE"] = "1"
+
+
+def facts(path: Path) -> Mapping[str, Any]:
+    """What the metadata of a notebook say of it as a page."""
+    return nbformat.read(path, 4).metadata.get("lnlib", {})
+
+
+def executed_all(
+    paths: Sequence[Path], scale: str, say: Callable[[str], object], build: Path = BUILD
+) -> dict[str, Executed]:
+    """`executed` for all notebooks of a build, by the name of the page; `say` takes a line on how far it is.
+
+    First those that do with their share of the cores, longest first; then, one by one, those whose metadata
+    say `"cores": "all"`. A page that fails stops no other. The folder `results` of the build receives what
+    each page measured, and nothing of an earlier build.
+    """
+    runs: dict[str, Executed] = {}
+    cores = os.cpu_count() or 1
+    wide = [path for path in paths if facts(path).get("cores") == "all"]
+    narrow = sorted((path for path in paths if path not in wide), key=recorded_seconds, reverse=True)
+    for some, workers in ((narrow, cores), (wide, 1)):
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            threads = cores // workers
+            for future in as_completed(pool.submit(executed, path, scale, build, threads) for path in some):
+                run = future.result()
+                runs[run.notebook.stem] = run
+                how = f"FAILED: {run.failure}" if run.failure else "ran" if run.fresh else "has not changed"
+                say(f"{run.notebook.stem} {how}; {len(runs)} of {len(paths)} pages done")
+    rows = build / "results"
+    shutil.rmtree(rows / scale, ignore_errors=True)
+    (rows / scale).mkdir(parents=True)
+    for run in runs.values():
+        if not run.failure:
+            shutil.copytree(run.results, rows, dirs_exist_ok=True)
+    return runs
+
+
+def recorded_seconds(path: Path) -> float:
+    """How long a page took when it was recorded."""
+    file = BOOK / "results" / "book" / f"{path.stem}.json"
+    return float(json.loads(file.read_text("utf-8"))["seconds"]) if file.is_file() else 0.0
 
 
 def executed(path: Path, scale: str, build: Path = BUILD, threads: int | None = None) -> Executed:
@@ -89,82 +150,61 @@ def _run(path: Path, scale: str, build: Path, threads: int | None) -> Executed:
     return Executed(place / path.name, place / "results", True, failure)
 
 
-def _kernel(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
-    """A kernel of this interpreter, whatever the user's Jupyter calls so, spoken to over no network."""
+class _Kernel(AsyncKernelManager):
+    """A kernel spoken to over no network."""
 
-    class Kernel(AsyncKernelManager):
-        transport = "ipc"
+    transport = "ipc"
 
-        @default("ip")
-        def _sockets(self) -> str:
-            return f"/tmp/lnlib-{uuid.uuid4().hex[:12]}"  # TMPDIR may be too long for a socket
-
-        @property
-        def kernel_spec(self) -> KernelSpec:
-            command = make_ipkernel_cmd()
-            return KernelSpec(argv=command, display_name="Python 3", language="python", env=dict(environment))
-
-    return Kernel
+    @default("ip")
+    def _sockets(self) -> str:
+        return f"/tmp/lnlib-{uuid.uuid4().hex[:12]}"  # TMPDIR may be too long for a socket
 
 
 def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, environment: Mapping[str, str]) -> str:
     """Execute into `copy`, which ends at the cell that failed; the answer says how it failed, if it did."""
     at = f"{path.name} at {parameters['scale']} scale"
-    try:
-        with tempfile.TemporaryDirectory() as ipython:  # for IPython: nothing that the user has set
-            papermill.execute_notebook(
-                str(path),
-                str(copy),
-                parameters=parameters,
-                kernel_name="python3",
-                kernel_manager_class=_kernel({**environment, "IPYTHONDIR": ipython}),
-                cwd=str(BOOK),
-                progress_bar=False,
-                request_save_on_cell_execute=False,  # a quarter of the time of a page with many cells
-                execution_timeout=CELL_SECONDS[parameters["scale"]],
-            )
-    except PapermillExecutionError as error:
-        where = _named_cell(copy, lambda cell: any(o.output_type == "error" for o in cell.outputs))
-        return f"{at}, {where}: {error.ename}: {error.evalue}"
-    except Exception as error:  # the kernel died, a cell hung, the notebook cannot be read
-        return f"{at}: {type(error).__name__}: {error}"
-    if where := _named_cell(copy, lambda cell: bool(_stderr(cell))):
-        said = "".join(_stderr(cell) for cell in nbformat.read(copy, 4).cells)
-        return f"{at}, {where}: wrote to stderr, which no page may show:\n{said}"
-    if where := _named_cell(copy, lambda cell: len(figures(cell)) > 1):
-        return f"{at}, {where}: shows several figures; give each a cell of its own"
+    with tempfile.TemporaryDirectory() as ipython:  # for IPython: nothing that the user has set
+        try:
+            with patch.dict(os.environ, {**environment, "IPYTHONDIR": ipython}):
+                papermill.execute_notebook(
+                    str(path),
+                    str(copy),
+                    parameters=parameters,
+                    kernel_name="python3",
+                    kernel_manager_class=_Kernel,
+                    cwd=str(BOOK),
+                    progress_bar=False,
+                    request_save_on_cell_execute=False,  # a quarter of the time of a page with many cells
+                    execution_timeout=CELL_SECONDS[parameters["scale"]],
+                )
+        except PapermillExecutionError as error:
+            return f"{at}, {_first_line(error.source)}: {error.ename}: {error.evalue}"
+        except Exception as error:  # the kernel died, a cell hung, the notebook cannot be read
+            return f"{at}: {type(error).__name__}: {error}"
+    for cell in nbformat.read(copy, 4).cells:
+        if said := "".join(o.text for o in cell.get("outputs", []) if o.get("name") == "stderr"):
+            return f"{at}, {_first_line(cell.source)}: wrote to stderr, which no page may show:\n{said}"
+        if len(figures(cell)) > 1:
+            return f"{at}, {_first_line(cell.source)}: shows several figures; give each a cell of its own"
     return ""
 
 
-def _named_cell(copy: Path, wanted: Callable[[nbformat.NotebookNode], bool]) -> str:
-    """The first code cell that answers, by its number and first line as a reader finds it; else nothing."""
-    cells = [c for c in nbformat.read(copy, 4).cells if c.cell_type == "code" and not injected(c)]
-    for number, cell in enumerate(cells, 1):
-        if wanted(cell):
-            return f"code cell {number} ({cell.source.strip().partition(chr(10))[0]!r})"
-    return ""
-
-
-def _stderr(cell: nbformat.NotebookNode) -> str:
-    streams = [o for o in cell.get("outputs", []) if o.output_type == "stream"]
-    return "".join(o.text for o in streams if o.name == "stderr")
+def _first_line(source: str) -> str:
+    """How a message names a cell."""
+    return f"the cell {source.strip().partition(chr(10))[0]!r}"
 
 
 def main() -> None:
     """Execute the named notebooks one after the other and print where the executed copies are."""
-    resolve_environment()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="+", type=Path)
     parser.add_argument("--scale", choices=SCALES, default="smoke")
     arguments = parser.parse_args()
     try:
-        fetch_absent(arguments.notebooks, arguments.scale, partial(print, file=sys.stderr))
+        made_ready(arguments.notebooks, arguments.scale, partial(print, file=sys.stderr))
     except DataError as error:
         raise SystemExit(str(error)) from None
     for path in arguments.notebooks:
-        if arguments.scale == "study" and path.stem.startswith("sec6_"):
-            section = ".".join(path.stem.removeprefix("sec").split("_")[:2])
-            raise SystemExit(f"A study of {path.stem} is `python -m lnbook run {section} --scale study`.")
         run = executed(path.resolve(), arguments.scale)
         if run.failure:
             raise SystemExit(run.failure)

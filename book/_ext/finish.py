@@ -25,7 +25,8 @@ def finish(ran: Path, copy: Path, parameters: Mapping[str, object], seconds: flo
 
 def _merge_parameters(notebook: nbformat.NotebookNode, values: Mapping[str, object]) -> None:
     """Show the values that ran in the parameters cell itself, instead of in a second, injected one."""
-    notebook.cells = [cell for cell in notebook.cells if not injected(cell)]
+    papermills = re.compile("injected-parameters|papermill-error.*")
+    notebook.cells = [cell for cell in notebook.cells if not any(map(papermills.fullmatch, _tags(cell)))]
     for cell in notebook.cells:
         cell.metadata.pop("papermill", None)
         if "parameters" in _tags(cell):
@@ -47,11 +48,6 @@ def _place_figures(notebook: nbformat.NotebookNode) -> None:
                 "image": {"alt": notes["alt"]},
                 "figure": {"name": notes["name"], "caption": notes["caption"]},
             }
-
-
-def injected(cell: nbformat.NotebookNode) -> bool:
-    """Whether papermill put this cell in: its parameters, its marks of an error."""
-    return any(tag == "injected-parameters" or tag.startswith("papermill-error") for tag in _tags(cell))
 
 
 def _tags(cell: nbformat.NotebookNode) -> list[str]:

@@ -7,6 +7,7 @@ page links to (executed notebook, measured rows, drawn data) is copied beside it
 import hashlib
 import os
 import shutil
+from functools import partial
 from html import escape
 from importlib import metadata
 from pathlib import Path
@@ -22,16 +23,15 @@ import ledger
 import reference
 from directives import ExecutionsDirective, FromRole, InteractiveDirective
 from equation_numbers import number_equations
-from execute import BOOK, SCALES, Executed
+from execute import BOOK, SCALES, Executed, executed_all, made_ready
 from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
 from glossary import explain_terms
+from lnbook.data import DataError
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
 from lnbook.ledger.recorded import load_measured
 from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
-from preflight import made_ready
-from schedule import executed_all
 from shown import with_cards
 from top import top
 
@@ -45,8 +45,11 @@ def execute_notebooks(app: Sphinx) -> None:
         raise ExtensionError(f"LNLIB_SCALE is {scale!r}; it must be one of {SCALES}")
     pages = [Path(app.srcdir, f"{docname}.ipynb") for docname in app.config.external_site_map]
     paths = [page for page in pages if page.is_file()]
-    say = lambda line: logger.info("[lnlib] %s", line)  # noqa: E731
-    made_ready(paths, scale, say)
+    say = partial(logger.info, "[lnlib] %s")
+    try:
+        made_ready(paths, scale, say)
+    except DataError as error:
+        raise ExtensionError(f"The book cannot be built: {error}") from error
     app.lnlib_runs = executed_all(paths, scale, say)
 
 
