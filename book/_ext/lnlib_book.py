@@ -8,7 +8,6 @@ import hashlib
 import os
 import shutil
 from functools import partial
-from html import escape
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from lnbook.ledger.recorded import load_measured
 from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
 from shown import with_cards
-from top import top
+from top import badge_line
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +71,7 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         mark_failed(notebook, run.failure)
     else:
         show_rules(notebook, Path(docname).name, run, app.config.lnlib_scale)
-        badge = nbformat.v4.new_markdown_cell(top(Path(docname).name, notebook, run), id="badge-line")
+        badge = nbformat.v4.new_markdown_cell(badge_line(Path(docname).name, notebook, run), id="badge-line")
         notebook.cells.insert(1, badge)
     source[0] = nbformat.writes(notebook)
 
@@ -95,13 +94,13 @@ def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
     """Say in the title, which the contents repeat, and under it that a page's run failed, and where."""
     heading, _, rest = notebook.cells[0].source.partition("\n")
     notebook.cells[0].source = f"{heading} (failed)\n{rest}".strip()
-    said = escape(failure).replace("`", "&#96;")  # a row of backticks would end the block, and begin others
     words = (
-        "````{admonition} This page failed in this build\n:class: error\n"
-        "What follows ends at the cell that failed. Numbers and figures after it are missing.\n\n"
-        f"```{{raw}} html\n<p><code>{said}</code></p>\n```\n````"
+        "```{admonition} This page failed in this build\n:class: error\n"
+        "What follows ends at the cell that failed. Numbers and figures after it are missing.\n```"
     )
-    notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="failed-run"))
+    said = nbformat.v4.new_output("stream", text=failure)  # no markup, whatever it holds
+    shown = nbformat.v4.new_code_cell(outputs=[said], metadata={"tags": ["remove-input"]}, id="failure")
+    notebook.cells[1:1] = [nbformat.v4.new_markdown_cell(words, id="failed-run"), shown]
 
 
 def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
@@ -112,15 +111,6 @@ def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
     run = app.lnlib_runs.get(Path(app.env.docname).name)
     if run is not None and not run.failure:
         link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
-
-
-def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Take out what sphinx-thebe adds to every page: a script address on a CDN that the book never uses."""
-    context["script_files"] = [
-        s
-        for s in context.get("script_files", [])
-        if "thebe" not in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"
-    ]
 
 
 def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
@@ -169,7 +159,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", reference.prepare_docstring, priority=400)  # before napoleon
     app.connect("autodoc-skip-member", reference.skip_member)
     app.connect("missing-reference", reference.resolve)
-    app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
     app.connect("doctree-resolved", explain_terms)
     app.connect("build-finished", publish_files)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TITLE = "Layer Normalization, executed"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE_MS = 600_000  # for what never comes; a busy machine may take its time
-DROPPED = "script, style, template, a.headerlink, a.ink-light, button, .pst-js-only, .run-page, .drawn-data"
+DROPPED = "script, style, template, a.headerlink, a.ink-light, button, .pst-js-only, .drawn-data"
 POINTERS = ("id", "for", "aria-labelledby", "aria-describedby", "aria-controls")
 # What would be cut off at the edge of the paper: wider than the place it stands in.
 CLIPPED = """() => [...document.querySelectorAll("pre, table, img, svg, p, li, dd, h1, h2, h3, h4")]

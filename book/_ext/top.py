@@ -1,4 +1,4 @@
-"""The top of a page: how long it reads, what it builds on, when it ran, and how to run it again."""
+"""What stands between the title of a chapter and its first words: what it builds on, and when it ran."""
 
 import json
 import re
@@ -11,23 +11,6 @@ import nbformat
 
 from execute import BOOK, Executed
 
-FOLDED = {"remove-cell", "remove-input", "hide-input", "hide-cell", "parameters"}
-
-
-def minutes(notebook: nbformat.NotebookNode) -> int:
-    """How long a page takes to read: 200 words, or 20 lines of shown code, a minute.
-
-    >>> words = nbformat.v4.new_markdown_cell("one two three four five " * 80)
-    >>> folded = nbformat.v4.new_code_cell("x = 1\\n" * 99, metadata={"tags": ["hide-cell"]})
-    >>> minutes(nbformat.v4.new_notebook(cells=[words, folded, nbformat.v4.new_code_cell("x = 1\\n" * 20)]))
-    3
-    """
-    code = [
-        c for c in notebook.cells if c.cell_type == "code" and not FOLDED & set(c.metadata.get("tags", []))
-    ]
-    words = sum(len(c.source.split()) for c in notebook.cells if c.cell_type == "markdown")
-    return max(1, round(words / 200 + sum(len(c.source.splitlines()) for c in code) / 20))
-
 
 def title(page: str) -> str:
     """The title of a page of the book, from its source."""
@@ -36,19 +19,13 @@ def title(page: str) -> str:
     return re.search(r"^# (.*)", words, flags=re.MULTILINE)[1].strip()
 
 
-def top(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
-    """What stands between the title of a chapter and its first words."""
-    return badge_line(page, notebook, run) + "\n\n" + run_line(page)
-
-
 def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
-    """Reading time, pages to read first, paper pages; when and where it ran, for how long, on which data."""
+    """Pages to read first, paper pages; when and where it ran, for how long, on which data."""
     facts = notebook.metadata.lnlib
     measured = measured_facts(page, run, facts.run.scale)
     day = datetime.fromisoformat(facts.run.executed).strftime("%-d %B %Y")
     first = ", ".join(f'<a href="{escape(p)}.html">{escape(title(p))}</a>' for p in facts.get("needs", []))
     reader = [
-        f"{minutes(notebook)} minutes to read",
         f"read first: {first}" if first else "",
         f"Paper: {escape(facts.paper)}" if "paper" in facts else "",
     ]
@@ -61,23 +38,7 @@ def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str
         f'<a href="data/{page}.csv" download>measured rows</a>' if measured else "",
     ]
     lines = (" · ".join(filter(None, parts)) for parts in (reader, machine))
-    return '<p class="badge-line">' + "<br>".join(lines) + "</p>"
-
-
-def run_line(page: str) -> str:
-    """The commands that run a page, folded; each block gets the theme's button for copying."""
-
-    def block(command: str) -> str:
-        return f'<div class="highlight"><pre>{escape(command)}</pre></div>'
-
-    return (
-        '<details class="run-page"><summary>Run this page</summary>'
-        "<p>In a clone of the repository, after <code>pip install -e . -e './book[build,binder]'</code>:</p>"
-        + block(f"python book/_ext/execute.py --scale book book/{page}.ipynb")
-        + "<p>Or cell by cell:</p>"
-        + block(f"jupyter lab book/{page}.ipynb")
-        + "</details>"
-    )
+    return '<p class="badge-line">' + "<br>".join(filter(None, lines)) + "</p>"
 
 
 def measured_facts(page: str, run: Executed, scale: str) -> Mapping[str, Any]:

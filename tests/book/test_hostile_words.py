@@ -5,14 +5,12 @@ import json
 from pathlib import Path
 
 import ledger
-import lnlib_book
 import nbformat
 import numpy as np
 import pytest
 import top
 from bs4 import BeautifulSoup
 from execute import Executed
-from markdown_it import MarkdownIt
 
 from lnbook.data.boxes import Boxes
 from lnbook.explore.element import Element, table
@@ -74,17 +72,6 @@ def test_an_interactive_figure_carries_words_as_text_and_state_as_data() -> None
     assert "alert" not in script
     state = json.loads(BeautifulSoup(shown, "html.parser").find(class_="lnlib-figure")["data-state"])
     assert state == {"words": HOSTILE}
-
-
-def test_what_a_failed_page_said_stays_inside_its_block() -> None:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Page")])
-    rest = "\n```\n````\n:::\n\n# Title\n\n```{include} other.md\n```\n"
-    lnlib_book.mark_failed(notebook, f"KeyError: {HOSTILE}{rest}")
-    (outer,) = MarkdownIt().parse(notebook.cells[1].source)
-    assert (outer.type, outer.info) == ("fence", "{admonition} This page failed in this build")
-    (*_, inner) = MarkdownIt().parse(outer.content.partition(":class: error\n")[2])
-    assert (inner.type, inner.info) == ("fence", "{raw} html")
-    assert f"KeyError: {HOSTILE}{rest}".strip() in words(inner.content)
 
 
 DOLLARS = r"$\foo$ and 5"
