@@ -3,7 +3,7 @@ r"""Section 5.2, measured: where Eqs. (8) and (13) hold, by how much they err, a
 Small random models; the Fisher matrices come from :mod:`lnlib.fisher`, exact and as printed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -82,18 +82,18 @@ def residuals(by_definition: Callable[[GLM, Tensor, list], Tensor], seed: int = 
 
 def remainder(
     glm: GLM, X: Float[Tensor, "N D"], steps: Float[np.ndarray, " steps"]
-) -> tuple[Float[np.ndarray, " steps"], Float[np.ndarray, " steps"], Float[np.ndarray, "steps N"]]:
-    r"""Eq. (8) along one random line: the divergence at each distance, and what the quadratic form misses.
+) -> tuple[Float[np.ndarray, " steps"], Float[np.ndarray, "steps N"]]:
+    r"""Eq. (8) along one random line: what the quadratic form misses of the divergence at each distance.
 
-    That is $E_x D_{KL}$; its absolute difference from $\frac12\delta^\top F\delta$; and the divergence
-    of each case over that form, 1 according to the print.
+    That is $|E_x D_{KL} - \frac12\delta^\top F\delta|$; and the divergence of each case over that form, 1
+    according to the print.
     """
     direction = _draw(0)(len(glm.theta))
     direction = direction / direction.norm()
     half = float(direction @ fisher(glm, X) @ direction) / 2
     cases = np.array([glm.kl(glm.with_theta(glm.theta + s * direction), X).numpy() for s in steps])
     form = half * np.square(steps)
-    return cases.mean(1), np.abs(cases.mean(1) - form), cases / form[:, None]
+    return np.abs(cases.mean(1) - form), cases / form[:, None]
 
 
 def _weight_blocks(H: int, glm: GLM, X: Tensor) -> list[Float[Tensor, "HD HD"]]:
@@ -146,32 +146,3 @@ def row_factor(H: int, rows: int | slice, seed: int) -> float:
     axes = torch.eye(len(glm.theta), D, dtype=X.dtype)  # the first row's weights
     before, after = (((FisherOperator(m, X) @ axes) * axes).sum() for m in (glm, doubled(glm, rows)))
     return float(after / before)
-
-
-def plane_metric(norm: str | None, rows: int | slice, length: float, seed: int) -> Float[Tensor, "2 2"]:
-    """Fisher matrix of a plane through 0: a direction across some rows of W, and one along them.
-
-    Both have the length of those rows, which are then made `length` times as long. 16 Gaussian units, 4
-    inputs, 300 cases.
-    """
-    draw = _draw(seed)
-    W, X, aside = draw(16, 4), draw(300, 4), torch.zeros(16, 4, dtype=torch.float64)
-    along = torch.zeros_like(W)
-    along[rows] = W[rows]
-    aside[rows] = W[rows].flip(-1) * torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=W.dtype)  # perpendicular
-    glm = GLM("gaussian", W + (length - 1) * along, W.new_zeros(16), norm=norm)
-    plane = [glm.pack(V, glm.b * 0, None if norm is None else glm.b * 0) for V in (aside, along)]
-    basis = torch.stack(plane)
-    return basis @ fisher(glm, X) @ basis.T
-
-
-def planes(
-    lengths: Sequence[float], seed: int
-) -> dict[str, tuple[str, list[tuple[float, Float[Tensor, "2 2"]]]]]:
-    """`plane_metric` by normalization and length, ready for `drawings.balls`."""
-    rows: dict[str, tuple[str, int | slice]] = {n: (n, 0) for n in ("none", "batch", "weight")}
-    rows |= {"layer:\none row": ("layer", 0), "layer:\nwhole $W$": ("layer", slice(None))}
-    return {
-        title: (n, [(c, plane_metric(None if n == "none" else n, part, c, seed)) for c in lengths])
-        for title, (n, part) in rows.items()
-    }

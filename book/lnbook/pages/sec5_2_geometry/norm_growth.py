@@ -119,12 +119,6 @@ class Equilibrium:
         self.angle_theory = float(np.sqrt(2 * walk.rate * walk.decay))
 
 
-def smooth_angle(walks: Sequence[Walk], span: int) -> Float[np.ndarray, " updates"]:
-    """Root mean square angle of an update over runs and over each span of updates."""
-    squares = np.mean([walk.angle**2 for walk in walks], axis=0)
-    return np.sqrt(squares.reshape(-1, span).mean(1)).repeat(span)
-
-
 def brakes(
     cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
 ) -> dict[str, list[list[Walk]]]:
