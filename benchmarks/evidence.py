@@ -4,7 +4,7 @@
     python benchmarks/evidence.py --record    and keep it in book/results/benchmarks/
 
 The network and the digits are those of the page "Using it" at book scale; the prior's precision is 1. Two
-lines for each factor on the weights in front of the norms: as they are, and after `lnlib.fisher.canonical`.
+lines for each factor on the weights in front of the norms: as they are, and after `canonical`.
 Times are milliseconds, medians over rounds in each of which both take a turn. Needs the extra `laplace`.
 """
 
@@ -20,7 +20,8 @@ from torch.func import jvp
 from torch.utils.data import DataLoader, TensorDataset
 
 from lnbook.pages.beyond_using_fisher import network as digits
-from lnlib.fisher import canonical, log_evidence
+from lnbook.pages.beyond_using_fisher.evidence import log_evidence
+from lnbook.pages.beyond_using_fisher.gauge import canonical
 
 # A dependency of laplace-torch imports torchvision. Where torch is built for the CPU and torchvision is not,
 # that import stops at the first of these operators unless they are declared. Nothing here calls them.

@@ -1,18 +1,19 @@
 r"""The Fisher information of a network: the generalized Gauss-Newton matrix, its products and factor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
-from torch.func import jacrev, vjp, vmap
+from torch.func import functional_call, jacrev, vjp, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lnlib.fisher.matrix_free import MatrixFree
-from lnlib.fisher.network import check_outputs, derivable, network
 from lnlib.glm.checks import check_case_weights, check_dispersion
-from lnlib.glm.families import Family, named_family
+from lnlib.glm.families import named_family
 
-__all__ = ["GGN", "case_shares", "likelihood"]
+__all__ = ["GGN", "predictions"]
 
 COLUMNS = 64  # directions at a time
 FACTOR_NUMBERS = 2**22  # of the factor at a time: 32 MiB in float64
@@ -38,9 +39,13 @@ class GGN(MatrixFree):
         weights: of the cases, (N,), normalized to sum 1.
         dispersion: $\phi$; of Gaussian outputs the variance.
 
+    Attributes:
+        values: the parameters that vary, by name, in their order in a vector. outputs: z, (N, K).
+
     Raises:
         TypeError: parameters of several types, or not of 32 or 64 bits.
-        ValueError: batch norm in training mode, active dropout, outputs that are not (N, K), unknown names.
+        ValueError: batch norm in training mode, a pass that draws at random or changes a tensor of the model,
+            outputs that are not (N, K), unknown names.
 
     >>> model = nn.Linear(1, 1)
     >>> F = GGN(model, torch.tensor([[1.0], [3.0]]), "gaussian")
@@ -57,76 +62,63 @@ class GGN(MatrixFree):
         weights: Float[Tensor, " N"] | None = None,
         dispersion: float = 1.0,
     ) -> None:
-        self.network = network(model, X, parameters)
-        self.share = case_shares(X, weights, self.network.like)
-        with torch.no_grad(), derivable():
-            self.outputs = self.network.outputs(self.network.values, X)
-        check_outputs(self.outputs, len(X), self.network.like)
-        self.covariance = likelihood(family, self.outputs, dispersion).scaled_covariance(
-            self.outputs, dispersion
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(P, P)."""
-        return self.network.size, self.network.size
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The parameters' type."""
-        return self.network.like.dtype
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        return self.network.like.device
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters that vary, in their order in a vector."""
-        return tuple(self.network.values)
+        own = {name: p.detach() for name, p in model.named_parameters()}
+        unknown = sorted(set(parameters or ()) - own.keys())
+        if unknown or not own:
+            raise ValueError(
+                f"parameters {unknown} are none of the model's; it has {', '.join(own) or 'none'}"
+            )
+        self.model, self.X = model, X
+        self.values = {name: p for name, p in own.items() if parameters is None or name in parameters}
+        self.outputs = predictions(model, X)
+        super().__init__(self.outputs, sum(v.numel() for v in self.values.values()))
+        distribution = named_family(family)
+        check_dispersion(dispersion, self.outputs.mT)
+        distribution.check_dispersion(dispersion)
+        distribution.check_domain(self.outputs)
+        self.covariance = distribution.scaled_covariance(self.outputs, dispersion)
+        if weights is None:
+            weights = self.outputs.new_ones(len(X))
+        check_case_weights(X, weights)
+        self.share = (weights / weights.sum()).to(self.outputs)
 
     def __repr__(self) -> str:
-        return f"GGN({type(self.network.model).__name__}, N={len(self.share)}, P={self.shape[0]})"
+        return f"GGN({type(self.model).__name__}, N={len(self.share)}, P={self.shape[0]})"
 
     @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
         """F V, column by column."""
         self.check_vector(V)
-        net = self.network
 
-        def function(values: dict[str, Tensor]) -> Tensor:
-            return net.outputs(values, net.X)
+        def at(values: dict[str, Tensor]) -> Tensor:
+            return functional_call(self.model, values, (self.X,))
 
-        with derivable():
-            pull = vjp(function, net.values)[1]
+        with _derivable():
+            pull = vjp(at, self.values)[1]
             push = vjp(lambda u: pull(u)[0], self.outputs)[1]  # pull is linear: its transpose is J
             products = [V[:, :0]]
             for some in V.split(COLUMNS, 1):
-                (dz,) = vmap(push)(net.unpack(some.mT))
+                (dz,) = vmap(push)(self._unpack(some.mT))
                 R = self.covariance.times(dz.movedim(0, 1)) * self.share[:, None, None]
-                products.append(net.pack(vmap(pull)(R.movedim(1, 0))[0], axes=1).mT)
+                products.append(self._pack(vmap(pull)(R.movedim(1, 0))[0], axes=1).mT)
         return torch.cat(products, 1)
 
+    @torch.no_grad()
     def factor(self) -> Iterator[Float[Tensor, "R P"]]:
         r"""B with $F = B^\top B$, some cases at a time: $\sqrt{\omega_n}L_n^\top J_n$, $L_nL_n^\top = C_n$.
 
-        By one backward pass for each case and output: soon cheaper than a product for each parameter. Raises
-        ValueError for `torch.nn`'s recurrent layers, which do not run under `torch.vmap`.
+        By one backward pass for each case and output: soon cheaper than a product for each parameter. Not for
+        `torch.nn`'s recurrent layers, which do not run under `torch.vmap`; lnlib's do.
         """
-        net = self.network
-        _check_vectorizable(net.model)
 
         def one(values: dict[str, Tensor], x: Tensor) -> Tensor:
-            return net.outputs(values, x[None])[0]
+            return functional_call(self.model, values, (x[None],))[0]
 
         N, K = self.outputs.shape
-        step = max(1, FACTOR_NUMBERS // (K * net.size))
-        for start in range(0, N, step):
-            cases = slice(start, min(start + step, N))
-            with torch.no_grad(), derivable():
-                parts = vmap(jacrev(one), in_dims=(None, 0))(net.values, net.X[cases])
-            J = net.pack(parts, axes=2)  # (n, K, P)
+        step = max(1, FACTOR_NUMBERS // (K * self.shape[0]))
+        for cases in (slice(start, min(start + step, N)) for start in range(0, N, step)):
+            with _derivable():
+                J = self._pack(vmap(jacrev(one), in_dims=(None, 0))(self.values, self.X[cases]), axes=2)
             L = self.covariance[cases].factor() * self.share[cases, None, None].sqrt()
             yield (L.mT @ J).flatten(0, 1)
 
@@ -137,29 +129,73 @@ class GGN(MatrixFree):
             F.addmm_(B.mT, B)
         return F
 
+    def _pack(self, parts: Mapping[str, Tensor], axes: int) -> Float[Tensor, "*K P"]:
+        """Arrays shaped like the parameters, behind so many leading axes, as vectors."""
+        return torch.cat([parts[name].flatten(axes) for name in self.values], -1)
 
-def _check_vectorizable(model: nn.Module) -> None:
-    for name, module in model.named_modules():
-        if type(module) in (nn.RNN, nn.LSTM, nn.GRU):
-            kind = type(module).__name__
-            raise ValueError(
-                f"torch.nn.{kind} {name!r} does not run under torch.vmap, which the factor needs; products "
-                f"do not, and lnlib.{kind}(..., norm='none') with load_torch(module) computes the same"
-            )
-
-
-def likelihood(family: str, z: Float[Tensor, "N K"], dispersion: float) -> Family:
-    """The family of that name, once outputs and dispersion are known to fit it."""
-    distribution = named_family(family)
-    check_dispersion(dispersion, z.mT)
-    distribution.check_dispersion(dispersion)
-    distribution.check_domain(z)
-    return distribution
+    def _unpack(self, V: Float[Tensor, "*K P"]) -> dict[str, Tensor]:
+        sizes = [v.numel() for v in self.values.values()]
+        parts = zip(self.values.items(), V.split(sizes, -1), strict=True)
+        return {name: part.reshape(*V.shape[:-1], *v.shape) for (name, v), part in parts}
 
 
-def case_shares(X: Tensor, weights: Tensor | None, like: Tensor) -> Float[Tensor, " N"]:
-    """Weights of the cases that sum to 1, in the parameters' type."""
-    if weights is None:
-        return like.new_full((len(X),), 1 / len(X))
-    check_case_weights(X, weights)
-    return (weights / weights.sum()).to(like)
+@torch.no_grad()
+def predictions(model: nn.Module, X: Shaped[Tensor, "N ..."]) -> Float[Tensor, "N K"]:
+    """The outputs for all cases, from a pass that leaves the model as it is.
+
+    Raises:
+        TypeError, ValueError: where the prediction for a case is no function of that case and of the
+            parameters alone; as :class:`GGN`.
+    """
+    own = dict(model.named_parameters()) | dict(model.named_buffers())
+    types = {p.dtype for p in model.parameters()}
+    if len(types) != 1 or not types <= {torch.float32, torch.float64}:
+        raise TypeError(
+            f"the parameters are {', '.join(sorted(map(str, types)))}; the curvature needs one type, "
+            "torch.float64 or torch.float32: model.double()"
+        )
+    endless = [name for name, t in own.items() if not bool(t.isfinite().all())]
+    if endless:
+        raise ValueError(f"{endless} contain NaN or infinity; load finite ones")
+    copies = {name: t.detach().clone() for name, t in own.items()}
+    with _derivable(), torch.random.fork_rng([X.device] if X.is_cuda else []):
+        before = _random_states(X)
+        z = functional_call(model, copies, (X,))
+        random = not all(map(torch.equal, before, _random_states(X)))
+    if random:
+        raise ValueError("the model draws at random (dropout, zoneout); call model.eval()")
+    moved = [name for name, t in own.items() if not torch.equal(t, copies[name])]
+    batch = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+    norms = ((name, m) for name, m in model.named_modules() if isinstance(m, batch))
+    moved += [name for name, m in norms if m.training or m.running_mean is None]
+    if moved:
+        raise ValueError(
+            f"a pass changes {moved} or normalizes there by the statistics of the batch, so that the cases "
+            "are coupled; call model.eval(), with running statistics"
+        )
+    if not isinstance(z, Tensor) or z.ndim != 2 or len(z) != len(X) or 0 in z.shape:
+        found = f"shape {tuple(z.shape)}" if isinstance(z, Tensor) else f"type {type(z).__name__}"
+        raise ValueError(
+            f"the model's output has {found}; it must be (N, K) with N = {len(X)} cases: "
+            "wrap the model so that it returns the K natural parameters of each case"
+        )
+    if not types <= {z.dtype}:
+        raise TypeError(f"the outputs are {z.dtype} and the parameters are not; compute in one type")
+    return z
+
+
+def _random_states(X: Tensor) -> list[Tensor]:
+    states = [torch.get_rng_state()]
+    return [*states, torch.cuda.get_rng_state(X.device)] if X.is_cuda else states
+
+
+@contextmanager
+def _derivable() -> Iterator[None]:
+    """Attention on the paths of torch that have derivatives of all kinds; the fused ones lack some."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)

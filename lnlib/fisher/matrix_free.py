@@ -1,8 +1,7 @@
-r"""A symmetric matrix that is known by its products: what all operators share, and what SciPy needs."""
+r"""A symmetric matrix that is known by its products: what both operators share, and what SciPy needs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,26 +11,18 @@ from torch import Tensor
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["MatrixFree", "Products"]
+__all__ = ["MatrixFree"]
 
 
 class MatrixFree(ABC):
-    r"""A symmetric (P, P) matrix by its products $v \mapsto Fv$; subclasses say how to multiply columns."""
+    r"""A symmetric (P, P) matrix by its products $v \mapsto Fv$; subclasses say how to multiply columns.
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """(P, P)."""
+    Attributes:
+        shape: (P, P). dtype, device: of the parameters.
+    """
 
-    @property
-    @abstractmethod
-    def dtype(self) -> torch.dtype:
-        """The parameters' type."""
-
-    @property
-    @abstractmethod
-    def device(self) -> torch.device:
-        """Where the parameters are."""
+    def __init__(self, like: Tensor, size: int) -> None:
+        self.shape, self.dtype, self.device = (size, size), like.dtype, like.device
 
     @abstractmethod
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
@@ -51,11 +42,6 @@ class MatrixFree(ABC):
         self.check_vector(v)
         return self.matvec(v) if v.ndim == 1 else self.matmat(v)
 
-    def to_dense(self) -> Float[Tensor, "P P"]:
-        """The matrix itself."""
-        F = self.matmat(torch.eye(self.shape[0], dtype=self.dtype, device=self.device))
-        return (F + F.mT) / 2
-
     def check_vector(self, v: Tensor, most: int = 2) -> None:
         """Refuse what is no tensor of the model's type and size."""
         P = self.shape[0]
@@ -65,9 +51,9 @@ class MatrixFree(ABC):
                 f"give {self.dtype} tensors, not {found}; convert it, or use to_scipy() with NumPy"
             )
         if not 1 <= v.ndim <= most or len(v) != P:
-            shapes = f"({P},)" + f" or ({P}, K)" * (most - 1)
             raise ValueError(
-                f"the shape is {tuple(v.shape)}, and the model's P = {P} parameters make it {shapes}"
+                f"the shape is {tuple(v.shape)}, and the model's P = {P} parameters make it ({P},)"
+                + f" or ({P}, K)" * (most - 1)
             )
 
     def to_scipy(self) -> "LinearOperator":
@@ -79,7 +65,7 @@ class MatrixFree(ABC):
                 "to_scipy needs scipy: pip install 'lnlib[scipy]'", name="scipy"
             ) from error
 
-        def product(v):  # type: ignore[no-untyped-def]
+        def product(v: Any) -> Any:
             if np.iscomplexobj(v):
                 raise TypeError(f"F is real and the vector {v.dtype}; multiply its real and imaginary part")
             own = np.array(v, order="C")  # torch takes neither read-only nor reversed arrays
@@ -87,45 +73,3 @@ class MatrixFree(ABC):
 
         dtype = torch.empty(0, dtype=self.dtype).numpy().dtype
         return LinearOperator(self.shape, matvec=product, rmatvec=product, matmat=product, dtype=dtype)
-
-
-class Products(MatrixFree):
-    r"""The operator that a function of columns is.
-
-    Args:
-        columns: $V \mapsto FV$ for (P, K), F symmetric.
-        like: any tensor of the type and on the device of the parameters.
-        size: P.
-
-    >>> twice = Products(lambda V: 2 * V, torch.empty(0), 3)
-    >>> twice @ torch.tensor([1.0, 2.0, 3.0])
-    tensor([2., 4., 6.])
-    """
-
-    def __init__(self, columns: Callable[[Tensor], Tensor], like: Tensor, size: int) -> None:
-        self.columns, self.size = columns, size
-        self._dtype, self._device = like.dtype, like.device
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(P, P)."""
-        return self.size, self.size
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The parameters' type."""
-        return self._dtype
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        return self._device
-
-    @torch.no_grad()
-    def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
-        """F V, column by column."""
-        self.check_vector(V)
-        return self.columns(V)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(P={self.size}, {self.dtype})"

@@ -48,22 +48,7 @@ class FisherOperator(MatrixFree):
         self.linearization = lin.printed() if printed else lin
         with torch.no_grad():
             self.covariance = glm.scaled_covariance(X, weights)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(P, P)."""
-        P = self.glm.theta.numel()
-        return P, P
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The parameters' type."""
-        return self.X.dtype
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        return self.X.device
+        super().__init__(X, glm.theta.numel())
 
     def __repr__(self) -> str:
         return f"FisherOperator({self.glm!r}, N={len(self.X)}, P={self.shape[0]})"

@@ -12,8 +12,9 @@ from laplace import Laplace
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from lnbook.pages.beyond_using_fisher.evidence import log_evidence
+from lnbook.pages.beyond_using_fisher.gauge import canonical
 from lnlib import LayerNorm
-from lnlib.fisher import canonical, log_evidence
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "beyond_using_fisher.ipynb"
 

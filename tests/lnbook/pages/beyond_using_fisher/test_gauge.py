@@ -5,16 +5,14 @@ import copy
 import pytest
 import torch
 from glms import draw, relative
-from nets import NETS, Block, block, groups, mlp, randomized
+from nets import NETS, Block, block, mlp, randomized
 from torch import Tensor, nn
 
 import lnlib
-from lnlib.fisher import GGN, canonical, gauge, linear_block
-
-pytestmark = pytest.mark.grid
+from lnbook.pages.beyond_using_fisher.gauge import Gauge, canonical, gauge
+from lnlib.fisher import GGN
 
 ROUNDING = 1e-12  # relative: a few hundred roundings through a few layers
-users_call = pytest.mark.usefixtures("as_users_call")
 every_net = pytest.mark.parametrize("net", NETS)
 
 # Found by hand: common vectors (D or D + 1 numbers a layer and group) and scales.
@@ -50,24 +48,21 @@ def outputs(model: nn.Module, X: Tensor) -> Tensor:
 # --- the directions ----------------------------------------------------------------------------------
 
 
-@every_net
-def test_the_directions_are_those_found_by_hand(net):
-    model, X = NETS[net]()
-    found = gauge(model, X)
-    assert found.dimension == DIRECTIONS[net]
-    assert found.parameters == GGN(model, X).parameters
-    projector = found.projector.to_dense()
-    assert float(projector.trace()) == pytest.approx(found.dimension, rel=1e-12)
-    assert relative(projector @ projector, projector) <= ROUNDING
-    raw = found.projector.matmat(torch.eye(len(projector)).double())
-    assert relative(raw.mT, raw) <= ROUNDING
+def matrix(found: Gauge) -> Tensor:
+    """The projector."""
+    return torch.stack([found.project(e) for e in torch.eye(found.along.shape[1]).double()], 1)
 
 
 @every_net
-def test_no_curvature_lies_along_them(net):
+def test_the_directions_are_those_found_by_hand_and_have_no_curvature(net):
     model, X = NETS[net]()
     found, F = gauge(model, X), GGN(model, X)
-    V = found.projector @ draw(F.shape[0], 5)
+    assert found.dimension == DIRECTIONS[net]
+    P = matrix(found)
+    assert float(P.trace()) == pytest.approx(found.dimension, rel=1e-12)
+    assert relative(P @ P, P) <= ROUNDING
+    assert relative(P.mT, P) <= ROUNDING
+    V = P @ draw(F.shape[0], 5)
     assert float((F @ V).norm()) <= 1e-13 * F.to_dense().norm() * float(V.norm())
 
 
@@ -75,7 +70,7 @@ def test_no_curvature_lies_along_them(net):
 def test_a_finite_move_along_the_common_vectors_leaves_the_outputs(net):
     model, X = NETS[net](1e-2)  # epsilon does not touch them
     found = gauge(model, X)
-    step = found.projector @ draw(found.projector.size)
+    step = found.project(draw(found.along.shape[1]))
     assert (float(step.norm()) > 1) == bool(found.shifts)
     assert relative(outputs(moved(model, theta_of(model) + step), X), outputs(model, X)) <= ROUNDING
     assert found.scales == ()
@@ -173,17 +168,6 @@ def test_an_embedding_that_is_read_twice_is_none_and_the_layers_beside_it_keep_t
     assert found.scales == ()
 
 
-def test_neither_is_one_whose_second_reading_passes_through_another_layer():
-    class Deeper(Tied):
-        def forward(self, tokens: Tensor) -> Tensor:
-            x = self.norm3(self.embed(tokens)).mean(1) @ self.embed.weight.mT
-            return self.head(torch.nn.functional.pad(torch.tanh(x), (0, 1)))
-
-    model, X = randomized(Deeper(nn.LayerNorm)), block(nn.LayerNorm)[1]
-    assert gauge(model, X).dimension == 0
-    assert relative(outputs(canonical(model, X), X), outputs(model, X)) <= ROUNDING
-
-
 def test_layers_that_are_called_by_keyword_are_seen():
     class ByKeyword(nn.Module):
         def __init__(self) -> None:
@@ -195,9 +179,6 @@ def test_layers_that_are_called_by_keyword_are_seen():
 
     model, X = randomized(ByKeyword()), draw(5, 4)
     assert gauge(model, X).dimension == (4 + 1) + 1
-    found = linear_block(model, X, "linear", "norm").exact.to_dense()
-    exact = GGN(model, X, parameters=["linear.weight", "linear.bias"]).to_dense()
-    assert relative(found, exact) <= ROUNDING
 
 
 def test_one_unit_that_is_added_to_all_others_is_none():
@@ -215,8 +196,7 @@ def test_one_unit_that_is_added_to_all_others_is_none():
 
 
 def test_a_module_that_shares_its_weight_is_none():
-    model, X = mlp(nn.LayerNorm)
-    assert gauge(model, X).dimension == 14
+    X = mlp(nn.LayerNorm)[1]
     other = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4, eps=0.0), nn.Linear(4, 4))
     other[2].weight = other[0].weight
     assert gauge(randomized(other), X).dimension == 0
@@ -268,7 +248,7 @@ def test_two_norms_of_different_groups_have_what_both_hide():
 
     model, X = randomized(Two()), draw(40, 4)
     assert gauge(model, X).dimension == 5 + 1
-    V = gauge(model, X).projector @ draw(54)
+    V = gauge(model, X).project(draw(54))
     F = GGN(model, X, "gaussian")
     assert float((F @ V).norm()) <= 1e-13 * F.to_dense().norm() * float(V.norm())
 
@@ -299,10 +279,8 @@ def test_all_weights_of_one_function_have_one_representative(net):
     for scale in found.scales:
         for name, _ in scale.parameters:
             other.get_parameter(name).data.mul_(5)
-    start, v = theta_of(other), draw(found.projector.size)
-    onto = gauge(other, X).projector
-    step = onto @ v  # what lies along the weights themselves is one more scale
-    other = moved(other, start + step)
+    start, v = theta_of(other), draw(found.along.shape[1])
+    other = moved(other, start + gauge(other, X).project(v))  # along the weights themselves: one more scale
     assert relative(theta_of(other), theta_of(model)) > 0.5
     assert relative(theta_of(canonical(other, X)), theta_of(canonical(model, X))) <= ROUNDING
 
@@ -337,26 +315,42 @@ def test_parameters_without_gradient_are_treated_alike():
     assert not model.norm1._forward_pre_hooks
 
 
-# --- what is refused ---------------------------------------------------------------------------------
+# --- what is left alone ------------------------------------------------------------------------------
 
 
-@users_call
-@pytest.mark.parametrize("tolerance", [-1.0, 1.0, float("nan")])
-def test_a_tolerance_is_a_share(tolerance):
-    model, X = mlp(nn.LayerNorm)
-    with pytest.raises(ValueError, match=rf"tolerance is {tolerance}; it bounds eps / \(variance \+ eps\)"):
-        gauge(model, X, tolerance)
+@pytest.mark.parametrize("hooked", [0, 1])
+def test_a_hook_may_change_what_a_layer_makes_so_that_nothing_is_known_of_it(hooked):
+    model, X = mlp(lnlib.LayerNorm)
+    model[hooked].register_forward_hook(lambda _, args, out: out * torch.arange(6))
+    assert {s.layers for s in gauge(model, X).scales} == {("3",)}
+    assert relative(outputs(canonical(model, X), X), outputs(model, X)) <= ROUNDING
 
 
-@users_call
-def test_coupled_cases_are_refused():
-    model = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6)).double()
-    for function in (gauge, canonical):
-        with pytest.raises(ValueError, match=r"BatchNorm1d '1' .*coupled; call model.eval\(\)"):
-            function(model, draw(5, 4))
+class Choosing(nn.Module):
+    """Takes a way that depends on the cases."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x) if x.sum() > 0 else x[:, :3]
 
 
-def test_it_says_what_it_found():
-    model, X = groups()
-    text = "Gauge(40 of 219 directions: common vectors of 3 parameters, 2 scales, 0 broken by epsilon)"
-    assert repr(gauge(model, X)) == text
+def test_a_network_that_cannot_be_traced_is_refused_with_the_reason():
+    with pytest.raises(ValueError, match=r"torch.fx cannot trace Choosing: .*; give a part"):
+        gauge(Choosing().double(), draw(5, 4))
+
+
+def test_options_of_the_forward_pass_and_parts_that_are_not_traced_are_no_obstacle():
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed, self.norm = nn.Linear(4, 6), nn.LayerNorm(6, eps=0.0)
+            self.layer, self.head = lnlib.LSTM(6, 5, batch_first=True), nn.Linear(5, 3)
+
+        def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+            x = self.norm(self.embed(x)) if mask is None else x
+            return self.head(self.layer(x)[0][:, -1])
+
+    assert gauge(Recurrent().double(), draw(3, 4, 4)).dimension == (4 + 1) + 1

@@ -19,11 +19,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from lnlib.fisher.matrix_free import Products
-from lnlib.fisher.network import Network, network
-from lnlib.fisher.wiring import Reader, Writer, wiring
-
-__all__ = ["Gauge", "Scale", "Shift", "canonical", "gauge"]
+from lnbook.pages.beyond_using_fisher.wiring import CONVOLUTIONS, Reader, Writer, wiring
 
 
 @dataclass(frozen=True)
@@ -34,10 +30,10 @@ class Shift:
     axis: int
     groups: int
 
-    def mean(self, part: Float[Tensor, "..."], axes: int = 0) -> Float[Tensor, "..."]:
-        """The common part of an array, in its shape, behind so many leading axes."""
-        grouped = part.unflatten(axes + self.axis, (self.groups, -1))
-        common = grouped.mean(axes + self.axis + 1, keepdim=True)
+    def mean(self, part: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """The common part of an array, in its shape."""
+        grouped = part.unflatten(self.axis, (self.groups, -1))
+        common = grouped.mean(self.axis + 1, keepdim=True)
         return common.expand_as(grouped).reshape(part.shape)
 
 
@@ -64,10 +60,10 @@ class Scale:
         for group in range(self.groups):
             parts = {}
             for name, axis in self.parameters:
-                grouped = torch.zeros_like(values[name]).unflatten(axis, (self.groups, -1))
-                own = values[name].unflatten(axis, (self.groups, -1)).select(axis, group)
-                grouped.select(axis, group).copy_(own)
-                parts[name] = grouped.reshape(values[name].shape)
+                only = torch.zeros(self.groups, dtype=values[name].dtype, device=values[name].device)
+                only[group] = 1
+                only = only.repeat_interleave(values[name].shape[axis] // self.groups)
+                parts[name] = values[name] * only.view(-1, *[1] * (values[name].ndim - 1 - axis))
             length = math.sqrt(sum(float(part.square().sum()) for part in parts.values()))
             if length > 0:
                 found.append({name: part / length for name, part in parts.items()})
@@ -81,21 +77,35 @@ class Gauge:
     Attributes:
         shifts: parameters whose units may move alike.
         scales: of layers whose scale no prediction sees. broken: those that epsilon ties, with residuals.
-        parameters: the names, in the order of a vector, as in :class:`GGN`.
-        dimension: how many directions, P how many parameters.
-        projector: onto the span of the directions, $\Pi = \Pi^\top = \Pi^2$, (P, P), matrix-free.
+        values: the parameters, by name, in the order of a vector.
+        along: directions of the scales, orthonormal and at a right angle to the common vectors, (S, P).
     """
 
     shifts: tuple[Shift, ...]
     scales: tuple[Scale, ...]
     broken: tuple[Scale, ...]
-    parameters: tuple[str, ...]
-    dimension: int
-    projector: Products
+    values: dict[str, Tensor]
+    along: Float[Tensor, "S P"]
+
+    @property
+    def dimension(self) -> int:
+        """How many directions."""
+        shifted = ((self.values[s.parameter], s) for s in self.shifts)
+        return len(self.along) + sum(v.numel() // v.shape[s.axis] * s.groups for v, s in shifted)
+
+    def project(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
+        r"""$\Pi v$: what of a vector lies along the directions; $\Pi = \Pi^\top = \Pi^2$."""
+        parts = dict(zip(self.values, v.split([p.numel() for p in self.values.values()]), strict=True))
+        shifts = {s.parameter: s for s in self.shifts}
+        common = [
+            shifts[name].mean(part.view_as(self.values[name])) if name in shifts else 0 * part
+            for name, part in parts.items()
+        ]
+        return torch.cat([part.flatten() for part in common]) + self.along.mT @ (self.along @ v)
 
     def __repr__(self) -> str:
         return (
-            f"Gauge({self.dimension} of {self.projector.size} directions: common vectors of "
+            f"Gauge({self.dimension} of {self.along.shape[1]} directions: common vectors of "
             f"{len(self.shifts)} parameters, {len(self.scales)} scales, {len(self.broken)} broken by epsilon)"
         )
 
@@ -103,25 +113,38 @@ class Gauge:
 def gauge(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) -> Gauge:
     r"""The common vectors and scales that norms hide from every prediction, for all inputs.
 
-    For them $F\,\Pi = 0$ with F of :class:`GGN`, and finite moves leave the outputs as they are:
-    :func:`canonical`. They are found in the computation of one pass; directions that the given cases happen
-    not to move, dead units for instance, are not among them, and symmetries of other layers neither.
+    For them $F\,\Pi = 0$ with F of :class:`lnlib.fisher.GGN`, and finite moves leave the outputs as they are:
+    :func:`canonical`. They are read off the computation; directions that the given cases happen not to move,
+    dead units for instance, are not among them, and symmetries of other layers neither.
 
     *Source* Table 1 of the paper for one layer; for networks ours. Salimans and Kingma (2016) for the scale.
 
     Args:
-        model: as of :class:`GGN`.
+        model: as of :class:`lnlib.fisher.GGN`; torch.fx must be able to trace it.
         X: cases; they decide nothing but the residuals.
-        tolerance: scales with a residual up to it count as free. 0: those at $\epsilon = 0$ alone.
+        tolerance: scales with a residual up to it, below 1, count as free. 0: those at $\epsilon = 0$ alone.
 
     Raises:
-        ValueError: as :class:`GGN`, or a tolerance outside 0..1.
+        TypeError, ValueError: as :class:`lnlib.fisher.GGN`; a model that torch.fx cannot trace.
 
     >>> model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4, eps=0.0), nn.Linear(4, 2))
     >>> gauge(model, torch.eye(3))
     Gauge(5 of 34 directions: common vectors of 2 parameters, 1 scales, 0 broken by epsilon)
     """
-    return _gauge(network(model, X, None), tolerance)
+    writers, readers = wiring(model, X)
+    only = {name: w for name, w in writers.items() if w.only_norms and _fits(w, readers)}
+    shifts = tuple(s for name, w in only.items() for s in _shifts(name, w, readers))
+    scales = _scales(only, readers)
+    free = tuple(s for s in scales if s.residual <= tolerance)
+    broken = tuple(s for s in scales if s.residual > tolerance)
+    values = {name: p.detach() for name, p in model.named_parameters()}
+    centered = _centered(values, shifts)
+    zeros = {name: torch.zeros_like(v) for name, v in values.items()}
+    scaled = [zeros | d for s in free for d in s.directions(centered)]
+    along = [torch.cat([part.flatten() for part in d.values()]) for d in scaled]
+    size = sum(v.numel() for v in values.values())
+    empty = next(iter(values.values())).new_empty(0, size)
+    return Gauge(shifts, free, broken, values, torch.stack(along) if along else empty)
 
 
 def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) -> nn.Module:
@@ -144,9 +167,8 @@ def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0
     >>> bool(W.sum(0).abs().max() < 1e-6), f"{W.norm():.3f}"
     (True, '2.000')
     """
-    net = network(model, X, None)
-    found = _gauge(net, tolerance)
-    values = _centered(net.values, found.shifts)
+    found = gauge(model, X, tolerance)
+    values = _centered(found.values, found.shifts)
     for scale in found.scales:
         groups = scale.directions(values)
         for name, _ in scale.parameters:
@@ -159,32 +181,6 @@ def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0
     return moved
 
 
-def _gauge(net: Network, tolerance: float) -> Gauge:
-    if not 0 <= tolerance < 1:
-        raise ValueError(f"tolerance is {tolerance}; it bounds eps / (variance + eps), give a number in 0..1")
-    writers, readers = wiring(net)
-    only = {name: w for name, w in writers.items() if w.only_norms and _fits(w, readers)}
-    shifts = tuple(s for w in only.values() for s in _shifts(w, readers))
-    scales = _scales(only, readers)
-    free = tuple(s for s in scales if s.residual <= tolerance)
-    broken = tuple(s for s in scales if s.residual > tolerance)
-    centered = _centered(net.values, shifts)
-    zeros = {name: torch.zeros_like(v) for name, v in net.values.items()}
-    along = [net.pack(zeros | parts) for s in free for parts in s.directions(centered)]
-    D = torch.stack(along, 1) if along else net.like.new_empty(net.size, 0)
-
-    def columns(V: Tensor) -> Tensor:
-        parts = net.unpack(V.mT)
-        common = {s.parameter: s.mean(parts[s.parameter], 1) for s in shifts}
-        whole = {name: common.get(name, torch.zeros_like(part)) for name, part in parts.items()}
-        return net.pack(whole, 1).mT + D @ (D.mT @ V)
-
-    moved = [(net.values[s.parameter], s) for s in shifts]
-    dimension = D.shape[1] + sum(v.numel() // v.shape[s.axis] * s.groups for v, s in moved)
-    projector = Products(columns, net.like, net.size)
-    return Gauge(shifts, free, broken, tuple(net.values), dimension, projector)
-
-
 def _centered(values: Mapping[str, Tensor], shifts: tuple[Shift, ...]) -> dict[str, Tensor]:
     """The parameters without what their units have in common, which takes two passes to round-off."""
     moved = dict(values)
@@ -194,43 +190,48 @@ def _centered(values: Mapping[str, Tensor], shifts: tuple[Shift, ...]) -> dict[s
 
 
 def _fits(writer: Writer, readers: Mapping[str, Reader]) -> bool:
-    """The norms standardize the layer's own units, one for one."""
+    """The norms standardize the layer's own units, one for one; an embedding leaves its weights alone."""
+    axis = 1 if type(writer.module) in CONVOLUTIONS else -1
     read = [readers[name] for name in writer.readers]
-    return all(r.units == writer.units and (r.channels if writer.convolution else r.last) for r in read)
+    changed = getattr(writer.module, "max_norm", None) is not None
+    return not changed and all(r.units == writer.units and axis in r.axes for r in read)
 
 
-def _shifts(writer: Writer, readers: Mapping[str, Reader]) -> list[Shift]:
-    read = [readers[name] for name in writer.readers]
-    if not all(r.centered for r in read):
+def _parameters(name: str, writer: Writer) -> list[tuple[str, int]]:
+    """Names and axes of units of a layer's weight, and of its bias if it has one."""
+    bias = getattr(writer.module, "bias", None) is not None
+    return [(f"{name}.weight", writer.axis)] + ([(f"{name}.bias", 0)] if bias else [])
+
+
+def _shifts(name: str, writer: Writer, readers: Mapping[str, Reader]) -> list[Shift]:
+    read = [readers[reader] for reader in writer.readers]
+    if any(isinstance(r.module, nn.RMSNorm) for r in read):
         return []
     groups = math.gcd(*(r.groups for r in read))
-    found = [] if writer.convolution else [Shift(f"{writer.name}.weight", writer.axis, groups)]
-    if writer.module._parameters.get("bias") is not None:
-        found.append(Shift(f"{writer.name}.bias", 0, groups))
-    return found
+    # under zero padding a convolution's common weights are no common vector at the border
+    skipped = 1 if type(writer.module) in CONVOLUTIONS else 0
+    return [Shift(parameter, axis, groups) for parameter, axis in _parameters(name, writer)[skipped:]]
 
 
 def _scales(only: Mapping[str, Writer], readers: Mapping[str, Reader]) -> list[Scale]:
     """One for each set of layers and norms that are connected and closed."""
-    left, found = dict(only), []
-    while left:
-        layers: list[Writer] = []
+    left, found = set(only), []
+    for first in only:
+        layers: list[str] = []
         norms: set[str] = set()
-        frontier, closed = [next(iter(left))], True
+        frontier = [first]
         while frontier:
-            writer = left.pop(frontier.pop(), None)
-            if writer is None:
+            name = frontier.pop()
+            if name not in left:
                 continue
-            layers.append(writer)
-            for name in writer.readers - norms:
-                norms.add(name)
-                closed &= readers[name].closed and readers[name].sources <= only.keys()
-                frontier += readers[name].sources & only.keys()
-        if closed:
-            groups = math.gcd(*(readers[name].groups for name in norms))
-            parts = [(f"{w.name}.weight", w.axis) for w in layers]
-            parts += [(f"{w.name}.bias", 0) for w in layers if w.module._parameters.get("bias") is not None]
-            residual = max(readers[name].residual for name in norms)
-            units = sum(w.units for w in layers) // groups
-            found.append(Scale(tuple(w.name for w in layers), groups, units, tuple(parts), residual))
+            left.remove(name)
+            layers.append(name)
+            norms |= only[name].readers
+            frontier += {s for norm in only[name].readers for s in readers[norm].sources & only.keys()}
+        if layers and all(readers[norm].closed and readers[norm].sources <= only.keys() for norm in norms):
+            groups = math.gcd(*(readers[norm].groups for norm in norms))
+            parts = [part for name in layers for part in _parameters(name, only[name])]
+            residual = max(readers[norm].residual for norm in norms)
+            units = sum(only[name].units for name in layers) // groups
+            found.append(Scale(tuple(layers), groups, units, tuple(parts), residual))
     return found

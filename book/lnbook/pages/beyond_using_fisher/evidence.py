@@ -6,9 +6,8 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor, nn
 
-from lnlib.fisher.ggn import GGN, likelihood
-
-__all__ = ["log_evidence"]
+from lnlib.fisher import GGN
+from lnlib.glm.families import named_family
 
 
 def log_evidence(
@@ -26,14 +25,14 @@ def log_evidence(
 
     A direction that no prediction sees adds nothing to the determinant. Yet W in front of a norm and 5W, one
     function, have different evidence: another $\|\theta\|^2$, and 1/25 of the curvature. The evidence of
-    ``canonical(model, X)`` is one number for all weights of a function (:func:`canonical`); its prior is over
-    weights of that length without common vectors.
+    ``canonical(model, X)`` is one number for all weights of a function; its prior is over weights of that
+    length without common vectors.
 
     *Source* MacKay (1992); with the generalized Gauss-Newton matrix Daxberger et al. (2021), and for
     what norms do to it Antorán et al. (2022).
 
     Args:
-        model, X, family, dispersion: as of :class:`GGN`.
+        model, X, family, dispersion: as of :class:`lnlib.fisher.GGN`.
         y: outcomes: classes, (N,), of a categorical family, else (N, K).
         prior_precision: $\delta > 0$ of all parameters.
 
@@ -41,7 +40,7 @@ def log_evidence(
         Nats. O(min(P, NK)^3) time and memory for the smaller side's square.
 
     Raises:
-        ValueError: a precision that is not positive, outcomes that the family does not have, as :class:`GGN`.
+        ValueError: a precision that is not positive, outcomes that the family does not have, as `GGN`.
 
     >>> model = nn.Linear(1, 1, bias=False)
     >>> _ = nn.init.zeros_(model.weight)
@@ -53,18 +52,16 @@ def log_evidence(
         raise ValueError(
             f"prior_precision is {prior_precision}; the prior's variance is its inverse, give a number > 0"
         )
-    F = GGN(model, X, family, dispersion=dispersion)
-    distribution = likelihood(family, F.outputs, dispersion)
+    F, distribution = GGN(model, X, family, dispersion=dispersion), named_family(family)
     distribution.check_outcome(y, F.outputs, dispersion)
     fit = float(distribution.log_likelihood(y, F.outputs, dispersion).sum())
-    size = float(F.network.theta.square().sum())
-    rate = len(X) / prior_precision
+    size = sum(float(v.square().sum()) for v in F.values.values())
     if F.shape[0] <= F.outputs.numel():
         side = F.to_dense()
     else:
         B = torch.cat(list(F.factor()))
         side = B @ B.mT
-    side = side * rate
+    side = side * (len(X) / prior_precision)
     side.diagonal().add_(1)
     volume = float(torch.linalg.cholesky(side).diagonal().log().sum())  # half the log of the determinant
     return fit - prior_precision / 2 * size - volume
