@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, UInt8
 from torch import Tensor, nn
 
-from lnbook.data import Images, find, load
+from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets.model import ConvNet, Padding
 from lnbook.pages.sec6_7_convnets.statistics import columns
 from lnbook.shared.classifiers import calibration_error, measures
@@ -37,7 +37,7 @@ class Study:
     """Runs that differ in norm, step size and seed."""
 
     norms: Sequence[str]
-    data: str  # a study of a set that is not there and has no stand-in is left out
+    data: str
     epochs: float  # passes over the training cases; need not be whole
     seeds: int  # runs of each norm
     rows: int  # of a run after its first
@@ -76,7 +76,6 @@ STUDIES: dict[str, list[Study]] = {
         Study(NORMS, "fashion_mnist", epochs=10, seeds=5, rows=20),
         Study(PLAIN, "fashion_mnist", epochs=10, seeds=5, rows=20, rates=LONGER),
         Study(PLAIN, "mnist", epochs=10, seeds=5, rows=20),
-        Study(NORMS, "cifar10", epochs=20, seeds=5, rows=20),
     ],
 }
 LAST = {"smoke": 0, "book": 1000, "study": 0}  # cases of a part in the last row; 0: all
@@ -96,8 +95,6 @@ def jobs_of(studies: Mapping[str, Sequence[Study]], scale: str, seed: int) -> li
         )
     found: list[Job] = []
     for study in studies[scale]:
-        if study.data == "cifar10" and find(study.data) == "absent":
-            continue
         for k, norm, rate in product(range(study.seeds), study.norms, study.rates):
             job: dict[str, Any] = {"norm": norm, "padding": study.padding, "pictures": study.pictures}
             job |= {"data": study.data, "rate": rate, "epochs": study.epochs}
@@ -213,8 +210,7 @@ EXPERIMENT = Experiment(
         "a linear map of all units; He's initial weights, Adam, batches of 64, Fashion-MNIST, the last 5,000 "
         "training cases for validation.",
         differs='There is nothing to deviate from, and so no scale "paper".',
-        study="Channels of 16, 16, 32, 32; two passes and ten; three norms at other step sizes and on MNIST; "
-        "CIFAR-10 where it is there.",
+        study="Channels of 16, 16, 32, 32; two passes and ten; three norms at other step sizes and on MNIST.",
     ),
     data=lambda job, scale: [job["data"]],
 )
