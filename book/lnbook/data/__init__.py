@@ -11,11 +11,15 @@ Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (
 experiments.
 """
 
-from .datasets import DATA_SETS, DataError, DataSet, PublishedFile, data_set
 from .images import Images, load
 from .sources import (
+    DATA_SETS,
+    DataError,
+    DataSet,
+    PublishedFile,
     StandInWarning,
     content_of,
+    data_set,
     fetch,
     find,
     loaded,

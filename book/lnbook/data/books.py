@@ -6,14 +6,15 @@ Python brings on its own language serves: prose, but of one author and much repe
 """
 
 import hashlib
+import io
 import re
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from .datasets import books as listed
-from .sources import OnStandIn, content, published, tar_members
+from .sources import OnStandIn, data_set, published
 
 _START = re.compile(r"^\*\*\* ?START OF [^\n]*\*\*\*.*$|^\*END\*THE SMALL PRINT.*$", re.MULTILINE)
 _END = re.compile(
@@ -38,12 +39,14 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
     files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:
         return _topics(provenance)
-    books = listed()
-    whole = len(files) == 1  # one archive of all
-    raw = tar_members(*files.values()) if whole else {name: content(path) for name, path in files.items()}
-    texts = tuple(body(raw[file.name].decode("latin-1")) for file in books.values())
+    if len(files) == 1:  # one archive of all
+        with tarfile.open(fileobj=io.BytesIO(*files.values())) as archive:
+            streams = {member.name: archive.extractfile(member) for member in archive}
+            files = {name: stream.read() for name, stream in streams.items() if stream}
+    books = data_set("gutenberg").files
+    texts = tuple(body(files[file.name].decode("latin-1")) for file in books)
     provenance["cases"] = len(books)
-    return Books(tuple(books), texts, provenance)
+    return Books(tuple(file.title for file in books), texts, provenance)
 
 
 def body(text: str) -> str:

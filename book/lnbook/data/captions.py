@@ -17,7 +17,7 @@ from jaxtyping import Float32, Int64
 
 from .boxes import Boxes, featurize
 from .scenes import CLASSES, Text, picture, scenes, words
-from .sources import OnStandIn, content, published
+from .sources import OnStandIn, published
 from .users import provenance_of, reading, users_own
 
 PARTS = ("train", "valid", "test")
@@ -68,9 +68,9 @@ def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn
 
     `on_stand_in`, and what is raised, are as in `lnbook.data.published`; the scenes stand in for COCO.
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in)
-    if paths:
-        found = _coco(paths["captions_val2017.json"], paths["val2017.txt"])
+    files, provenance = published(name, on_stand_in=on_stand_in)
+    if files:
+        found = _coco(files["captions_val2017.json"], files["val2017.txt"])
         return Captions(found, provenance, COCO_CLASSES)
     generator = np.random.default_rng(61)
     made = {part: _scenes(count, generator) for part, count in SCENES.items()}
@@ -101,11 +101,11 @@ def load_features() -> Captions:
     return Captions(parts, provenance_of(folder, "annotations CC BY 4.0", "Vendrov (2016)"))
 
 
-def _coco(captions: Path, boxes: Path) -> dict[str, Captioned]:
-    listing = json.loads(content(captions))
+def _coco(captions: bytes, boxes: bytes) -> dict[str, Captioned]:
+    listing = json.loads(captions)
     sizes = {image["id"]: (image["width"], image["height"]) for image in listing["images"]}
     seen = {}
-    for line in content(boxes).decode().splitlines():
+    for line in boxes.decode().splitlines():
         path, *found = line.split()
         number = int(Path(path).stem)
         rows = np.array([entry.split(",") for entry in found], dtype=np.float64)

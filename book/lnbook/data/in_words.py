@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .datasets import data_set
+from .sources import data_set
 
 
 def data_in_words(provenance: Mapping[str, Any], wanted: str) -> str:

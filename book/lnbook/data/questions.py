@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .datasets import DataError
+from .sources import DataError
 from .users import reading
 
 PLACEHOLDER = "@placeholder"

@@ -13,10 +13,9 @@ from torch import Tensor
 from .anonymize import renumber
 from .books import load_books, sentences
 from .cloze import cloze, names
-from .datasets import DataError
 from .questions import PLACEHOLDER, Question, marker, read_questions
 from .relevant import most_relevant, rarity
-from .sources import OnStandIn, StandInWarning, find, published
+from .sources import DataError, OnStandIn, StandInWarning, find, published
 from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 from .users import users_own

@@ -8,14 +8,13 @@ import io
 import re
 import zipfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
 from . import templates
-from .sources import OnStandIn, content, published
+from .sources import OnStandIn, published
 
 CLASSIFICATIONS = ("mr", "cr", "subj", "pros_cons")
 
@@ -54,11 +53,11 @@ def load_labelled(
     `name` may be "sentence_templates" for the generated ones on purpose; `on_stand_in` is as in
     `lnbook.data.published`.
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in)
-    if not paths:
+    files, provenance = published(name, on_stand_in=on_stand_in)
+    if not files:
         made = {task: templates.labelled(task) for task in CLASSIFICATIONS}
         return {task: Labelled(tuple(x), np.array(y)) for task, (x, y) in made.items()}, provenance
-    return {task: _classes(paths, *_FILES[task]) for task in CLASSIFICATIONS}, provenance
+    return {task: _classes(files, *_FILES[task]) for task in CLASSIFICATIONS}, provenance
 
 
 def load_pairs(
@@ -69,13 +68,13 @@ def load_pairs(
     Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
     The arguments are as in `load_labelled`.
     """
-    paths, provenance = published(name, on_stand_in=on_stand_in)
-    if not paths:
+    files, provenance = published(name, on_stand_in=on_stand_in)
+    if not files:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}
         made = {part: templates.pairs(*size) for part, size in sizes.items()}
         return {part: Pairs(tuple(a), tuple(b), np.array(s)) for part, (a, b, s) in made.items()}, provenance
-    parts = zip(("train", "trial", "test"), paths.values(), strict=True)
-    return {part: _sick(content(path).decode("utf-8")) for part, path in parts}, provenance
+    parts = zip(("train", "trial", "test"), files.values(), strict=True)
+    return {part: _sick(body.decode("utf-8")) for part, body in parts}, provenance
 
 
 def _sick(text: str) -> Pairs:
@@ -85,12 +84,12 @@ def _sick(text: str) -> Pairs:
     return Pairs(tuple(row[1] for row in rows), tuple(row[2] for row in rows), scores)
 
 
-def _classes(paths: dict[str, Path], archive: str, *names: str) -> Labelled:
+def _classes(files: dict[str, bytes], archive: str, *names: str) -> Labelled:
     if archive:
-        with zipfile.ZipFile(io.BytesIO(content(paths[archive]))) as members:
+        with zipfile.ZipFile(io.BytesIO(files[archive])) as members:
             held = [members.read(name) for name in names]
     else:
-        held = [content(paths[name]) for name in names]
+        held = [files[name] for name in names]
     texts = [_TAG.sub("", text.decode("utf-8", "replace")).splitlines() for text in held]
     lines = [[line.strip() for line in part if line.strip()] for part in texts]
     return Labelled((*lines[0], *lines[1]), np.repeat([1, 0], [len(part) for part in lines]))

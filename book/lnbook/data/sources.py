@@ -1,8 +1,8 @@
 """Published files by the name of their data set: found, downloaded, checked; or a stand-in announced.
 
-They are looked for in `$LNLIB_DATA/<name>/`, which is only ever read, in the cache, and at the mirrors. A
-folder serves if it has all files of a data set. A file that is published plain may also stand compressed in
-its folder, as `<name>.gz`. Three variables of the environment are read at each call:
+They are looked for in `$LNLIB_DATA/<name>/`, which is only ever read, in the cache, and at the mirrors that
+`datasets.toml` lists. A folder serves if it has all files of a data set. A file that is published plain may
+also stand compressed in its folder, as `<name>.gz`. Three variables of the environment are read at each call:
 
 - `LNLIB_DATA`: the folder of published data.
 - `LNLIB_CACHE`: where downloads go; default is the user's cache folder of the operating system.
@@ -13,10 +13,11 @@ import gzip
 import hashlib
 import os
 import sys
-import tarfile
+import tomllib
 import warnings
 import zlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -26,32 +27,74 @@ with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would t
     warnings.simplefilter("ignore", TqdmWarning)
     import pooch
 
-from .datasets import DATA_SETS, DataError, DataSet, PublishedFile, data_set
-
 OnStandIn = Literal["warn", "error", "silent"]
-Held = dict[PublishedFile, Path]
 
 TIMEOUT_S = 10.0  # for a mirror's first answer, and between two pieces of a file
 _loaded: list[dict[str, Any]] = []
 
 
-class StandInWarning(UserWarning):
-    """A data set was asked for, another one was loaded in its place."""
+class DataError(ValueError):
+    """A data set that is not what it must be: unknown, corrupt or not available."""
 
 
 class DownloadFailed(DataError):
     """No mirror delivered a file as it is published, or none may be asked."""
 
 
+class StandInWarning(UserWarning):
+    """A data set was asked for, another one was loaded in its place."""
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """One file as its authors publish it; `sha256` and `size` (in bytes) are of the file as downloaded."""
+
+    name: str
+    sha256: str
+    size: int
+    url: str = ""  # its whole address, if it is not on a mirror of its data set
+    title: str = ""  # of a book
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """One entry of the table; the head of `datasets.toml` explains its fields."""
+
+    name: str
+    title: str
+    files: tuple[PublishedFile, ...]
+    mirrors: tuple[str, ...]
+    licence: str
+    citation: str
+    stand_in: str | None = None
+    alternative: tuple[PublishedFile, ...] = ()
+    consent: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of all published files together."""
+        return sum(file.size for file in self.files)
+
+
+def _entry(name: str, row: dict[str, Any]) -> DataSet:
+    for kind in ("files", "alternative"):
+        row[kind] = tuple(PublishedFile(**file) for file in row.get(kind, ()))
+    return DataSet(name, **row | {"mirrors": tuple(row.get("mirrors", ()))})
+
+
+_TABLE = Path(__file__).with_name("datasets.toml").read_text("utf-8")
+DATA_SETS = {name: _entry(name, row) for name, row in tomllib.loads(_TABLE).items()}
+
+
 class Published(NamedTuple):
     """What `published` found.
 
-    `files` are paths by the name of the file as published; none where the embedded stand-in has to serve.
-    `provenance` has name, requested, source ("download", or as `find` says), licence and citation; for files
-    also sha256: of the lines that `sha256sum` prints for them. A loader adds to it.
+    `files` are the contents by the name of the file as published; none where the embedded stand-in has to
+    serve. `provenance` has name, requested, source ("download", or as `find` says), licence and citation; for
+    files also sha256: of the lines that `sha256sum` prints for them. A loader adds to it.
     """
 
-    files: dict[str, Path]
+    files: dict[str, bytes]
     provenance: dict[str, Any]
 
 
@@ -63,15 +106,23 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
     missing or unreadable folder, and a corrupt file.
     """
     entry = data_set(name)
+    files: dict[PublishedFile, bytes] = {}
     try:
-        source, held = _found(entry)
+        source, files = _read(entry)
     except DownloadFailed as error:
-        entry, source, held = _stand_in(entry, on_stand_in, error), "embedded", {}
+        entry, source = _stand_in(entry, on_stand_in, error), "embedded"
     about = {"name": entry.name, "requested": name, "source": source}
     about |= {"licence": entry.licence, "citation": entry.citation}
-    if held:
-        about["sha256"] = _listed(held)
-    return Published({file.name: path for file, path in held.items()}, noted(about))
+    if files:
+        about["sha256"] = _listed(files)
+    return Published({file.name: body for file, body in files.items()}, noted(about))
+
+
+def data_set(name: str) -> DataSet:
+    """The entry of that name; raises `DataError`, with the known names, for any other."""
+    if name not in DATA_SETS:
+        raise DataError(f"There is no data set {name!r}; the known names are {', '.join(DATA_SETS)}.")
+    return DATA_SETS[name]
 
 
 def find(name: str) -> str:
@@ -92,16 +143,16 @@ def content_of(name: str) -> str:
         root = users_folder()
         return digest_of_folder(root / name) if root else "absent"
     try:
-        source, held = _found(data_set(name))
+        source, files = _read(data_set(name))
     except DownloadFailed:
         return "stand-in"
-    return _listed(held) if held else source
+    return _listed(files) if files else source
 
 
 def verify(name: str) -> str:
     """As `find`, after a look at each file; raises `DataError` for a corrupt one."""
-    source, held = _place(entry := data_set(name))
-    _verify(entry, held)
+    source, held = _place(data_set(name))
+    _checked(name, held)
     return source
 
 
@@ -110,9 +161,9 @@ def fetch(name: str) -> None:
 
     Raises `DataError`, with the reason, where the data set is not there, whole, at the end.
     """
-    source, entry = find(name), data_set(name)
-    if source == "absent" or (source == "cache" and not is_offline()):
-        _download(entry, asked=True)
+    source = find(name)
+    if source == "absent" or (source == "cache" and not _is_offline()):
+        _download(data_set(name), asked=True)
     verify(name)
 
 
@@ -131,21 +182,14 @@ def noted(provenance: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve_environment() -> None:
-    """Make `LNLIB_DATA` and `LNLIB_CACHE` absolute, in `os.environ`, as seen from the current folder.
-
-    For programs to call first of all, before they change the folder or start others that run elsewhere (a
-    notebook runs in its own folder).
-    """
+    """Make `LNLIB_DATA` and `LNLIB_CACHE` absolute, as seen from here: a page runs in its own folder."""
     for variable in ("LNLIB_DATA", "LNLIB_CACHE"):
         if os.environ.get(variable):
             os.environ[variable] = str(Path(os.environ[variable]).absolute())
 
 
 def users_folder() -> Path | None:
-    """The folder that `LNLIB_DATA` names, or None where it is unset or empty.
-
-    Raises `DataError` where there is no such folder: a mistake to report, not to paper over.
-    """
+    """The folder that `LNLIB_DATA` names, or None where it is unset or empty."""
     value = os.environ.get("LNLIB_DATA")
     if not value:
         return None
@@ -158,29 +202,16 @@ def users_folder() -> Path | None:
     return folder
 
 
-def is_offline() -> bool:
-    """Whether `LNLIB_OFFLINE` forbids the network."""
-    word = os.environ.get("LNLIB_OFFLINE", "").strip().lower()
-    return word not in ("", "0", "false", "no", "off")
-
-
-def content(path: Path) -> bytes:
-    """The bytes of a file, uncompressed if its name ends in `.gz`."""
-    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-
-
-def tar_members(path: Path) -> dict[str, bytes]:
-    """The files in an archive by name, read in memory."""
-    with tarfile.open(path) as archive:
-        streams = {member.name: archive.extractfile(member) for member in archive}
-        return {name: stream.read() for name, stream in streams.items() if stream}
-
-
 def digest_of_folder(folder: Path) -> str:
     """The SHA-256 of the names and SHA-256s of all files of a folder; "absent" if it has none."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
+    lines = [f"{pooch.file_hash(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
     return hashlib.sha256("".join(lines).encode()).hexdigest() if lines else "absent"
+
+
+def _is_offline() -> bool:
+    word = os.environ.get("LNLIB_OFFLINE", "").strip().lower()
+    return word not in ("", "0", "false", "no", "off")
 
 
 def _roots() -> dict[str, Path]:
@@ -189,7 +220,7 @@ def _roots() -> dict[str, Path]:
     return ({"LNLIB_DATA": mine} if mine else {}) | {"cache": kept}
 
 
-def _place(entry: DataSet) -> tuple[str, Held]:
+def _place(entry: DataSet) -> tuple[str, dict[PublishedFile, Path]]:
     """The first place that holds all files of a data set, by their names."""
     if not entry.files:
         return "embedded", {}
@@ -206,45 +237,44 @@ def _path(plain: Path) -> Path:
     return packed if packed.is_file() and not plain.is_file() else plain
 
 
-def _found(entry: DataSet) -> tuple[str, Held]:
-    """Where the files are, after a download if need be, with the published content."""
+def _read(entry: DataSet) -> tuple[str, dict[PublishedFile, bytes]]:
+    """Where the files are, after a download if need be, and their published content."""
     source, held = _place(entry)
     if source == "absent":
         _download(entry)
         source, held = "download", _place(entry)[1]
-    _verify(entry, held)
-    return source, held
+    return source, _checked(entry.name, held)
 
 
-def _verify(entry: DataSet, held: Held) -> None:
+def _checked(name: str, held: dict[PublishedFile, Path]) -> dict[PublishedFile, bytes]:
+    found = {}
     for file, path in held.items():
-        found = _sha256(path, unpacked=path.name != Path(file.name).name)
-        if found != file.sha256:
+        try:
+            body = path.read_bytes()
+            if path.name != Path(file.name).name:
+                body = gzip.decompress(body)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{path} cannot be read ({error}); see to it, or get it again.") from error
+        digest = hashlib.sha256(body).hexdigest()
+        if digest != file.sha256:
             raise DataError(
                 f"{path} is not the published file: expected {file.size} bytes with SHA-256 {file.sha256}, "
-                f"found {path.stat().st_size} bytes with SHA-256 {found}. It is corrupt or another version; "
-                f"move it away (lnbook never deletes it) and get it again, for example with "
-                f"`python -m lnbook data --download {entry.name}`."
+                f"found {len(body)} bytes with SHA-256 {digest}. It is corrupt or another version; move it "
+                f"away (lnbook never deletes it) and get it again, for example with "
+                f"`python -m lnbook data --download {name}`."
             )
+        found[file] = body
+    return found
 
 
-def _sha256(path: Path, unpacked: bool = False) -> str:
-    try:
-        return hashlib.sha256(content(path)).hexdigest() if unpacked else str(pooch.file_hash(path))
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path} cannot be read ({error}); see to its permissions, or get it again."
-        ) from error
-
-
-def _listed(held: Iterable[PublishedFile]) -> str:
-    listing = "".join(f"{file.sha256}  {file.name}\n" for file in held)
+def _listed(files: Iterable[PublishedFile]) -> str:
+    listing = "".join(f"{file.sha256}  {file.name}\n" for file in files)
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
 def _download(entry: DataSet, asked: bool = False) -> None:
     """Fetch into the cache what it lacks and what has another hash."""
-    if is_offline():
+    if _is_offline():
         raise DownloadFailed("downloads are off (LNLIB_OFFLINE is set)")
     if entry.consent and not asked:
         raise DownloadFailed(f"its license, {entry.licence}, is yours to accept, so nothing was asked for")

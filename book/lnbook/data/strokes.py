@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from jaxtyping import Float, Float32, Int64
 
 from . import iam, omniglot, scribbles
 from .books import load_books
-from .sources import OnStandIn, content, published
+from .sources import OnStandIn, published
 
 TEXT = 5_000_000  # characters of books, from which texts are taken
 EVERY = 4  # of Omniglot's points, this many-th is kept
@@ -77,8 +76,8 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn") ->
     files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:
         return _gathered(_scribbled(wanted, rng), scribbles.ALPHABET, wanted, provenance)
-    (path,) = files.values()
-    return _gathered(_composed(path, wanted, rng), omniglot.ALPHABET, wanted, provenance)
+    (archive,) = files.values()
+    return _gathered(_composed(archive, wanted, rng), omniglot.ALPHABET, wanted, provenance)
 
 
 def encode(text: str, alphabet: str) -> Int64[np.ndarray, " U"]:
@@ -115,8 +114,8 @@ def texts(stream: Sequence[str], count: int, wanted: Wanted, rng: np.random.Gene
     return found
 
 
-def _composed(path: Path, wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
-    people = omniglot.drawers(content(path))
+def _composed(archive: bytes, wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
+    people = omniglot.drawers(archive)
     shares = people[:16], people[16:18], people[18:]
     words = re.findall("[a-z]+", " ".join(load_books("silent").texts)[:TEXT].lower())
     ends = np.array([0, 8, 9, 10]) * len(words) // 10

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .datasets import DataError
-from .sources import digest_of_folder, noted, users_folder
+from .sources import DataError, digest_of_folder, noted, users_folder
 
 
 def users_own(name: str, remedy: str) -> Path:

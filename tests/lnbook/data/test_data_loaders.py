@@ -3,10 +3,8 @@
 import functools
 import gzip
 import hashlib
-import io
 import json
 import struct
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,27 +64,13 @@ def test_a_data_set_at_hand_is_loaded_and_says_what_it_is(name: str) -> None:
 # ------------------------------------------------------------------------------- pictures
 
 IDX = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
-BATCHES = [*(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin"]
 DRAW = np.random.default_rng(0)
 GREY = DRAW.integers(0, 256, (30, 5, 4)).astype(np.uint8)
 BINARY = DRAW.integers(0, 2, (10, 28, 28)).astype(np.uint8)
-COLOR = DRAW.integers(0, 256, (36, 3, 32, 32)).astype(np.uint8)
 
 
 def idx(array: np.ndarray) -> bytes:
     return struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape) + array.tobytes()
-
-
-def cifar() -> bytes:
-    buffer = io.BytesIO()
-    rows = [bytes([k % 10]) + x.tobytes() for k, x in enumerate(COLOR)]
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for k, name in enumerate(BATCHES):
-            info = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
-            body = b"".join(rows[6 * k : 6 * k + 6])
-            info.size = len(body)
-            tar.addfile(info, io.BytesIO(body))
-    return buffer.getvalue()
 
 
 Put = Callable[..., str]
@@ -130,13 +114,6 @@ def test_binarized_pictures_have_no_labels(put: Put) -> None:
         np.testing.assert_array_equal(getattr(images, f"{part}_x"), x)
         assert (getattr(images, f"{part}_y") == NO_LABEL).all()
     assert images.peak == 1
-
-
-def test_color_pictures_come_as_planes_in_the_published_order(put: Put) -> None:
-    images = data.load(put({"cifar-10-binary.tar.gz": cifar()}))
-    np.testing.assert_array_equal(np.concatenate([images.train_x, images.valid_x, images.test_x]), COLOR)
-    assert (len(images.train_x), len(images.valid_x), len(images.test_x)) == (28, 2, 6)
-    assert images.test_y.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_digits_are_split_and_binarized() -> None:

@@ -3,7 +3,6 @@
 import io
 import math
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,15 +67,11 @@ def test_no_letter_is_drawn_twice_alike_but_all_stand_on_the_line() -> None:
     np.testing.assert_allclose(line[:, 8, 1], 0, atol=0.5)
 
 
-def test_composed_lines_come_from_other_people_in_each_part(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "strokes.zip"
-    path.write_bytes(archive())
+def test_composed_lines_come_from_other_people_in_each_part(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     monkeypatch.setattr(omniglot, "drawers", lambda _: list(range(20)))
     monkeypatch.setattr(omniglot, "compose", lambda text, who, *_: seen.append(who) or np.ones((3, 3)))
-    parts = strokes._composed(path, Wanted(200, 60, 60), np.random.default_rng(0))
+    parts = strokes._composed(archive(), Wanted(200, 60, 60), np.random.default_rng(0))
     assert [len(part) for part in parts] == [200, 60, 60]
     assert [set(seen[:200]), set(seen[200:260]), set(seen[260:])] == [set(range(16)), {16, 17}, {18, 19}]
     assert all(8 <= len(text) <= 12 for part in parts for text, *_ in part)
