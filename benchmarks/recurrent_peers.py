@@ -14,21 +14,12 @@ from torch import Tensor, nn
 from lnlib import rnn
 
 Call = Callable[[Tensor, Tensor | None], tuple[Tensor, ...]]
-Layer = Callable[..., Tensor]
+Layer = Callable[[Tensor, list[Tensor]], Tensor]
 
 
-def lstm_layer(
-    x: Tensor,
-    w_ih: Tensor,
-    w_hh: Tensor,
-    b_ih: Tensor,
-    b_hh: Tensor,
-    g_ih: Tensor,
-    g_hh: Tensor,
-    g_c: Tensor,
-    b_c: Tensor,
-) -> Tensor:
+def lstm_layer(x: Tensor, weights: list[Tensor]) -> Tensor:
     """Step by step as Eqs. (20)-(22) stand there: what most public implementations do."""
+    w_ih, w_hh, b_ih, b_hh, g_ih, g_hh, g_c, b_c = weights
     size = [w_hh.shape[1]]
     h = torch.zeros(x.shape[1], w_hh.shape[1])
     c = torch.zeros_like(h)
@@ -43,10 +34,9 @@ def lstm_layer(
     return torch.stack(outputs)
 
 
-def gru_layer(
-    x: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor, b_hh: Tensor, g_ih: Tensor, g_hh: Tensor
-) -> Tensor:
+def gru_layer(x: Tensor, weights: list[Tensor]) -> Tensor:
     """Step by step as Eqs. (26)-(28) stand there."""
+    w_ih, w_hh, b_ih, b_hh, g_ih, g_hh = weights
     size = w_hh.shape[1]
     both = 2 * size
     h = torch.zeros(x.shape[1], size)
@@ -86,7 +76,7 @@ def in_torch(module: nn.Module, run: Callable[[Tensor], Tensor]) -> Call:
 def stacked(module: nn.Module, layer: Layer) -> Call:
     def run(x: Tensor) -> Tensor:
         for parameters in layers(module):
-            x = layer(x, *parameters)
+            x = layer(x, parameters)
         return x
 
     return in_torch(module, run)
@@ -117,19 +107,18 @@ def lnlib_recompute(module: nn.Module) -> Call:
     return lnlib(again)
 
 
-def _layer(module: nn.Module) -> Layer:
-    return lstm_layer if module.mode == "LSTM" else gru_layer
+LAYERS: dict[str, Layer] = {"LSTM": lstm_layer, "GRU": gru_layer}
 
 
 def loop(module: nn.Module) -> Call:
-    return stacked(module, _layer(module))
+    return stacked(module, LAYERS[module.mode])
 
 
 def scripted(module: nn.Module) -> Call:
     """The same loop under TorchScript, as in PyTorch's own benchmark of custom LSTMs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return stacked(module, torch.jit.script(_layer(module)))
+        return stacked(module, torch.jit.script(LAYERS[module.mode]))
 
 
 def jax_scan(module: nn.Module) -> Call:

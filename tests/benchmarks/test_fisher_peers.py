@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from fisher_peers import dense, order, product
+from fisher import dense, order, product
 from glms import relative
 from torch import Tensor
 

@@ -4,9 +4,9 @@ from itertools import repeat
 
 import pytest
 import torch
-import training_peers
+import training
 from torch import Tensor, nn
-from training_peers import PEERS, sequential
+from training import PEERS, sequential
 
 from lnbook import data
 from lnbook.data import Images
@@ -20,7 +20,7 @@ CLOSE = 1e-5
 
 @pytest.fixture
 def images(monkeypatch: pytest.MonkeyPatch) -> Images:
-    monkeypatch.setattr(training_peers, "HIDDEN", UNITS[1:3])
+    monkeypatch.setattr(training, "HIDDEN", UNITS[1:3])
     return data.load("digits")
 
 
@@ -30,7 +30,7 @@ def gradients(model: nn.Module) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("norm", ["none", "layer", "batch"])
-def test_the_plain_networks_gradients_are_the_experiments(images: Images, norm: training_peers.Norm) -> None:
+def test_the_plain_networks_gradients_are_the_experiments(images: Images, norm: training.Norm) -> None:
     task = Classification(images, UNITS[1:3], Machine(), norm=norm, batch_size=128, seed=0, rows=1, updates=1)
     theirs = sequential(UNITS, norm)
     theirs.load_state_dict(task.model.state_dict())  # the same parameters under the same names
@@ -38,7 +38,7 @@ def test_the_plain_networks_gradients_are_the_experiments(images: Images, norm: 
     task.batches = repeat(cases)
     train(task)
     optimizer = torch.optim.Adam(theirs.parameters())
-    training_peers.update(theirs, optimizer, (cases[0].float() / images.peak, cases[1]))
+    training.update(theirs, optimizer, (cases[0].float() / images.peak, cases[1]))
     assert len(gradients(theirs)) == len(list(task.model.parameters()))
     for a, b in zip(gradients(theirs), gradients(task.model), strict=True):
         assert (a - b).abs().max() < CLOSE * b.abs().max()
