@@ -14,85 +14,53 @@ BOOK = Path(__file__).resolve().parents[2] / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 
 
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page with a room and a rule, and a rule of another page."""
+    monkeypatch.setattr(digest, "load_rules", lambda _: [rule("beyond_depth"), rule("faq")])
+    facts = {"lnlib": {"data": ["digits"], "stored": ["results/*/*.csv"]}}
+    cells = [nbformat.v4.new_code_cell("1 + 1", id="a")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=facts), tmp_path / "beyond_depth.ipynb")
+    return tmp_path / "beyond_depth.ipynb"
+
+
 def rule(page: str, says: str = "it is small") -> Rule:
     return Rule(f"{page}-rule", "3", "Eq. (3)", says, page, "size", "< 1", "computed")
 
 
-@pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A page with a room, the library, what pages share, another's room, and recorded rows."""
-    book = tmp_path / "book"
-    write(tmp_path / "lnlib" / "norm.py")
-    for name in ("data/sets.toml", "pages/one/draw.py", "pages/two/draw.py"):
-        write(book / "lnbook" / name)
-    for name in ("results/study/runs.csv", "results/book/one.csv", "claims.toml"):
-        write(book / name)
-    page(book, "1 + 1")
-    for name, place in (("ROOT", tmp_path), ("BOOK", book), ("PAGES", book / "lnbook" / "pages")):
-        monkeypatch.setattr(digest, name, place)
-    monkeypatch.setattr(digest, "load_rules", lambda _: [rule("one"), rule("two")])
-    return tmp_path
-
-
-def write(path: Path, text: str = "") -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def page(book: Path, source: str) -> None:
-    cells = [nbformat.v4.new_code_cell(source, id="a")]
-    facts = {"lnlib": {"data": ["digits"], "stored": ["results/*/*.csv"]}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=facts), book / "one.ipynb")
-
-
-def key(tree: Path, scale: str = "smoke") -> str:
-    return digest.notebook_key(tree / "book" / "one.ipynb", scale)
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "counts"),
-    [
-        ("lnlib/norm.py", "2", True),
-        ("book/lnbook/data/sets.toml", "2", True),
-        ("book/lnbook/pages/one/draw.py", "2", True),
-        ("book/lnbook/pages/two/draw.py", "2", False),
-        ("book/results/study/runs.csv", "2", True),
-        ("book/results/book/one.csv", "2", False),  # the page makes these
-        ("book/lnbook/notes.txt", "2", False),
-        ("book/claims.toml", "[[table]]\nvalue = 79.5", True),  # a number of the paper
-    ],
-)
-def test_a_file_counts_for_the_pages_that_are_made_from_it(
-    tree: Path, file: str, text: str, counts: bool
-) -> None:
-    before = key(tree)
-    write(tree / file, text)
-    assert (key(tree) != before) == counts
+def test_a_page_is_made_from_the_library_the_kit_its_own_room_and_the_rows_that_it_reads(page: Path) -> None:
+    made = {f.relative_to(BOOK.parent).as_posix() for f in digest.code_of("beyond_depth")}
+    assert {"lnlib/glm/model.py", "book/lnbook/data/datasets.toml", "book/_ext/execute.py"} <= made
+    rooms = {name.split("/")[3] for name in made if name.startswith("book/lnbook/pages/")}
+    assert rooms == {"beyond_depth"}
+    read = digest.stored(nbformat.read(page, 4), "beyond_depth")
+    assert BOOK / "results" / "book" / "sec2_background.csv" in read
+    assert BOOK / "results" / "book" / "beyond_depth.csv" not in read, "the page makes these"
 
 
 @pytest.mark.parametrize(
     ("name", "changed", "counts"),
     [
-        ("load_rules", lambda _: [rule("one", "changed"), rule("two")], True),
-        ("load_rules", lambda _: [rule("one"), rule("two", "changed")], False),
+        ("load_rules", lambda _: [rule("beyond_depth", "changed"), rule("faq")], True),
+        ("load_rules", lambda _: [rule("beyond_depth"), rule("faq", "changed")], False),
+        ("tomllib.loads", lambda _: {"table": [{"value": 79.5}]}, True),  # a number of the paper
+        ("code_of", lambda _: [Path(__file__)], True),
         ("packages", lambda: ["torch 99"], True),
         ("data.find", lambda name: "LNLIB_DATA", True),
         ("platform.python_version", lambda: "another", True),
     ],
 )
-def test_its_rules_versions_and_where_the_data_are_count(
-    tree: Path, monkeypatch, name, changed, counts
-) -> None:
-    before = key(tree)
+def test_code_rules_versions_and_where_the_data_are_count(page, monkeypatch, name, changed, counts) -> None:
+    before = digest.notebook_key(page, "smoke")
     monkeypatch.setattr(f"digest.{name}", changed)
-    assert (key(tree) != before) == counts
+    assert (digest.notebook_key(page, "smoke") != before) == counts
 
 
-def test_cells_and_scale_count(tree: Path) -> None:
-    before = key(tree)
-    assert key(tree, "book") != before
-    page(tree / "book", "1 + 2")
-    assert key(tree) != before
+def test_cells_and_scale_count(page: Path) -> None:
+    before = digest.notebook_key(page, "smoke")
+    assert digest.notebook_key(page, "book") != before
+    page.write_text(page.read_text().replace("1 + 1", "1 + 2"))
+    assert digest.notebook_key(page, "smoke") != before
 
 
 def code(page: Path) -> str:
