@@ -1,7 +1,8 @@
 r"""Thirteen layer-normalized LSTMs that people use, and the settings with which `LSTM` computes each.
 
 All of them call themselves the LSTM of this paper. They differ in what is normalized together, where the
-biases act, which cell is carried to the next step, and in $\epsilon$. *Source* each project's own code.
+biases act, which cell is carried to the next step, and in $\epsilon$. *Source* each project's own code; the
+table beside this file also has the order of their gates, their initial forget bias, and what else to know.
 """
 
 from __future__ import annotations
@@ -22,10 +23,6 @@ class Implementation:
     variant: str | Variant  # the name of ours, or a row where no name has it
     eps: float
     bias: str  # where biases act
-    order: str  # the gates as its matrices hold them; g is what others call j, u or c: the candidate
-    forget_bias: float  # what its forget gate has at first beyond 0, where that has an effect
-    note: str  # what else to know
-    exact: bool  # whether the settings compute the same function; otherwise the note says what differs
 
     @property
     def row(self) -> Variant:
@@ -48,7 +45,7 @@ class Implementation:
     @property
     def settings(self) -> dict[str, Any]:
         """Keywords for :class:`lnlib.rnn.LSTM`."""
-        return {"variant": self.variant, "eps": self.eps, "forget_bias": self.forget_bias}
+        return {"variant": self.variant, "eps": self.eps}
 
 
 def _variant(words: str) -> str | Variant:
@@ -67,15 +64,8 @@ def _variant(words: str) -> str | Variant:
     )
 
 
-def _implementation(variant: str, eps: str, forget_bias: str, exact: str, **rest: str) -> Implementation:
-    return Implementation(
-        variant=_variant(variant),
-        eps=float(eps),
-        forget_bias=float(forget_bias),
-        exact=exact == "yes",
-        **rest,
-    )
-
-
 with Path(__file__).with_name("implementations.csv").open(encoding="utf-8") as _file:
-    IMPLEMENTATIONS = {row.pop("name"): _implementation(**row) for row in csv.DictReader(_file)}
+    IMPLEMENTATIONS = {
+        row["name"]: Implementation(row["title"], _variant(row["variant"]), float(row["eps"]), row["bias"])
+        for row in csv.DictReader(_file)
+    }
