@@ -20,19 +20,12 @@ UPDATES = {"smoke": 20, "book": 60, "study": 1718}
 CASES = {"smoke": 100, "book": 500, "study": 1000}  # of the test cases, to measure contributions on
 
 
-def convnet_of(images: Images, scale: str, norm: str, seed: int) -> convnet.Classification:
-    """A ConvNet of a page to train for `UPDATES`, its measurements on few cases."""
-    job = {"norm": norm, "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
-    job |= {"seed": seed, "rows": 1}
-    layers, updates = convnet.layers_of(scale, images), UPDATES[scale]
-    return convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
-
-
 def trained(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
     """A fully connected network and a ConvNet after so many updates with the same step and batch size.
 
     The seed fixes each one's initial weights and the order of the cases.
     """
+    layers, updates = convnet.layers_of(scale, images), UPDATES[scale]
     wide = permutation_mnist.Classification(
         images,
         HIDDEN,
@@ -41,12 +34,15 @@ def trained(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
         batch_size=convnet.BATCH,
         seed=seed,
         rows=1,
-        updates=UPDATES[scale],
+        updates=updates,
         rate=convnet.RATE,
         quick=100,
         whole=False,
     )
-    tasks = {"fully connected": wide, "convolutional": convnet_of(images, scale, "none", seed)}
+    job = {"norm": "none", "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
+    job |= {"seed": seed, "rows": 1}
+    local = convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
+    tasks = {"fully connected": wide, "convolutional": local}
     for task in tasks.values():
         train(task)
     return {name: task.model.eval() for name, task in tasks.items()}

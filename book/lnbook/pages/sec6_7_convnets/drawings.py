@@ -1,12 +1,10 @@
-"""Section 6.7's pictures: learning curves, layers position by position, and what sets the norms apart."""
+"""Section 6.7's pictures: layers from border to center, and what sets the norms apart."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from lnbook.figures import plots
 from lnbook.figures.axes import bars
@@ -26,7 +24,6 @@ _COLORS = {
     "group": plots.OTHERS["olive"],
     "instance": plots.OTHERS["magenta"],
 }
-_LINES = {"position": (0, (6, 2)), "group": "-.", "instance": (0, (5, 1, 1, 1))}
 
 Mean = tuple[float, float, float]  # value, low, high
 
@@ -34,44 +31,6 @@ Mean = tuple[float, float, float]  # value, low, high
 def _color(norm: str) -> str:
     kind = norm.partition(",")[0]
     return _COLORS.get(kind) or plots.COLORS[kind]
-
-
-def curves(
-    panels: Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]], banded: Sequence[str]
-) -> Figure:
-    """One panel per measure, one line per norm over updates; 95 % bands for the norms in `banded`."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.8), squeeze=False)
-    for ax, (title, lines) in zip(axes[0], panels.items(), strict=True):
-        for norm, c in lines.items():
-            style = _LINES.get(norm) or plots.LINES[norm]
-            ax.plot(c["update"], c["mean"], color=_color(norm), linestyle=style, label=LABELS[norm])
-            if norm in banded:
-                ax.fill_between(c["update"], c["low"], c["high"], color=_color(norm), alpha=0.2, linewidth=0)
-        ax.set(title=title, xlabel="updates")
-        ax.margins(x=0.03)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=2)
-    return fig
-
-
-def layer_maps(rows: Mapping[str, Sequence[Float[Tensor, "_ _"]]], label: str) -> Figure:
-    """A row of pictures a network, a picture a layer: one number at each position, from 0 to 1."""
-    layers = max(len(row) for row in rows.values())
-    fig, axes = plots.subplots(len(rows), layers, figsize=(5.8, 1.3 * len(rows) + 0.4), squeeze=False)
-    image = None
-    for line, (name, row) in zip(axes, rows.items(), strict=True):
-        line[0].set_ylabel(name)
-        for ax, values in zip(line, row, strict=True):
-            image = ax.imshow(values.numpy(), cmap=plots.AMOUNT, vmin=0, vmax=1, interpolation="nearest")
-            ax.set(xticks=[], yticks=[])
-            ax.grid(visible=False)
-            for spine in ax.spines.values():
-                spine.set_visible(False)
-    for k, ax in enumerate(axes[0], 1):
-        ax.set_title(f"layer {k}")
-    assert image is not None
-    fig.colorbar(image, ax=axes, label=label, shrink=0.8, pad=0.02)
-    return fig
 
 
 def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:

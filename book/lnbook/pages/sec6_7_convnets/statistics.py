@@ -33,11 +33,6 @@ def reaches_over(size: int, strides: Sequence[int]) -> list[Bool[Tensor, "_ _"]]
     return found
 
 
-def on_map(z: Float[Tensor, "N C h w"]) -> Float[Tensor, "h w"]:
-    """The share of cases and channels whose ReLU lets something through, at each position."""
-    return (z > 0).double().mean((0, 1))
-
-
 def shares(z: Float[Tensor, "N C h w"], over: Bool[Tensor, "h w"]) -> dict[str, float]:
     r"""How much of a layer's variance is a difference between kinds of units.
 
@@ -72,7 +67,8 @@ def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Bool[Tensor,
     found: dict[str, float] = {}
     for level, ((a, z), border) in enumerate(zip(layers, over, strict=True), 1):
         std, mean = torch.std_mean(a.double(), (0, 1), correction=0)
-        on, here = (z > 0).double(), on_map(z)
+        on = (z > 0).double()
+        here = on.mean((0, 1))
         rare = (on.mean(0) < 0.1).double()
         shift = mean[border].mean() - mean[~border].mean()
         values: dict[str, float | Tensor] = {
