@@ -5,7 +5,7 @@ download (checked by SHA-256; off with `LNLIB_OFFLINE=1`), and last an embedded 
 A file that is there but corrupt is an error; lnbook never deletes it.
 
 Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (module `iam`), `coco_vgg/`
-(`captions`) and `cnn/` (`readings`); the modules say in which form. Scale "paper" reads them.
+(`captions`) and `cnn/` (module `cnn`); the modules say in which form. Scale "paper" reads them.
 
 `load` reads pictures; `books`, `captions`, `readings`, `sentences` and `strokes` the data of the sequence
 experiments.

@@ -46,7 +46,7 @@ def cloze(
 ) -> Iterator[Question]:
     """Questions whose answer is one of at least two names in the passage, and once in the query.
 
-    Markers are numbered by their first use in the passage, so `lnbook.data.anonymize.renumber` them. More
+    Markers are numbered by their first use in the passage, so `lnbook.data.questions.renumber` them. More
     entities than `markers` make no question; `source` is a title.
 
     >>> book = ["Emma met Jane.", "They sat.", "It rained.", "Jane left.", "So Emma was alone."]

@@ -1,16 +1,17 @@
-"""Questions about a passage, each answered by an entity, and the files that hold CNN's.
+"""Questions about a passage, each answered by an entity, whose numbers are drawn anew for each question.
 
-A `.question` file of Hermann and others (2015) has five parts, separated by empty lines: an address, the
-passage, the question with `@placeholder` in place of a name, the name's marker, and a list of all markers
-with the names that they stand for. Passage and question are tokens, separated by blanks.
+*Source* Section 6.2: "The data is anonymized such that entities are given randomized tokens ... which are
+consistently permuted during training and evaluation." Consistently: the same number for an entity wherever
+it stands in one question. So knowing the world does not help.
 """
 
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from .sources import DataError
-from .users import reading
+import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 PLACEHOLDER = "@placeholder"
 
@@ -49,31 +50,37 @@ class Question:
         return tuple(dict.fromkeys(token for token in tokens if is_marker(token)))
 
 
-def parse_question(text: str) -> Question:
-    r"""The question in the text of a `.question` file; raises ValueError if it is none.
+def renumber(question: Question, draw: random.Random, markers: int) -> Question:
+    """The same question, its entities numbered at random among so many markers, at least as many."""
+    numbers = draw.sample(range(markers), len(question.entities))
+    new = {old: marker(number) for old, number in zip(question.entities, numbers, strict=True)}
+    return Question(
+        tuple(new.get(token, token) for token in question.passage),
+        tuple(new.get(token, token) for token in question.query),
+        new[question.answer],
+        {new[old]: name for old, name in question.names.items() if old in new},
+        question.source,
+    )
 
-    >>> q = parse_question("http://x\n\n@entity1 met @entity0 .\n\nwho met @placeholder\n\n@entity0\n\n"
-    ...                    "@entity0:Ann\n@entity1:Bob: the first")
-    >>> q.answer, q.names["@entity1"], q.entities
-    ('@entity0', 'Bob: the first', ('@entity1', '@entity0'))
+
+def permute(
+    passages: Int64[Tensor, "N T"],
+    queries: Int64[Tensor, "N S"],
+    answers: Int64[Tensor, " N"],
+    *,
+    first: int,
+    markers: int,
+    generator: torch.Generator,
+) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, "N S"], Int64[Tensor, " N"]]:
+    """A new random numbering of the markers in each case: of a batch, at every update.
+
+    Of the words' numbers, `first`, `first` + 1, ... are the markers; `answers` count these from 0.
     """
-    address, passage, query, answer, listing = (part.strip() for part in text.strip().split("\n\n"))
-    names = {token: name for token, _, name in (line.partition(":") for line in listing.splitlines())}
-    found = Question(tuple(passage.split()), tuple(query.split()), answer, names, address)
-    if PLACEHOLDER not in found.query or not is_marker(answer):
-        raise ValueError(f"its question has no {PLACEHOLDER}, or its answer is no entity")
-    return found
+    order = torch.rand(len(answers), markers, generator=generator).argsort(1).to(answers.device)
 
+    def renumbered(ids: Tensor) -> Tensor:
+        of_marker = (ids - first).clamp(0, markers - 1)
+        is_marker = (ids >= first) & (ids < first + markers)
+        return torch.where(is_marker, order.gather(1, of_marker) + first, ids)
 
-def read_questions(folder: Path) -> Iterator[Question]:
-    """The questions in the `*.question` files of a folder, in the order of their names.
-
-    Raises `DataError` if there are none, or if one is not as it must be.
-    """
-    paths = sorted(folder.glob("*.question"))
-    if not paths:
-        raise DataError(f"{folder} holds no *.question file of the DeepMind Q&A data; get them again.")
-    for path in paths:
-        with reading(path):
-            found = parse_question(path.read_text("utf-8"))
-        yield found
+    return renumbered(passages), renumbered(queries), order.gather(1, answers[:, None])[:, 0]

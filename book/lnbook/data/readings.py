@@ -1,7 +1,6 @@
 """Questions as tensors for a reader: word numbers, lengths and answers, for training and validation."""
 
 import random
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,15 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .anonymize import renumber
 from .books import load_books, sentences
 from .cloze import cloze, names
-from .questions import PLACEHOLDER, Question, marker, read_questions
-from .relevant import most_relevant, rarity
-from .sources import DataError, OnStandIn, StandInWarning, find, published
+from .cnn import load_cnn
+from .questions import PLACEHOLDER, Question, marker, renumber
+from .sources import DataError, find, published
 from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
-from .users import users_own
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
 Cases = tuple[Tensor, ...]
@@ -53,26 +50,23 @@ def load_readings(
     words: int = 1000,
     titles: tuple[str, ...] | None = None,
     limit: int | None = None,
-    on_stand_in: OnStandIn = "warn",
 ) -> Readings:
     """The questions of a data set.
 
     Args:
-        name: "gutenberg" (cloze questions from books), "stories" (generated), or "cnn": the `.question`
-            files in $LNLIB_DATA/cnn/questions/training and /validation, and of each passage the four
-            sentences most relevant to the query (`lnbook.data.relevant`); some then lack the answer.
+        name: "gutenberg" (cloze questions from books; without them, stories), "stories" (generated), or
+            "cnn" (`lnbook.data.cnn`).
         markers: a question with more entities is left out; stories have 6.
         words: size of the vocabulary: the most frequent words of the training questions.
         titles: of the books to read; default: all.
         limit: the most questions in each part, evenly spread.
-        on_stand_in: as in `lnbook.data.published`; the stories stand in if there are no books.
 
-    Raises `DataError` for files that are missing or damaged, and for a refused stand-in.
+    Raises `DataError` for files that are damaged, and without CNN's.
     """
     if name == "gutenberg":
-        train, valid, provenance = _books(markers, titles, on_stand_in)
+        train, valid, provenance = _books(markers, titles)
     else:
-        train, valid, provenance = {"cnn": _cnn, "stories": _stories}[name]()
+        train, valid, provenance = {"cnn": load_cnn, "stories": _stories}[name]()
     if provenance["name"] == "stories":
         markers = PEOPLE
     draw = random.Random(0)
@@ -123,15 +117,13 @@ def _stories(requested: str = "stories") -> Found:
     return list(stories(6000, seed=0)), list(stories(1000, seed=1)), provenance
 
 
-def _books(markers: int, titles: tuple[str, ...] | None, on_stand_in: OnStandIn) -> Found:
+def _books(markers: int, titles: tuple[str, ...] | None) -> Found:
     """The last tenth of each book is for validation: no training passage reaches into it."""
     try:
         books = load_books("error")
-    except DataError as error:
-        if on_stand_in == "error" or find("gutenberg") != "absent":  # the books are there, but damaged
+    except DataError:
+        if find("gutenberg") != "absent":  # the books are there, but damaged
             raise
-        if on_stand_in == "warn":
-            warnings.warn(f"{error} In their place: generated stories.", StandInWarning, stacklevel=3)
         return _stories("gutenberg")
     train: list[Question] = []
     valid: list[Question] = []
@@ -142,16 +134,3 @@ def _books(markers: int, titles: tuple[str, ...] | None, on_stand_in: OnStandIn)
             train += cloze(told[:split], known, markers, title)
             valid += cloze(told[split:], known, markers, title)
     return train, valid, books.provenance
-
-
-def _cnn() -> Found:
-    remedy = (
-        "CNN's news may not be redistributed: unpack the DeepMind Q&A data (cnn.tgz) so that "
-        "$LNLIB_DATA/cnn/questions/training and /validation hold .question files."
-    )
-    folders = [users_own("cnn", remedy) / "questions" / part for part in ("training", "validation")]
-    known = rarity(question.query for question in read_questions(folders[0]))
-    train, valid = ([most_relevant(q, known) for q in read_questions(folder)] for folder in folders)
-    provenance = {"name": "cnn", "requested": "cnn", "source": "LNLIB_DATA", "licence": "CNN's copyright"}
-    citation = "Hermann et al.: Teaching machines to read and comprehend, NIPS (2015)"
-    return train, valid, provenance | {"citation": citation}

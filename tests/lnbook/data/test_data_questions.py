@@ -10,14 +10,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.data import DataError, StandInWarning, loaded
+from lnbook.data import DataError, loaded
 from lnbook.data import readings as module
-from lnbook.data.anonymize import permute, renumber
 from lnbook.data.books import Books
 from lnbook.data.cloze import cloze, names
-from lnbook.data.questions import PLACEHOLDER, Question, marker
+from lnbook.data.cnn import counted, most_relevant, split_sentences
+from lnbook.data.questions import PLACEHOLDER, Question, marker, permute, renumber
 from lnbook.data.readings import FIRST_MARKER, encode, load_readings
-from lnbook.data.relevant import most_relevant, rarity, split_sentences
 from lnbook.data.stories import PEOPLE, UNANSWERABLE, floor, ideal, stories
 
 # ------------------------------------------------------------------------------- from books
@@ -152,7 +151,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=6)
 def test_no_sentence_left_out_is_worth_more_than_one_that_is_kept_and_order_stays(
     queries: list[list[str]], passage: list[str], query: list[str], count: int
 ) -> None:
-    def worth(sentence: tuple[str, ...]) -> float:
+    def worth(sentence: list[str]) -> float:
         """The formula word by word; rounded, since a sum of equal numbers depends on their order."""
         found = 0.0
         for word in sorted(set(query) & set(sentence) - {PLACEHOLDER}):
@@ -165,7 +164,7 @@ def test_no_sentence_left_out_is_worth_more_than_one_that_is_kept_and_order_stay
         kept.append(max((k for k in range(len(told)) if k not in kept), key=lambda k: (worth(told[k]), -k)))
     question = Question(tuple(passage), (PLACEHOLDER, *query), "@entity1")
     expected = tuple(token for k in sorted(kept) for token in told[k])
-    assert most_relevant(question, rarity(queries), count).passage == expected
+    assert most_relevant(question, *counted(queries), count).passage == expected
 
 
 @given(st.lists(st.sampled_from(["a", ".", "!", "?", '"', "''"]), max_size=30))
@@ -238,10 +237,7 @@ def test_without_books_the_stories_serve_and_damaged_ones_are_not_replaced(
     monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
     monkeypatch.setenv("LNLIB_OFFLINE", "1")
     load_readings.cache_clear()
-    with pytest.warns(
-        StandInWarning, match=r"gutenberg is not whole in .* In their place: generated stories"
-    ):
-        found = load_readings("gutenberg", limit=20)
+    found = load_readings("gutenberg", limit=20)
     assert (found.provenance["name"], found.provenance["requested"]) == ("stories", "gutenberg")
     (read,) = loaded()  # and not Python's help, which stands in for books elsewhere
     assert (read["name"], read["requested"]) == ("stories", "gutenberg")

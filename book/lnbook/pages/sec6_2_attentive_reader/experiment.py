@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.data.anonymize import permute
+from lnbook.data.questions import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
 from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
@@ -79,7 +79,6 @@ def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
         words=words,
         titles=TITLES if scale == "book" else None,
         limit=LIMITS.get(scale),
-        on_stand_in="silent",
     )
 
 
