@@ -9,7 +9,7 @@ Features are standardized by the mean and deviation of the cases that a reading 
 test case is ever used: not for that, and not for the strength of the penalty.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from jaxtyping import Float, Int64
@@ -24,8 +24,7 @@ def folds_of(
 ) -> Iterator[tuple[Int64[np.ndarray, " train"], Int64[np.ndarray, " test"]]]:
     """Training and test cases of each fold: every case is tested once, each class spread evenly over folds.
 
-    Were it not, a fold with more cases of one class would be fitted to more of the other, and a reading that
-    knows nothing but how frequent the classes are would do worse than chance.
+    Else a reading that knows nothing but how frequent the classes are would do worse than chance.
     """
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
@@ -51,22 +50,20 @@ def accuracy(
     """
     right = 0
     for train, test in folds_of(labels, folds, seed):
-        x, y = features[train], labels[train]
-        strength = STRENGTHS[0]
+        x, y, strength = features[train], labels[train], STRENGTHS[0]
         if choices > 1:
-            inner = [_right(x, y, folds, seed + 1, s) for s in STRENGTHS[:choices]]
-            strength = STRENGTHS[int(np.argmax(inner))]
+            inner = list(folds_of(y, folds, seed + 1))
+            right_inside = [
+                sum(_fitted(x[a], y[a], x[b], y[b], tried) for a, b in inner) for tried in STRENGTHS[:choices]
+            ]
+            strength = STRENGTHS[int(np.argmax(right_inside))]
         right += _fitted(x, y, features[test], labels[test], strength)
     return right / len(labels)
 
 
-def _right(x: np.ndarray, y: np.ndarray, folds: int, seed: int, strength: float) -> int:
-    return sum(_fitted(x[a], y[a], x[b], y[b], strength) for a, b in folds_of(y, folds, seed))
-
-
 def _fitted(x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np.ndarray, strength: float) -> int:
     """How many test cases are read rightly."""
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # its import takes seconds
 
     x, test_x = _standardized(x, test_x)
     solver = "newton-cholesky" if x.shape[1] < len(x) else "lbfgs"
@@ -114,25 +111,19 @@ def relatedness(
     for pairs to fit to, 1 for those that choose among `choices` of `STRENGTHS` by Pearson's correlation, 2
     for those to test.
     """
-    fit, choose, test = (part == k for k in range(3))
-    x, *others = _standardized(features[fit], features[choose], features[test])
-    readings = [_read(x, scores[fit], others, strength) for strength in STRENGTHS[:choices]]
-    best = 0
-    if choices > 1:
-        best = int(np.argmax([read_scores(chosen, scores[choose])["pearson"] for chosen, _ in readings]))
-    return read_scores(readings[best][1], scores[test])
-
-
-def _read(
-    x: np.ndarray, scores: np.ndarray, others: Sequence[np.ndarray], strength: float
-) -> list[np.ndarray]:
     from sklearn.linear_model import LogisticRegression
 
-    targets = soft_targets(scores)
+    fit, choose, test = (part == k for k in range(3))
+    x, *others = _standardized(features[fit], features[choose], features[test])
+    targets = soft_targets(scores[fit])
     rows, classes = np.nonzero(targets)
-    reading = LogisticRegression(C=strength, max_iter=1000)
-    reading.fit(x[rows], classes + 1, sample_weight=targets[rows, classes])
-    return [reading.predict_proba(other) @ reading.classes_ for other in others]
+    found = []
+    for strength in STRENGTHS[:choices]:
+        reading = LogisticRegression(C=strength, max_iter=1000)
+        reading.fit(x[rows], classes + 1, sample_weight=targets[rows, classes])
+        found.append([reading.predict_proba(other) @ reading.classes_ for other in others])
+    best = max(found, key=lambda read: read_scores(read[0], scores[choose])["pearson"])
+    return read_scores(best[1], scores[test])
 
 
 def read_scores(predicted: Float[np.ndarray, " N"], scores: Float[np.ndarray, " N"]) -> dict[str, float]:

@@ -46,21 +46,6 @@ def test_a_feature_that_tells_cases_apart_only_by_themselves_is_worth_nothing() 
     assert abs(accuracy(np.eye(100), y, folds=10) - 0.5) < 0.2
 
 
-def test_the_choice_of_a_penalty_sees_training_cases_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = clouds(60, apart=1.0)
-    inner: list[set[tuple[float, ...]]] = []
-    plain = sentence_tasks._right
-
-    def spy(some: np.ndarray, *rest: object) -> int:
-        inner.append({tuple(row) for row in some})
-        return plain(some, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(sentence_tasks, "_right", spy)
-    accuracy(x, y, folds=4, choices=2, seed=5)
-    for (_, test), first in zip(folds_of(y, 4, 5), inner[::2], strict=True):
-        assert not first & {tuple(row) for row in x[test]}
-
-
 def test_the_metrics_are_those_one_computes_by_hand() -> None:
     predicted, scores = np.array([1.0, 2.0, 3.0, 5.0]), np.array([2.0, 1.0, 4.0, 5.0])
     found = read_scores(predicted, scores)

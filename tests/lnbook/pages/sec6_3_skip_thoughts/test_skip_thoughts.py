@@ -1,17 +1,20 @@
-"""Experiment 6.3: that it learns, and vectors of sentences."""
+"""Experiment 6.3: that it learns; vectors of words and of sentences."""
 
 import numpy as np
 import torch
 
-from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, EXPERIMENT, Skipping
-from lnbook.pages.sec6_3_skip_thoughts.judges import TASKS, encoded
+from lnbook.data.text import EOS
+from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, EXPERIMENT, Skipping, corpus_of
+from lnbook.pages.sec6_3_skip_thoughts.judges import TASKS, TEMPLATES, encoded, tasks
 from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
+from lnbook.pages.sec6_3_skip_thoughts.word_vectors import factorized, neighbor_counts
 from lnbook.training import Machine, train
+
+SMOKE = next(job for job in EXPERIMENT.jobs("smoke", 0) if job["norm"] == "layer")
 
 
 def task(**changes: object) -> Skipping:
-    first = next(j for j in EXPERIMENT.jobs("smoke", 0) if j["norm"] == "layer")
-    made = EXPERIMENT.task({**first, **changes}, "smoke", Machine())
+    made = EXPERIMENT.task({**SMOKE, **changes}, "smoke", Machine())
     assert isinstance(made, Skipping)
     return made
 
@@ -55,3 +58,52 @@ def test_a_bag_is_the_mean_of_its_words_and_does_not_know_their_order() -> None:
     vectors = np.array([[0.0, 0.0], [0, 0], [0, 0], [1, 0], [0, 4]])
     ids, lengths = torch.tensor([[3, 4, 2], [4, 3, 2]]), torch.tensor([3, 3])
     np.testing.assert_allclose(bag_of_words(vectors, ids, lengths), [[1 / 3, 4 / 3]] * 2)
+
+
+def test_words_of_the_same_company_have_similar_vectors_and_a_lonely_word_none() -> None:
+    draw = np.random.default_rng(0)
+    # words 0-4 stand among 10-14, words 5-9 among 15-19; 3 and 4 never stand together
+    sentences = [
+        [int(draw.integers(5 * k, 5 * k + 5)), int(draw.integers(10 + 5 * k, 15 + 5 * k))]
+        for k in draw.integers(0, 2, 2000)
+    ]
+    counts = neighbor_counts([*sentences, [20]], 21, window=1)
+    vectors, again = (factorized(counts, 4) for _ in range(2))
+    np.testing.assert_array_equal(vectors, again)
+    alike = vectors @ vectors.T
+    assert alike[3, 4] > 0.9
+    assert abs(alike[3, 8]) < 0.2  # the negative control: words of the other company
+    np.testing.assert_allclose(np.linalg.norm(vectors[:20], axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(vectors[20], 0.0)
+
+
+def test_triples_are_sentences_in_a_row_of_one_book() -> None:
+    text = corpus_of(SMOKE, "smoke")
+    *sides, lengths = text.train
+    before, here, after = (
+        [tuple(row[:n]) for row, n in zip(ids.tolist(), lengths[:, k], strict=True)]
+        for k, ids in enumerate(sides)
+    )
+    linked = [k for k in range(len(here) - 1) if after[k] == here[k + 1]]
+    assert len(linked) > len(here) / 2
+    assert all(before[k + 1] == here[k] for k in linked)
+    for ids, n in zip(sides, lengths.T, strict=True):
+        assert (ids.gather(1, n[:, None] - 1) == EOS).all()
+        assert int(n.min()) >= 2
+        assert int(n.max()) == ids.shape[1] <= 30
+    judged = [tuple(row[:n]) for row, n in zip(text.valid[1].tolist(), text.valid[3][:, 1], strict=True)]
+    assert sum(row in set(here) for row in judged) < 0.2 * len(judged)  # other books; the help repeats itself
+    assert text.wide.words[: len(text.vocabulary)] == text.vocabulary.words
+    assert text.vectors.shape == (len(text.wide), 24)
+    assert not text.vectors[:3].any()
+
+
+def test_judging_sentences_are_balanced_and_drawn_by_seed() -> None:
+    wide = corpus_of(SMOKE, "smoke").wide
+    few, same, other = (tasks(wide, TEMPLATES, 40, s) for s in (0, 0, 1))
+    assert few.keys() == set(TASKS)
+    for name in TASKS[:-1]:
+        assert few[name][2].float().mean() == 0.5
+        assert torch.equal(few[name][0], same[name][0])
+    assert not all(few[name][0].equal(other[name][0]) for name in TASKS)
+    assert few["sick"][5].bincount().tolist() == [40, 40, 40]
