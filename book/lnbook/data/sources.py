@@ -2,11 +2,8 @@
 
 They are looked for in `$LNLIB_DATA/<name>/`, which is only ever read, in the cache, and at the mirrors that
 `datasets.toml` lists. A folder serves if it has all files of a data set. A file that is published plain may
-also stand compressed in its folder, as `<name>.gz`. Three variables of the environment are read at each call:
-
-- `LNLIB_DATA`: the folder of published data.
-- `LNLIB_CACHE`: where downloads go; default is the user's cache folder of the operating system.
-- `LNLIB_OFFLINE`: anything but 0, false, no, off or nothing: never use the network.
+also stand compressed in its folder, as `<name>.gz`. `LNLIB_CACHE` says where downloads go (default: the
+system's cache folder for users), and `LNLIB_OFFLINE`, unless 0, false, no or off, forbids the network.
 """
 
 import gzip
@@ -87,11 +84,9 @@ DATA_SETS = {name: _entry(name, row) for name, row in tomllib.loads(_TABLE).item
 
 
 class Published(NamedTuple):
-    """What `published` found.
-
-    `files` are the contents by the name of the file as published; none where the embedded stand-in has to
-    serve. `provenance` has name, requested, source ("download", or as `find` says), licence and citation; for
-    files also sha256: of the lines that `sha256sum` prints for them. A loader adds to it.
+    """Contents by the name of the file as published, none of an embedded data set; and what a loader adds to:
+    name, requested, source ("download", or as `find` says), licence, citation, and for files the sha256 of
+    the lines that `sha256sum` prints for them.
     """
 
     files: dict[str, bytes]
@@ -106,11 +101,10 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
     missing or unreadable folder, and a corrupt file.
     """
     entry = data_set(name)
-    files: dict[PublishedFile, bytes] = {}
     try:
         source, files = _read(entry)
     except DownloadFailed as error:
-        entry, source = _stand_in(entry, on_stand_in, error), "embedded"
+        entry, source, files = _stand_in(entry, on_stand_in, error), "embedded", {}
     about = {"name": entry.name, "requested": name, "source": source}
     about |= {"licence": entry.licence, "citation": entry.citation}
     if files:
@@ -126,18 +120,14 @@ def data_set(name: str) -> DataSet:
 
 
 def find(name: str) -> str:
-    """Where the data would be found without the network: "LNLIB_DATA", "cache", "embedded" or "absent".
-
-    Looks at file names only and reads nothing.
-    """
+    """Where files of those names are, unread: in "LNLIB_DATA", "cache", "embedded" or "absent"."""
     return _place(data_set(name))[0]
 
 
 def content_of(name: str) -> str:
-    """What stands for the content of a data set as it would be read now.
+    """The SHA-256 of a data set as it would be read now; "embedded", or "stand-in" if it is not available.
 
-    Of published files the SHA-256 that is in their provenance; "embedded" for data that ship with lnbook,
-    "stand-in" for those that are not available; of data of a user's own folder the hash of all its files.
+    Of data of a user's own folder it is that of all its files.
     """
     if name not in DATA_SETS:
         root = users_folder()
@@ -157,10 +147,7 @@ def verify(name: str) -> str:
 
 
 def fetch(name: str) -> None:
-    """Download a data set that is absent, and what is corrupt in the cache.
-
-    Raises `DataError`, with the reason, where the data set is not there, whole, at the end.
-    """
+    """Download what is absent or corrupt in the cache; `DataError` if not all is there, whole, at the end."""
     source = find(name)
     if source == "absent" or (source == "cache" and not _is_offline()):
         _download(data_set(name), asked=True)
@@ -214,18 +201,16 @@ def _is_offline() -> bool:
     return word not in ("", "0", "false", "no", "off")
 
 
-def _roots() -> dict[str, Path]:
-    """Where folders of data sets are, in the order in which they are looked at."""
-    mine, kept = users_folder(), Path(os.environ.get("LNLIB_CACHE") or pooch.os_cache("lnlib"))
-    return ({"LNLIB_DATA": mine} if mine else {}) | {"cache": kept}
+def _cache() -> Path:
+    return Path(os.environ.get("LNLIB_CACHE") or pooch.os_cache("lnlib"))
 
 
 def _place(entry: DataSet) -> tuple[str, dict[PublishedFile, Path]]:
     """The first place that holds all files of a data set, by their names."""
     if not entry.files:
         return "embedded", {}
-    for source, root in _roots().items():
-        for wanted in (entry.files, entry.alternative):
+    for source, root in (("LNLIB_DATA", users_folder()), ("cache", _cache())):
+        for wanted in (entry.files, entry.alternative) if root else ():
             held = {file: _path(root / entry.name / file.name) for file in wanted}
             if held and all(path.is_file() for path in held.values()):
                 return source, held
@@ -285,7 +270,7 @@ def _download(entry: DataSet, asked: bool = False) -> None:
         headers={"Accept-Encoding": "identity"},  # the hash is of the .gz, which a server may offer to unpack
     )
     for file in entry.files:
-        path, failures = _roots()["cache"] / entry.name / file.name, []
+        path, failures = _cache() / entry.name / file.name, []
         for url in [file.url] if file.url else [mirror + file.name for mirror in entry.mirrors]:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)  # pooch fails if another process makes it, too

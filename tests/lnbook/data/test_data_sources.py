@@ -148,13 +148,8 @@ def test_another_form_of_the_files_serves_from_the_users_folder_and_is_checked(
             data.published("small")
 
 
-@pytest.mark.parametrize("place", ["users", "cache"])
-def test_a_damaged_file_is_an_error_with_both_hashes_and_stays_where_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    folder = write(tmp_path / place / "small", FILES)
-    if place == "users":
-        monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
+def test_a_damaged_file_is_an_error_with_both_hashes_and_stays_where_it_is(tmp_path: Path) -> None:
+    folder = write(tmp_path / "cache" / "small", FILES)
     (folder / "c.bin").write_bytes(damaged := FILES["c.bin"][:-1] + b"?")  # of the same size
     with pytest.raises(DataError) as caught:
         data.published("small")
@@ -211,15 +206,6 @@ def test_a_download_that_fails_leaves_nothing_and_the_stand_in_is_named_or_silen
     with pytest.raises(DataError, match="could not be downloaded"):
         data.published("small", on_stand_in="error")
     assert held_under(tmp_path) == {}
-
-
-def test_a_cache_that_cannot_be_written_gives_the_stand_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
-) -> None:
-    register(monkeypatch, serve(FILES)[0])
-    (tmp_path / "cache").write_text("a file where the folder should be")
-    with pytest.warns(StandInWarning):
-        data.published("small")
 
 
 def test_what_is_corrupt_in_the_cache_is_fetched_again_on_demand(

@@ -3,14 +3,13 @@
 from collections import Counter
 
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lnbook.data import books, find, templates
 from lnbook.data.books import body, load_books, prose, sentences
 from lnbook.data.sentences import load_labelled
-from lnbook.data.text import EOS, PAD, UNKNOWN, Vocabulary, pad, tokenize
+from lnbook.data.text import EOS, PAD, UNKNOWN, Vocabulary, tokenize
 
 
 @pytest.mark.parametrize(
@@ -30,26 +29,11 @@ def test_words_and_signs_are_parted(text: str, tokens: list[str]) -> None:
     assert tokenize(text) == tokens
 
 
-@given(text=st.text(max_size=60))
-def test_nothing_but_blanks_is_lost(text: str) -> None:
-    joined = "".join(tokenize(text))
-    assert joined == "".join(text.lower().replace("’", "'").split())
-
-
 def test_the_most_frequent_words_are_kept_and_ties_go_by_spelling() -> None:
     words = Vocabulary.build([["b", "a", "c"], ["c", "<pad>", "<pad>", "<pad>"]], size=2)
     assert words.words == ("<pad>", "<unk>", "<eos>", "c", "a")
     assert words.encode(["a", "b", "c", "<eos>"]) == [4, UNKNOWN, 3, EOS]
     assert words.decode([3, PAD, UNKNOWN]) == ["c", "<unk>"]
-
-
-@given(st.lists(st.lists(st.integers(3, 99), min_size=1, max_size=7), min_size=1, max_size=9))
-def test_padded_sequences_are_whole_and_end_in_padding(sequences: list[list[int]]) -> None:
-    numbers, lengths = pad(sequences)
-    assert numbers.dtype == lengths.dtype == torch.int64
-    for row, length, sequence in zip(numbers.tolist(), lengths.tolist(), sequences, strict=True):
-        assert row[:length] == sequence
-        assert row[length:] == [PAD] * (numbers.shape[1] - length)
 
 
 def test_a_body_stands_between_the_publishers_words_of_either_age() -> None:
