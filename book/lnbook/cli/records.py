@@ -1,6 +1,6 @@
 """What becomes of an experiment's runs: a table to read, rows with their provenance, and the record."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,21 +10,14 @@ import pandas as pd
 
 from lnbook.curves import mean_of
 from lnbook.ledger.rows import as_csv, read_facts, write_pair
-from lnbook.training.checkpoint import RunFolder
 from lnbook.training.runs import Outcome, label
-from lnbook.training.task import Job, Row
+from lnbook.training.task import Row
 
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
 
 
 class UsageError(ValueError):
     """The command line asks for something that does not exist, or must not be."""
-
-
-def collect(folder: Path, jobs: Sequence[Job]) -> list[Outcome]:
-    """The outcomes that these jobs left in the folder of their runs."""
-    found = [(job, RunFolder.outcome_in(folder / label(job))) for job in jobs]
-    return [Outcome(job, kept["rows"], kept["facts"], kept["failed"]) for job, kept in found if kept]
 
 
 def gather(name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, **said: list[str]) -> Path:
@@ -46,19 +39,18 @@ def gather(name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, **s
 
 
 def record(
-    name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path, accepted: Collection[str]
+    name: str, outcomes: Sequence[Outcome], runs: int, scale: str, folder: Path, anyway: bool = False
 ) -> Path:
     """Gather in `<folder>/<scale>`, where results are recorded, the outcomes of a scale of so many `runs`.
 
-    Raises UsageError for an objection that is not `accepted`, and leaves the record as it is; those that are
-    accepted are named in the provenance.
+    Raises UsageError if there are objections, and leaves the record as it is; `anyway`, the provenance names
+    them.
     """
     found = objections(outcomes, runs)
-    if refused := {what: why for what, why in found.items() if what not in accepted}:
-        ways = " ".join(f"--accept {what}" for what in refused)
+    if found and not anyway:
         raise UsageError(
-            f"Nothing is recorded: {'; '.join(refused.values())}. Fix that and give --resume --record; to "
-            f"record it anyway, with a note in the provenance, add {ways}."
+            f"Nothing is recorded: {'; '.join(found.values())}. Fix that and give --resume --record; to "
+            f"record it with a note in the provenance, add --anyway."
         )
     before: dict[str, Any] = {"runs": []}
     with suppress(FileNotFoundError):
@@ -71,14 +63,13 @@ def record(
 
 
 def objections(outcomes: Sequence[Outcome], runs: int) -> dict[str, str]:
-    """Why these outcomes should not become the record of a scale, by the word that `--accept` takes."""
+    """Why these outcomes should not become the record of a scale, by the word that stands in it then."""
     found = {}
     if len(outcomes) < runs:
         found["partial"] = f"{len(outcomes)} of {runs} runs have finished"
     if missed := stand_ins(outcomes):
         found["stand-in"] = " ".join(missed).rstrip(".")
-    commits = {commit for o in outcomes for commit in o.facts.get("commits", [o.facts["commit"]])}
-    if dirty := sorted(commit for commit in commits if commit.endswith("+")):
+    if dirty := sorted({o.facts["commit"] for o in outcomes if o.facts["commit"].endswith("+")}):
         found["dirty"] = f"runs were made by code that differs from its commit ({', '.join(dirty)})"
     return found
 

@@ -6,7 +6,6 @@ import platform
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,7 @@ def provenance(**facts: Any) -> dict[str, Any]:
     """The facts of this process that a stored number needs beside it, and what the caller adds.
 
     `data` lists the data sets loaded so far, `seconds` counts from the import of this module, `device` is a
-    GPU only if the process has used it, `threads` are torch's, 1 in a process without torch, and
-    `peak_memory_mb` is the process's own peak.
+    GPU only if the process has used it, and `threads` are torch's, 1 in a process without torch.
     """
     torch = sys.modules.get("torch")  # its import takes seconds, and a notebook may not need it
     return {
@@ -33,14 +31,12 @@ def provenance(**facts: Any) -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": version("torch"),
         "numpy": numpy.__version__,
-        "cpu": _told("cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "cpu": _cpu(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads() if torch else 1,
         "device": torch.cuda.get_device_name() if torch and torch.cuda.is_initialized() else "cpu",
         "date": datetime.date.today().isoformat(),
         "data": data.loaded(),
-        # getrusage would count the peak of the process that started this one, too
-        "peak_memory_mb": round(int(_told("self/status", "VmHWM").partition(" ")[0] or 0) * 1024 / 1e6),
         "seconds": round(time.perf_counter() - _started, 2),
     } | facts
 
@@ -66,10 +62,9 @@ def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _told(file: str, name: str) -> str:
-    """What Linux says under a name in a file of /proc; "" of what it does not, and on other systems."""
-    with suppress(OSError):
-        for line in Path("/proc", file).read_text(encoding="utf-8").splitlines():
-            if line.startswith(name):
-                return line.split(":", 1)[1].strip()
-    return ""
+def _cpu() -> str:
+    """The processor's name, which Linux says in a file and other systems by `platform`."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

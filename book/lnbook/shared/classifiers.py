@@ -56,7 +56,7 @@ def measures(logits: Float[Tensor, "N K"], y: Int64[Tensor, " N"]) -> dict[str, 
     confidence, answer = p.max(1)
     correct = (answer == y).double()
     gaps = torch.zeros(BINS, dtype=torch.float64, device=logits.device)
-    gaps.index_add_(0, (confidence * BINS).long().clamp_(max=BINS - 1), confidence - correct)
+    gaps.index_add_(0, (confidence * BINS).long().clamp_(0, BINS - 1), confidence - correct)
     return {
         "nll": F.nll_loss(log_p, y, reduction="sum"),
         "error": (1 - correct).sum(),

@@ -30,20 +30,23 @@ def train_together(tasks: Sequence[Classification], jobs: Sequence[Job], machine
     """The runs of these tasks, whose models are equal but for the values of their weights.
 
     Rows as `lnbook.training.train` makes them; their `seconds` are those of all runs together. There are no
-    checkpoints. On a CPU, which has no graphs, the same updates one by one.
-
-    Raises:
-        NonFiniteLoss: of the first run whose loss became NaN or infinite, found when a row is due.
+    checkpoints. On a CPU, which has no graphs, the same updates one by one. A run whose loss became NaN or
+    infinite has rows until then and says so in `failed`; the others go on.
     """
     began, runs = time.perf_counter(), [Run() for _ in tasks]
     stack, first = _Stack(tasks, machine), tasks[0]
 
     def record(seconds: float, losses: Tensor | None) -> None:
         for k, (task, job, run) in enumerate(zip(tasks, jobs, runs, strict=True)):
+            if run.failed:
+                continue
+            run.losses.clear()
+            try:
+                run.take([] if losses is None else losses[:, k].tolist())
+            except NonFiniteLoss as error:
+                run.failed = str(error)
+                continue
             stack.hand_back(k, task.model)
-            run.losses = [] if losses is None else losses[:, k].tolist()
-            if not all(map(math.isfinite, run.losses)):
-                raise NonFiniteLoss(f"A loss of {dict(job)} became NaN or infinite.", run.rows)
             train_loss = math.fsum(run.losses) / len(run.losses) if run.losses else None
             last = run.update == first.updates
             row: Row = {"update": run.update, "cases_seen": run.cases_seen, "seconds": seconds}
@@ -61,7 +64,7 @@ def train_together(tasks: Sequence[Classification], jobs: Sequence[Job], machine
             run.cases_seen += len(losses) * stack.batch_size
         record(seconds, losses)
     for task, job, run in zip(tasks, jobs, runs, strict=True):
-        if run.best:
+        if run.best and not run.failed:
             task.model.load_state_dict(run.best["weights"])
             run.selected = run.best["row"] | measured(task, int(job["seed"]), machine, last=True)
         run.wall_seconds = time.perf_counter() - began

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,21 @@ import torch
 from filelock import FileLock, Timeout
 
 from lnbook.ledger.rows import write_whole
-from lnbook.training.task import Job
-
-FILES = ("checkpoint.pt", "selected.pt", "outcome.json")
+from lnbook.training.task import Job, Row
 
 
 class CheckpointError(ValueError):
     """A run's folder is in use, or holds another run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run: its job, its rows, and how they came about; `failed` says why it stopped early."""
+
+    job: Job
+    rows: list[Row]
+    facts: Mapping[str, Any]
+    failed: str = ""
 
 
 class RunFolder:
@@ -25,15 +34,12 @@ class RunFolder:
     `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
     all that a finished run says. Each is written whole or not at all.
 
-    A run goes on if its `job` is the same; with `changed_code` the commit may differ. `session` says how this
-    process computes; `sessions` lists those that led to the newest state, and it.
+    A run is what `same` says of its settings and data. It goes on if `code`, its commit and its rules, is
+    the same as well; once it has finished, other code may read it.
     """
 
-    def __init__(
-        self, path: Path, job: Job, session: Mapping[str, Any] | None = None, *, changed_code: bool = False
-    ) -> None:
-        self.path, self.job, self.changed_code = path, dict(job), changed_code
-        self.sessions = [dict(session or {})]
+    def __init__(self, path: Path, same: Job, code: Job) -> None:
+        self.path, self.same, self.code = path, dict(same), dict(code)
 
     def __enter__(self) -> "RunFolder":
         self.path.mkdir(parents=True, exist_ok=True)
@@ -49,7 +55,7 @@ class RunFolder:
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the checkpoint."""
-        self._write("checkpoint.pt", {**state, "job": self.job, "sessions": self.sessions})
+        self._write("checkpoint.pt", {**state, "same": self.same, "code": self.code})
 
     def load(self) -> dict[str, Any] | None:
         """The newest checkpoint, None if there is none; raises `CheckpointError` for that of another run."""
@@ -57,54 +63,43 @@ class RunFolder:
         if not file.is_file():
             return None
         state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
-        self._check(state.pop("job"), self.changed_code)
-        self.sessions[:0] = state.pop("sessions")
+        _refuse_another(self.path, state.pop("same") | state.pop("code"), self.same | self.code)
         return state
 
-    def outcome(self) -> dict[str, Any] | None:
-        """What this run left if it has finished; whatever the commit is, there is nothing to go on with."""
-        if (found := self.outcome_in(self.path)) is not None:
-            self._check(found["job"], changed_code=True)
-        return found
+    def outcome(self) -> Outcome | None:
+        """What this run left if it has finished."""
+        return finished(self.path, self.same)
 
     def write_selected(self, weights: Mapping[str, torch.Tensor]) -> None:
         """Keep the weights of the selected model, for `torch.load(..., weights_only=True)`."""
         self._write("selected.pt", weights)
 
-    def write_outcome(self, outcome: Mapping[str, Any]) -> None:
-        """Mark the run as finished, with its `rows`, `facts` and what `failed`."""
-        content = json.dumps({**outcome, "job": self.job}) + "\n"
+    def write_outcome(self, outcome: Outcome) -> None:
+        """Mark the run as finished."""
+        content = json.dumps({**asdict(outcome), "same": self.same}) + "\n"
         write_whole(self.path / "outcome.json", content.encode())
-
-    def clear(self) -> None:
-        """Begin anew: remove what a run leaves in its folder."""
-        for name in FILES:
-            (self.path / name).unlink(missing_ok=True)
 
     def _write(self, name: str, state: Mapping[str, Any]) -> None:
         content = io.BytesIO()
         torch.save(dict(state), content)
         write_whole(self.path / name, content.getvalue())
 
-    def _check(self, found: Job, changed_code: bool) -> None:
-        """Refuse another run than this."""
-        keys = {*found, *self.job} - ({"commit"} if changed_code else set())
-        differ = [key for key in sorted(keys) if found.get(key) != self.job.get(key)]
-        if differ:
-            there, here = (", ".join(f"{k} = {run.get(k)!r}" for k in differ) for run in (found, self.job))
-            raise CheckpointError(
-                f"{self.path} holds another run: {there} there, {here} here; put that back, begin anew with "
-                f"--restart, or give another --out. A commit alone passes with --accept changed-code."
-            )
 
-    @staticmethod
-    def outcome_in(path: Path) -> dict[str, Any] | None:
-        """What a finished run left in its folder; None if it has not finished."""
-        file = path / "outcome.json"
-        found: dict[str, Any] | None = json.loads(file.read_bytes()) if file.is_file() else None
-        return found
+def finished(path: Path, same: Job | None = None) -> Outcome | None:
+    """What a run left if it has finished; raises `CheckpointError` if that is not the `same`."""
+    file = path / "outcome.json"
+    if not file.is_file():
+        return None
+    found = json.loads(file.read_bytes())
+    there = found.pop("same")
+    _refuse_another(path, there, there if same is None else same)
+    return Outcome(**found)
 
-    @staticmethod
-    def begun(path: Path) -> bool:
-        """Whether there is anything to go on with."""
-        return any((path / name).is_file() for name in FILES)
+
+def _refuse_another(path: Path, there: Job, here: Job) -> None:
+    if differ := [key for key in sorted({*there, *here}) if there.get(key) != here.get(key)]:
+        said = [", ".join(f"{k} = {run.get(k)!r}" for k in differ) for run in (there, here)]
+        raise CheckpointError(
+            f"{path} holds another run: {said[0]} there, {said[1]} here; put that back, give another --out, "
+            f"or remove that folder to begin anew."
+        )

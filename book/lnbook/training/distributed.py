@@ -35,11 +35,6 @@ class Group:
             dist.broadcast_object_list(box, src=0)
         return box[0]
 
-    def agree(self, model: nn.Module) -> None:
-        """Give all processes the first one's buffers: running averages differ by what each has seen."""
-        for buffer in model.buffers() if self.world > 1 else ():
-            dist.broadcast(buffer, 0)
-
     def wait(self) -> None:
         """Wait for all processes."""
         if self.world > 1:

@@ -3,7 +3,7 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
-from lnbook.training.distributed import ALONE, Group
-from lnbook.training.task import Cases, Job, Machine, Row, Task
+from lnbook.training.task import Cases, Machine, Row, Task
 
 __all__ = ["NonFiniteLoss", "Run", "fit", "measured", "train"]
 
@@ -43,6 +42,7 @@ class Run:
     cases_seen: int = 0
     losses: list[float] = field(default_factory=list)  # of the updates since the newest row, all finite
     last_finite: float | None = None  # the newest finite loss of all
+    failed: str = ""  # why it stopped early
 
     def add(self, row: Row, select: str | None, model: nn.Module) -> None:
         """Append a row; keep the weights if it is the best in the column `select`. NaN is worst."""
@@ -52,14 +52,24 @@ class Run:
             weights = {k: v.detach().cpu().clone() for k, v in model.state_dict().items()}
             self.best = {"row": row, "weights": weights}
 
+    def take(self, losses: Sequence[float]) -> None:
+        """Keep the losses of the newest updates; raises NonFiniteLoss at the first that is not finite."""
+        for update, value in enumerate(losses, self.update - len(losses) + 1):
+            if not math.isfinite(value):
+                raise NonFiniteLoss(
+                    f"The loss became {value} at update {update}; the last finite loss was "
+                    f"{self.last_finite}. Lower the learning rate, or look at the batch of that update.",
+                    self.rows,
+                )
+            self.last_finite = value
+            self.losses.append(value)
+
 
 def train(
     task: Task,
     *,
-    job: Job | None = None,
     seed: int = 0,
     machine: Machine | None = None,
-    group: Group = ALONE,
     folder: RunFolder | None = None,
     every_seconds: float = 60.0,
     log: Callable[[Row], None] | None = None,
@@ -68,10 +78,8 @@ def train(
 
     Args:
         task: see `Task`. Its model is left in training mode.
-        job: the run's settings, for error messages.
         seed: of the model's own noise.
-        machine: default: float32 on the CPU.
-        group: the processes that train together.
+        machine: default: float32 on the CPU. Of processes that train together each measures everything.
         folder: where checkpoints go; None for none, and in all processes but the first.
         every_seconds: time from one checkpoint to the next; 0 for one at every update. A group, whose clocks
             differ, writes one at each row.
@@ -88,17 +96,17 @@ def train(
             wait for a GPU.
         CheckpointError: the folder's checkpoint cannot be used.
     """
-    machine, model = machine or Machine(), group.wrap(task.model)
+    machine = machine or Machine()
+    group = machine.group
+    model = group.wrap(task.model)
     state = group.share(folder.load() if folder else None)
     run = Run() if state is None else _resumed(task, state)
     began, earlier = time.perf_counter(), run.wall_seconds
 
     def record(train_loss: float | None) -> None:
         row: Row = {"update": run.update, "cases_seen": run.cases_seen, "seconds": run.seconds}
-        row |= {
-            "train_loss": train_loss,
-            **measured(task, seed, machine, group, last=run.update == task.updates),
-        }
+        last = run.update == task.updates
+        row |= {"train_loss": train_loss, **measured(task, seed, machine, last=last)}
         run.add(row, task.select, task.model)
         if log and group.rank == 0:
             log(row)
@@ -125,7 +133,8 @@ def train(
         late = due if group.world > 1 else last or time.perf_counter() - saved >= every_seconds
         if not due and not (folder and late):
             continue
-        _read(unread, run, group, job)
+        run.take(group.sum(torch.stack(unread)).div(group.world).tolist())
+        unread.clear()
         run.seconds += time.perf_counter() - start
         if due:
             record(math.fsum(run.losses) / len(run.losses))
@@ -138,28 +147,12 @@ def train(
     if run.best:
         newest = copy.deepcopy(task.model.state_dict())
         task.model.load_state_dict(run.best["weights"])
-        run.selected = run.best["row"] | measured(task, seed, machine, group, last=True)
+        run.selected = run.best["row"] | measured(task, seed, machine, last=True)
         task.model.load_state_dict(newest)
         if folder:
             folder.write_selected(run.best["weights"])
     run.wall_seconds = earlier + time.perf_counter() - began
     return run
-
-
-def _read(unread: list[Tensor], run: Run, group: Group, job: Job | None) -> None:
-    """Move the losses of the newest updates to `run.losses`, which are all finite."""
-    values = group.sum(torch.stack(unread)).div(group.world).tolist()
-    unread.clear()
-    for update, value in enumerate(values, run.update - len(values) + 1):
-        if not math.isfinite(value):
-            of = f" of {', '.join(f'{k} = {v}' for k, v in job.items())}" if job else ""
-            raise NonFiniteLoss(
-                f"The loss became {value} at update {update}{of}; the last finite loss was "
-                f"{run.last_finite}. Lower the learning rate, or look at the batch of that update.",
-                run.rows,
-            )
-        run.last_finite = value
-        run.losses.append(value)
 
 
 def _state(task: Task, run: Run) -> dict[str, Any]:
@@ -178,41 +171,32 @@ def _resumed(task: Task, state: Mapping[str, Any]) -> Run:
 
 
 @torch.no_grad()
-def measured(
-    task: Task, seed: int, machine: Machine, group: Group = ALONE, *, last: bool
-) -> dict[str, float]:
+def measured(task: Task, seed: int, machine: Machine, *, last: bool) -> dict[str, float]:
     """Every measure of every part, as columns; the number of cases behind them is `<part>_cases`.
 
-    The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row, and in
-    one process or many. The model is in evaluation mode meanwhile, and in training mode afterwards.
+    The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row. The
+    model is in evaluation mode meanwhile, and in training mode afterwards.
     """
-    group.agree(task.model)
     task.model.eval()
     parts = task.last_parts if last and task.last_parts is not None else task.parts
     found = dict(task.overall(task.model))
     for part, cases in parts.items():
         whole = task.evaluate(task.model, part, cases)
-        values = task.summary(_means(task, cases, seed, machine, group)) if whole is None else whole
+        values = task.summary(_means(task, cases, seed, machine)) if whole is None else whole
         found |= {f"{part}_{name}": float(value) for name, value in values.items()}
         found[f"{part}_cases"] = len(cases[0])
     task.model.train()
     return found
 
 
-def _means(task: Task, cases: Cases, seed: int, machine: Machine, group: Group) -> dict[str, Tensor]:
-    """Process k takes every world-th chunk from the k-th on; sums are gathered in float64."""
-    chunks = list(zip(*(x.split(task.evaluation_batch) for x in cases), strict=True))
+def _means(task: Task, cases: Cases, seed: int, machine: Machine) -> dict[str, Tensor]:
+    """Sums are gathered in float64."""
     sums: dict[str, Tensor] = {}
-    for index, chunk in enumerate(chunks):
-        mine = index % group.world == group.rank
-        # a process without a chunk must know what to gather: it measures the first, and counts it as nothing
-        if mine or (index == 0 and group.rank >= len(chunks)):
-            here = tuple(x.to(machine.device, non_blocking=True) for x in chunk)
-            found = task.measure(task.model, here, noise_of(seed, -1, index + 1))
-            for name, value in found.items():
-                value = value.double() if mine else torch.zeros_like(value, dtype=torch.float64)
-                sums[name] = sums[name] + value if name in sums else value
-    return {name: group.sum(value) / len(cases[0]) for name, value in sums.items()}
+    for index, chunk in enumerate(zip(*(x.split(task.evaluation_batch) for x in cases), strict=True), 1):
+        here = tuple(x.to(machine.device, non_blocking=True) for x in chunk)
+        for name, value in task.measure(task.model, here, noise_of(seed, -1, index)).items():
+            sums[name] = sums[name] + value.double() if name in sums else value.double()
+    return {name: value / len(cases[0]) for name, value in sums.items()}
 
 
 def fit(

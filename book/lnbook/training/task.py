@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnbook.training.distributed import Group
+
 Row = dict[str, Any]
 Job = Mapping[str, Any]  # strings and numbers: what tells one run from another: method, batch_size, seed, ...
 Cases = tuple[Tensor, ...]  # one tensor for each input and target; axis 0 counts the cases
@@ -23,6 +25,11 @@ class Machine:
     dtype: torch.dtype = torch.float32  # of parameters and inputs; float64 to check, float32 to train
     rank: int = 0  # which process this is of the `world` that train together; for `Minibatches`
     world: int = 1
+
+    @property
+    def group(self) -> Group:
+        """This process among those that train together."""
+        return Group(self.rank, self.world)
 
 
 class Task(ABC):

@@ -17,7 +17,6 @@ def test_the_facts_are_those_of_this_process_and_fit_into_json(monkeypatch):
     assert (facts["torch"], facts["scale"]) == (torch.__version__, "smoke")
     assert "digits" in [entry["name"] for entry in facts["data"]]
     assert facts["cpu"]
-    assert 50 < facts["peak_memory_mb"] < 50_000
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
     for used, name in ((False, "cpu"), (True, "a GPU")):
         monkeypatch.setattr(torch.cuda, "is_initialized", lambda used=used: used)

@@ -38,12 +38,12 @@ def test_runs_made_together_are_those_made_alone(norm: Norm, batch_size: int) ->
 
 
 def test_runs_made_together_leave_what_others_leave_and_finished_ones_stay(tmp_path: Path) -> None:
-    """On a CPU by the private door: only a GPU asks for it."""
+    """On a CPU by another door: `run` asks for it on a GPU only."""
     jobs = [job for job in runs.jobs_of(EXPERIMENT, "smoke") if job["norm"] == "none"]
     jobs = [{**job, "epochs": 0.02, "rows": 1} for job in jobs]
-    common = (EXPERIMENT, "smoke", Machine(), tmp_path, False, False)
-    first = runs._run_together(*common, jobs=jobs[:1])
-    made = runs._run_together(*common, jobs=jobs)
+    door = runs.Runs(EXPERIMENT, "smoke", Machine(), tmp_path)
+    first = door.together(jobs[:1])
+    made = door.together(jobs)
     assert made[0].rows == first[0].rows
     assert [outcome.facts["together"] for outcome in made] == [1, 1]
     for outcome, other in zip(made, runs.run(EXPERIMENT, "smoke", jobs=jobs), strict=True):
@@ -52,3 +52,21 @@ def test_runs_made_together_leave_what_others_leave_and_finished_ones_stay(tmp_p
         assert outcome.facts["rules"] == other.facts["rules"]
     assert made == runs.run(EXPERIMENT, "smoke", jobs=jobs, folder=tmp_path)
     assert (tmp_path / runs.label(jobs[1]) / "selected.pt").is_file()
+
+
+def test_a_nan_in_one_run_ends_that_run_alone() -> None:
+    """Both ways: what is left says the same, and the run beside it has the rows that it has alone."""
+    jobs = [job for job in runs.jobs_of(EXPERIMENT, "smoke") if job["norm"] == "none"][:2]
+    jobs = [{**job, "epochs": 0.02, "rows": 1} for job in jobs]
+
+    def task(job: Job, scale: str, machine: Machine) -> Classification:
+        made = EXPERIMENT.task(job, scale, machine)
+        if job == jobs[0]:
+            torch.nn.init.constant_(made.model[0].weight, torch.nan)
+        return made
+
+    door = runs.Runs(replace(EXPERIMENT, task=task), "smoke", Machine())
+    made, alone = door.together(jobs), [door.one(job) for job in jobs]
+    assert "nan at update 1;" in made[0].failed
+    assert [outcome.failed for outcome in made] == [outcome.failed for outcome in alone]
+    assert [len(outcome.rows) for outcome in made] == [len(outcome.rows) for outcome in alone] == [1, 3]

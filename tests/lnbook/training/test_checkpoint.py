@@ -13,7 +13,7 @@ def test_stopped_again_and_again_a_run_gives_the_same_bits(tmp_path, monkeypatch
             monkeypatch.setenv("FAULT", f"stop {stop}")
             task = Small(Machine(), **JOB)
             try:
-                with RunFolder(tmp_path, JOB) as folder:
+                with RunFolder(tmp_path, JOB, {}) as folder:
                     found = train(task, folder=folder, every_seconds=0)
             except KeyboardInterrupt:
                 continue

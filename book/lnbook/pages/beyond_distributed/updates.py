@@ -80,7 +80,8 @@ def stored_means(
         mine = batch.chunk(group.world)[group.rank]
         model(mine).sum().backward()
         alone(layer(mine))
-    group.agree(model)
+    for buffer in model.buffers() if group.world > 1 else ():
+        dist.broadcast(buffer, 0)  # the first process saves its own
     saved, own = (m.state_dict()["running_mean"].numpy() for m in (together, alone))
     return saved, own
 

@@ -8,7 +8,7 @@ from lnbook.training import Machine, train
 
 def test_the_smoke_run_learns_digits() -> None:
     job = next(job for job in EXPERIMENT.jobs("smoke", 0) if job["norm"] == "none")
-    found = train(EXPERIMENT.task(job, "smoke", Machine()), job=job).rows
+    found = train(EXPERIMENT.task(job, "smoke", Machine())).rows
     assert [row["update"] for row in found] == sorted({row["update"] for row in found})
     first, last = found[0], found[-1]
     # 64 log 2 = 44.4 nats is a coin a pixel; each pixel at its own frequency is 26.0

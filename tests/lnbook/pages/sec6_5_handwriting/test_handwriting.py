@@ -27,7 +27,7 @@ def test_the_known_likelihood_is_approached_and_not_beaten() -> None:
     """On fresh lines, whose exact likelihood is known. A model that were better would have a wrong loss."""
     job = {**handwriting.known("book", 0)[1], "updates": 500, "rows": 2, "judged": 200}
     trained = Writing(lines(job), Machine(), job)
-    rows = train(trained, job=job).rows
+    rows = train(trained).rows
     cases = trained.parts["test"]
     exact = cases[4].numpy()
     with torch.no_grad():
