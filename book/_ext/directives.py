@@ -6,8 +6,8 @@ import nbformat
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from ledger import html_table
 from lnbook import explore
+from lnbook.ledger.tables import html_table
 from top import data_used, measured_facts, title
 
 KINDS = {

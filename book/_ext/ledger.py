@@ -1,7 +1,7 @@
 """What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, `{settings}`; and in a sentence a
 recorded number (`{measured}`) or `{verdict}`."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from html import escape
 from typing import ClassVar
@@ -16,8 +16,8 @@ from lnbook.cli.settings import differences, settings_of
 from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.tables import marked, measured_cell, quantity
-from lnbook.ledger.verdicts import MARK, YOUNGER, Measurement, Verdict, judge
+from lnbook.ledger.tables import badge, html_table, marked, measured_cell, quantity
+from lnbook.ledger.verdicts import YOUNGER, Measurement, Verdict, judge
 from top import title
 
 
@@ -27,26 +27,10 @@ def record() -> Report:
     return report(BOOK)
 
 
-def html_table(label: str, columns: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """A table that scrolls where it must; on a phone its rows are cards, which repeat the columns' names."""
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
-    body = ""
-    for row in rows:
-        cells = (f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in zip(columns, row, strict=True))
-        body += f"<tr>{''.join(cells)}</tr>"
-    return (
-        f'<div class="lnlib-table {kind}" role="region" aria-label="{escape(label)}" tabindex="0">'
-        f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def badge(verdict: Verdict, flag: str = "") -> str:
-    """A verdict with a class for its color, and what has to be said with it."""
-    kind = verdict.word.replace(" ", "-").replace("'", "")
-    rest = str(verdict).removeprefix(verdict.word)
-    mark = f" {MARK}" if YOUNGER in flag else ""
+def judged(verdict: Verdict, flag: str = "") -> str:
+    """A verdict, and what has to be said with it."""
     more = f'<span class="flag">{escape(flag)}</span>' if flag else ""
-    return f'<span class="verdict verdict-{kind}">{escape(verdict.word)}</span>{mark}{escape(rest)}{more}'
+    return badge(marked(verdict, YOUNGER in flag)) + more
 
 
 def evidence(rule: Rule, found: Measurement | None) -> str:
@@ -54,18 +38,18 @@ def evidence(rule: Rule, found: Measurement | None) -> str:
     return measured_cell(rule, found) if found else f"{rule.quantity}: not run yet"
 
 
-def sentence_row(judged: Judged, known: Report) -> list[str]:
+def sentence_row(one: Judged, known: Report) -> list[str]:
     """What a sentence says and where, the evidence under it, its verdict."""
     items = "".join(
         f'<li><a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>: '
-        f"{escape(evidence(rule, found))} {badge(verdict, known.flags.get(rule.id, ''))}</li>"
-        for rule, found, verdict in judged.rules
+        f"{escape(evidence(rule, found))} {judged(verdict, known.flags.get(rule.id, ''))}</li>"
+        for rule, found, verdict in one.rules
     )
     says = (
-        f'<span id="{escape(judged.sentence.id)}">{escape(judged.sentence.says)}</span>'
-        f'<span class="place">{escape(judged.sentence.place)}</span>'
+        f'<span id="{escape(one.sentence.id)}">{escape(one.sentence.says)}</span>'
+        f'<span class="place">{escape(one.sentence.place)}</span>'
     )
-    verdict = badge(judged.verdict, YOUNGER if judged.sentence.id in known.younger else "")
+    verdict = judged(one.verdict, YOUNGER if one.sentence.id in known.younger else "")
     return [says, f"<ul>{items}</ul>" if items else "none", verdict]
 
 
@@ -73,7 +57,7 @@ def rule_row(rule: Rule, known: Report) -> list[str]:
     """A rule's place with a link to its page, its statement, what was measured, the verdict."""
     found = known.found.get(rule.id)
     where = f'<a href="{escape(rule.page)}.html">{escape(rule.source)}</a>'
-    verdict = badge(judge(rule, found), known.flags.get(rule.id, ""))
+    verdict = judged(judge(rule, found), known.flags.get(rule.id, ""))
     return [where, escape(rule.says), escape(evidence(rule, found)), verdict]
 
 
@@ -96,7 +80,7 @@ class SentencesDirective(SphinxDirective):
         if not chosen:
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
         label = f"Sentences of section {self.options['section']}"
-        rows = [sentence_row(judged, known) for judged in chosen]
+        rows = [sentence_row(one, known) for one in chosen]
         columns = "The paper says", "Evidence", "Verdict"
         return [nodes.raw("", html_table(label, columns, rows, "ledger sentences"), format="html")]
 

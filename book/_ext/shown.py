@@ -10,10 +10,9 @@ from html import escape
 
 from nbformat import NotebookNode, v4
 
-from ledger import badge
 from lnbook.ledger.results import Shown
 from lnbook.ledger.rules import Rule
-from lnbook.ledger.tables import number
+from lnbook.ledger.tables import badge, number
 from lnbook.ledger.verdicts import Measurement, judge
 
 Record = Mapping[str, Measurement]
@@ -37,7 +36,7 @@ def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
 
     `rest` is what the page printed after it.
     """
-    verdict, here = badge(judge(rule, record.get(rule.id) if rule.sampled else found)), ""
+    verdict, here = badge(str(judge(rule, record.get(rule.id) if rule.sampled else found))), ""
     if rule.sampled:
         known = record.get(rule.id)
         if known and number(rule, known) != number(rule, found):

@@ -24,7 +24,6 @@ def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
     measured = {place: read_pair(place) for place in places if place.is_file()}
     if not measured:
         raise FileNotFoundError(f"no rows in {results_dir(scale)}; `make book SCALE={scale}` makes them")
-    folder.mkdir(parents=True, exist_ok=True)
     for place, (rows, facts) in measured.items():
         kept = folder / place.name
         before = read_pair(kept)[1] if kept.is_file() else None

@@ -33,7 +33,6 @@ def gather(name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, **s
     own = [{k: v for k, v in r.items() if k not in common} for r in runs]
     seconds = round(sum(r["seconds"] for r in runs), 1)
     facts = common | {"rules": rules, "scale": scale, "runs": own, "seconds": seconds} | said
-    folder.mkdir(parents=True, exist_ok=True)
     write_pair(folder / f"{name}.csv", as_csv([row for o in outcomes for row in o.rows]), facts)
     return folder / f"{name}.csv"
 

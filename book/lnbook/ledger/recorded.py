@@ -1,7 +1,7 @@
 """What is recorded for each rule, read back from `book/results/`, and what has to be said with it."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -31,38 +31,33 @@ def _measurement(row: dict[str, str]) -> Measurement:
     return Measurement(row["rule"], value, low, high, int(row["n"]), values)
 
 
-def load_recorded(rules: Iterable[Rule], *, folder: Path) -> dict[str, Measurement]:
-    """What `book/results/` holds for each rule: a study's number, if its page had one and it has an interval.
+def load_recorded(
+    rules: Sequence[Rule], *, folder: Path
+) -> tuple[dict[str, Measurement], dict[str, str]]:
+    """What `book/results/` holds for each rule, and what has to be said beside the verdicts on estimates.
 
-    A page at scale "study" has more seeds than at "book", and others.
+    A study's number counts if its page had one and it has an interval: a page at scale "study" has more seeds
+    than at "book", and others.
     """
-    known = list(rules)
-    return load_measured(known, folder=folder) | _studied(known, folder)
-
-
-def _studied(rules: Iterable[Rule], folder: Path) -> dict[str, Measurement]:
-    found = load_measured(rules, folder=folder, scale="study")
-    return {id: measurement for id, measurement in found.items() if measurement.n > 1}
-
-
-def flags(rules: Iterable[Rule], results: Path) -> dict[str, str]:
-    """What the ledger says beside the verdicts on estimates, by rule; none of those without a remark."""
-    sampled = [rule for rule in rules if rule.sampled]
-    studied, said = _studied(sampled, results), {}
+    study = load_measured(rules, folder=folder, scale="study")
+    studied = {id: measurement for id, measurement in study.items() if measurement.n > 1}
 
     @cache
-    def facts_of(scale: str, name: str) -> Facts | None:
+    def facts_of(place: str) -> Facts:
+        scale, name = place.split("/")
         with suppress(FileNotFoundError):
-            return read_facts(name, scale=scale, folder=results)
-        return None
+            return read_facts(name, scale=scale, folder=folder)
+        return {}
 
-    for rule in sampled:
+    flags = {}
+    for rule in rules:
         place = rule.study or f"{'study' if rule.id in studied else 'book'}/{rule.page}"
-        if facts := facts_of(*place.split("/")):
+        if rule.sampled and (facts := facts_of(place)):
             first = facts.get("first", facts.get("rules", {})).get(rule.id)
             words = YOUNGER if first != digest(rule) else "", changed_checkout(facts)
-            said[rule.id] = "; ".join(filter(None, words))
-    return {id: words for id, words in said.items() if words}
+            flags[rule.id] = "; ".join(filter(None, words))
+    found = load_measured(rules, folder=folder) | studied
+    return found, {id: words for id, words in flags.items() if words}
 
 
 def first_sight(facts: Facts, before: Facts | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lnbook.ledger.intervals import LEVEL
-from lnbook.ledger.recorded import flags, load_recorded
+from lnbook.ledger.recorded import load_recorded
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
 from lnbook.ledger.sentences import Judged, judge_sentence
@@ -90,10 +90,9 @@ def report(book: Path | None = None) -> Report:
     if place is None:
         raise FileNotFoundError("recorded rows are in the repository, under book/results; clone it")
     rules = load_rules(place / "claims.toml")
-    found = load_recorded(rules, folder=place / "results")
+    found, flags = load_recorded(rules, folder=place / "results")
     judged = [judge_sentence(s, rules, found) for s in load_sentences(place / "claims.toml")]
-    said = flags(rules, place / "results")
-    return Report(tuple(judged), tuple(rules), found, said)
+    return Report(tuple(judged), tuple(rules), found, flags)
 
 
 def sentences_table(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lnbook.ledger.provenance import provenance
-from lnbook.ledger.recorded import flags, load_recorded
+from lnbook.ledger.recorded import load_recorded
 from lnbook.ledger.rows import book_dir, write_rows
 from lnbook.ledger.rules import Rule, digest, load_rules
 from lnbook.ledger.tables import Table, number, rules_table
@@ -88,6 +88,5 @@ def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Pat
     found = {rule.id: here[rule.id] for rule in rules if not rule.sampled and rule.id in here}
     if place is None:
         return rules_table(rules, found)
-    results = place / "results"
-    found |= load_recorded([rule for rule in rules if rule.sampled], folder=results)
-    return rules_table(rules, found, flags(rules, results))
+    recorded, flags = load_recorded([rule for rule in rules if rule.sampled], folder=place / "results")
+    return rules_table(rules, found | recorded, flags)

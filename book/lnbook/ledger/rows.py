@@ -31,6 +31,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def write_pair(path: Path, rows: bytes, facts: Mapping[str, Any]) -> None:
     """Write rows as `<name>.csv` and, as `<name>.json`, how they came about with the rows' SHA-256."""
     told = {**facts, DIGEST: hashlib.sha256(rows).hexdigest()}
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, rows)
     write_whole(path.with_suffix(".json"), (json.dumps(told, indent=1, sort_keys=True) + "\n").encode())
 
@@ -73,10 +74,9 @@ def write_rows(
     folder: Path | None = None,
 ) -> Path:
     """Write rows and facts under `<folder>/<scale>`, by default `results_dir(scale)`; the CSV's path."""
-    place = folder / scale if folder else results_dir(scale)
-    place.mkdir(parents=True, exist_ok=True)
-    write_pair(place / f"{name}.csv", as_csv(rows), facts)
-    return place / f"{name}.csv"
+    path = (folder / scale if folder else results_dir(scale)) / f"{name}.csv"
+    write_pair(path, as_csv(rows), facts)
+    return path
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> bytes:

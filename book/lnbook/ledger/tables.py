@@ -22,23 +22,33 @@ class Table:
     __repr__ = to_markdown
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{escape(c)}</th>' for c in self.header)
-        body = "".join(f"<tr>{''.join(map(self._cell, self.header, row))}</tr>" for row in self.rows)
-        body = body or f'<tr><td colspan="{len(self.header)}">None.</td></tr>'
-        return (
-            f'<div class="lnlib-table" tabindex="0"><table class="table"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
-        )
+        show = [badge if name == "Verdict" else escape for name in self.header]
+        return html_table("", self.header, [[f(x) for f, x in zip(show, r, strict=True)] for r in self.rows])
 
-    @staticmethod
-    def _cell(column: str, text: str) -> str:
-        """A cell that carries its column's name: on a phone, rows become cards and the head is not seen."""
-        word = max((w for w in SENTENCE_WORDS if text.startswith(w)), key=len, default="")
-        shown = escape(text)
-        if column == "Verdict" and word:
-            kind = word.replace(" ", "-").replace("'", "")
-            shown = f'<span class="verdict verdict-{kind}">{escape(word)}</span>{escape(text[len(word) :])}'
-        return f'<td data-column="{escape(column)}">{shown}</td>'
+
+def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """Cells of HTML as a table that scrolls where it must; on a phone its rows are cards.
+
+    A card repeats the columns' names, since the head is not seen there.
+    """
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "" if rows else f'<tr><td colspan="{len(columns)}">None.</td></tr>'
+    for row in rows:
+        cells = (f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in zip(columns, row, strict=True))
+        body += f"<tr>{''.join(cells)}</tr>"
+    named = f' role="region" aria-label="{escape(label)}"' if label else ""
+    return (
+        f'<div class="{" ".join(["lnlib-table", *kind.split()])}"{named} tabindex="0"><table class="table">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def badge(verdict: str) -> str:
+    """A verdict as HTML, its word with a class for its color."""
+    word = max((w for w in SENTENCE_WORDS if verdict.startswith(w)), key=len, default="")
+    kind = word.replace(" ", "-").replace("'", "")
+    shown = f'<span class="verdict verdict-{kind}">{escape(word)}</span>' if word else ""
+    return shown + escape(verdict[len(word) :])
 
 
 def number(rule: Rule, found: Measurement) -> str:

@@ -6,7 +6,7 @@ import pytest
 from ledger_rules import FIELDS, SENTENCE, rule, write
 
 from lnbook.cli.claims import record
-from lnbook.ledger.recorded import first_sight, flags
+from lnbook.ledger.recorded import first_sight, load_recorded
 from lnbook.ledger.report import report
 from lnbook.ledger.results import Ledger
 from lnbook.ledger.rows import read_pair, results_dir, write_rows
@@ -80,7 +80,7 @@ def test_a_rule_on_an_experiments_rows_is_as_old_as_their_facts_say(tmp_path):
     on_runs = rule(study="study/some")
     for known, said in ({on_runs.id: digest(on_runs)}, {}), ({}, {on_runs.id: YOUNGER}):
         write_rows("some", [{"x": 1}], {"rules": known}, scale="study", folder=tmp_path)
-        assert flags([on_runs], tmp_path) == said
+        assert load_recorded([on_runs], folder=tmp_path)[1] == said
 
 
 def test_of_a_new_rule_the_first_sight_is_its_own():
