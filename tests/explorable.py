@@ -1,18 +1,20 @@
-"""Interactive figures in tests: their arithmetic run on its own, and a page that holds several."""
+"""Interactive figures in tests: their data, their arithmetic run on its own, a page that holds several."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
-from browser import Chromium, launch
+import numpy as np
+from browser import launch
 
-from lnbook.explore.element import source
+from lnbook.explore import FIGURES, builder
+from lnbook.explore.element import Element, source
 
-NETWORK = ("http:", "https:", "import ", 'type="module"', "fetch(", " src=")
-
+ALL = (*FIGURES, "strokes", "writing")
 THEMED = """<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>A themed page</title><style>
 html[data-theme="light"] {{ --pst-color-text-base: #222832; --pst-color-background: #ffffff; }}
@@ -22,33 +24,35 @@ body {{ color: var(--pst-color-text-base); background: var(--pst-color-backgroun
 table {{ width: 100%; }} button, input {{ all: unset; }}
 </style></head><body><main><h1>A themed page</h1>{figures}</main></body></html>"""
 
-# Cells whose text is wider than they are.
-TOO_WIDE = """cells => cells.filter(cell => {
-  const text = document.createRange(); text.selectNodeContents(cell);
-  return text.getBoundingClientRect().width > cell.getBoundingClientRect().width + 1;
-}).map(cell => cell.textContent)"""
+
+def made(name: str, seed: int = 0) -> Element:
+    """The figure of that name; those that replay what a page has trained, with random pictures and lines."""
+    draw = np.random.default_rng(seed)
+    if name == "strokes":
+        return builder(name)(draw.random((6, 3, 12, 12)), draw.uniform(2, 8, (6, 3, 3)))
+    if name == "writing":
+        texts = ("one wave", "two waves more")
+        lines = {text: {b: list(draw.normal(size=(3, 60, 2))) for b in (0.0, 2.0)} for text in texts}
+        return builder(name)(lines)
+    return builder(name)(seed=seed)
 
 
-def evaluate(figure: str, expression: str, browser: Chromium | None = None) -> Any:
-    """An expression of a figure's script as inlined, in the browser given, else in Node or Chromium."""
+def written(folder: Path, *figures: Element, theme: str = "") -> Path:
+    """One figure as a page of its own, or figures on a page that has a theme."""
+    path = folder / "page.html"
+    page = figures[0].to_html()
+    if theme:
+        page = THEMED.format(theme=theme, figures="".join(figure._repr_html_() for figure in figures))
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def evaluate(figure: str, expression: str) -> Any:
+    """An expression of a figure's script as inlined, in Node, else in Chromium."""
     script = source("figure.js") + source("plot.js") + source(f"{figure}.js")
-    if browser is None and (node := shutil.which("node")):
+    if node := shutil.which("node"):
         program = f"{script}\nprocess.stdout.write(JSON.stringify({expression}))"
         done = subprocess.run([node], input=program, capture_output=True, text=True, timeout=600, check=True)
         return json.loads(done.stdout)
-    if browser is None:
-        with launch() as chromium:
-            return evaluate(figure, expression, chromium)
-    with browser.open_page("about:blank") as (page, _, _):
+    with launch() as chromium, chromium.open_page("about:blank") as (page, _, _):
         return json.loads(page.evaluate(f"(() => {{{script}\nreturn JSON.stringify({expression})}})()"))
-
-
-def said(page: Any) -> str:
-    """What the figure's live text says."""
-    return page.get_by_role("status").inner_text()
-
-
-def settled(page: Any) -> str:
-    """What it says once the reader pauses, where the figure waits for that."""
-    page.locator("[role=status]:not([aria-busy])").wait_for()
-    return said(page)

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from execute import Executed
 
 from lnbook.data.boxes import Boxes
-from lnbook.explore.element import Element, table
+from lnbook.explore.element import Element
 from lnbook.ledger.report import Report
 from lnbook.ledger.rules import Rule, Sentence
 from lnbook.ledger.sentences import judge_sentence
@@ -55,7 +55,6 @@ def evidence() -> tuple[list, Report]:
     "html",
     [
         lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
-        lambda _: table(HOSTILE, [HOSTILE, "b"], [[HOSTILE, HOSTILE]]),
         lambda _: ledger.html_table(HOSTILE, "abc", [ledger.sentence_row(evidence()[0][1], evidence()[1])]),
         lambda _: ledger.html_table(HOSTILE, "abcd", [ledger.rule_row(evidence()[0][0], evidence()[1])]),
         badge_line,
@@ -66,9 +65,9 @@ def test_a_helper_that_makes_html_shows_the_words_as_they_are(tmp_path: Path, ht
 
 
 def test_an_interactive_figure_carries_words_as_text_and_state_as_data() -> None:
-    element = Element("axis_flip", "axisFlip", HOSTILE, {"words": HOSTILE}, table(HOSTILE, [], []))
+    element = Element("axis_flip", {"words": HOSTILE}, HOSTILE, [HOSTILE], [[HOSTILE, HOSTILE]])
     shown, script = element.to_html().split("<main>")[1].rsplit("<script>(function", 1)
-    assert HOSTILE in words(shown)
+    assert words(shown).count(HOSTILE) == 4
     assert "alert" not in script
     state = json.loads(BeautifulSoup(shown, "html.parser").find(class_="lnlib-figure")["data-state"])
     assert state == {"words": HOSTILE}

@@ -1,18 +1,16 @@
 """Interactive figures: a Python builder and one small script each, no network, no kernel.
 
 The builder of the figure `axis_flip` is `lnbook.explore.axis_flip.axis_flip`. A page imports the figures that
-it shows, and no others: it runs anew where one of these changes.
+it shows, and no others: it runs anew where one of these changes. `strokes` and `writing` replay what their
+pages have trained; the others can be built from a seed alone.
 """
 
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 
-from lnbook.explore.element import Element
+from lnbook.explore.element import FOLDER, Element
 
 __all__ = ["FIGURES", "FOLDER", "builder"]
-
-FOLDER = Path(__file__).parent  # of the scripts and styles, beside their builders
 
 FIGURES = (
     "axis_flip",
@@ -24,16 +22,14 @@ FIGURES = (
     "offset",
     "recurrent_drift",
     "residual_depth",
-    "strokes",
-    "writing",
 )
 
 
 def builder(name: str) -> Callable[..., Element]:
-    """What builds the figure of that name, one of `FIGURES`.
+    """What builds the figure of that name.
 
     >>> builder("axis_flip")(seed=3)
-    <interactive figure: The axis flip>
+    <interactive figure: Axis flip>
     """
     found: Callable[..., Element] = getattr(import_module(f"lnbook.explore.{name}"), name)
     return found

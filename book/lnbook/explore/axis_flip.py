@@ -7,14 +7,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnbook.explore.arrays import as_array
-from lnbook.explore.element import Element, table, two_decimals
+from lnbook.explore.element import Element, two_decimals
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["axis_flip"]
 
-MAX_CASES, MAX_UNITS = 12, 10
 EPS = 1e-5
 
 
@@ -28,33 +26,19 @@ def axis_flip(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     *Source* Sections 2-3, Eqs. (2) and (3); the figure is ours.
 
     Args:
-        a: summed inputs (cases, units), at most 12 by 10; one decimal is printed in a cell. Drawn from
-            `seed` where left out.
+        a: summed inputs (cases, units), finite, for at most 12 by 10 of which there is room; one decimal is
+            printed in a cell. Drawn from `seed` where left out.
         seed: of the drawn summed inputs, whose units differ in mean and cases in spread.
 
-    Raises:
-        ValueError: not a grid, larger than the figure, not finite.
-
     >>> axis_flip([[1.0, 2.0], [3.0, 8.0]])
-    <interactive figure: The axis flip>
+    <interactive figure: Axis flip>
     """
-    drawn = _draw(seed) if a is None else a
-    grid = as_array("axis_flip", drawn, cases=(1, MAX_CASES), units=(1, MAX_UNITS))
-    state = {"a": grid.tolist(), "eps": EPS}
-    return Element("axis_flip", "axisFlip", "The axis flip", state, _fallback(grid))
-
-
-def _draw(seed: int) -> np.ndarray:
-    """Six cases of eight units, which differ in mean, and cases in spread; as printed: one decimal."""
-    rng = np.random.default_rng(seed)
-    offset, spread = rng.normal(0, 1.2, 8), rng.uniform(0.4, 1.8, (6, 1))
-    return np.round(offset + spread * rng.normal(size=(6, 8)), 1) + 0.0
-
-
-def _fallback(grid: np.ndarray) -> str:
-    """Mean and standard deviation of every case and unit, after each normalization."""
-    a = torch.from_numpy(grid)
-    outputs = {"none": a, "batch norm": batch_norm(a, eps=EPS), "layer norm": layer_norm(a, eps=EPS)}
+    if a is None:
+        rng = np.random.default_rng(seed)
+        offset, spread = rng.normal(0, 1.2, 8), rng.uniform(0.4, 1.8, (6, 1))
+        a = np.round(offset + spread * rng.normal(size=(6, 8)), 1) + 0.0
+    grid = torch.as_tensor(a, dtype=torch.float64).detach()
+    outputs = {"none": grid, "batch norm": batch_norm(grid, eps=EPS), "layer norm": layer_norm(grid, eps=EPS)}
     rows = []
     for axis, noun in ((1, "case"), (0, "unit")):
         columns = [_moments(out, axis) for out in outputs.values()]
@@ -63,10 +47,9 @@ def _fallback(grid: np.ndarray) -> str:
         "Mean and standard deviation of the outputs. Batch norm gives every unit mean 0 and std 1 over the "
         "cases, layer norm every case over its units; one number alone has std 0."
     )
-    return table(caption, ["mean, std", *outputs], rows)
+    return Element("axis_flip", {"a": grid.tolist(), "eps": EPS}, caption, ["mean, std", *outputs], rows)
 
 
 def _moments(out: Tensor, axis: int) -> list[str]:
-    """Mean and biased standard deviation over one axis, as printed."""
     mean, std = out.mean(axis).tolist(), out.std(axis, unbiased=False).tolist()
     return [f"{two_decimals(m)}, {two_decimals(s)}" for m, s in zip(mean, std, strict=True)]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
+from itertools import product
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lnbook.explore.element import Element, table
+from lnbook.explore.element import Element
 from lnlib.invariance import eps_factor
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["case_scale"]
-
-SCALES, EPSILONS = (3.0, 0.05, -1.0), (0.0, 1e-3)  # of the table
 
 
 def case_scale(*, seed: int = 0) -> Element:
@@ -35,38 +33,26 @@ def case_scale(*, seed: int = 0) -> Element:
     <interactive figure: Case scale>
     """
     rng = np.random.default_rng(seed)  # the units differ in mean; one decimal each
-    grid = np.round(rng.normal(0, 0.6, 4) + rng.normal(0, 0.8, (4, 4)), 1) + 0.0
-    state = {"a": grid.tolist()}
-    return Element("case_scale", "caseScale", "Case scale", state, _fallback(grid), plots=True)
-
-
-def _fallback(grid: np.ndarray) -> str:
-    """What multiplying the first case does to the outputs of every method."""
-    a = torch.from_numpy(grid)
+    a = torch.from_numpy(np.round(rng.normal(0, 0.6, 4) + rng.normal(0, 0.8, (4, 4)), 1) + 0.0)
     rows = []
-    for eps, delta in itertools.product(EPSILONS, SCALES):
-        changed = torch.cat([delta * a[:1], a[1:]])
-        moves = [
-            (new - old).abs().amax(1)
-            for new, old in zip(_outputs(changed, eps), _outputs(a, eps), strict=True)
-        ]
-        cells = [f"{_show(float(by[0]))}; {_show(float(by[1:].max()))}" for by in moves]
+    for eps, delta in product((0.0, 1e-3), (3.0, 0.05, -1.0)):
+        moved = (_outputs(torch.cat([delta * a[:1], a[1:]]), eps) - _outputs(a, eps)).abs().amax(2)
+        cells = [f"{_show(float(by[0]))}; {_show(float(by[1:].max()))}" for by in moved]
         factor = float(eps_factor(a[0].var(correction=0), eps, delta))
-        name, *cells = (
-            text.replace("-", "−") for text in (f"δ = {delta:g}, ε = {eps:g}", *cells, f"{factor:.4f}")
-        )
-        rows.append([name, *cells])
+        line = (f"δ = {delta:g}, ε = {eps:g}", *cells, f"{factor:.4f}")
+        rows.append([text.replace("-", "−") for text in line])
     caption = (
         "Case 1 is multiplied by δ: the largest move of its numbers; of those of the other cases. Batch norm "
         "moves all cases. Layer norm moves none, unless δ is negative or an ε is added to the variance: then "
         "its case 1 is multiplied by the factor."
     )
-    return table(caption, ["", "no norm", "batch norm", "layer norm", "factor"], rows)
+    head = ["", "no norm", "batch norm", "layer norm", "factor"]
+    return Element("case_scale", {"a": a.tolist()}, caption, head, rows)
 
 
-def _outputs(a: Tensor, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+def _outputs(a: Tensor, eps: float) -> Tensor:
     """Without a norm, with batch norm, with layer norm."""
-    return a, batch_norm(a, eps=eps), layer_norm(a, eps=eps)
+    return torch.stack([a, batch_norm(a, eps=eps), layer_norm(a, eps=eps)])
 
 
 def _show(value: float) -> str:

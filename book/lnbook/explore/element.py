@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
+from html import escape
+from pathlib import Path
 from typing import Any
 
 from lnbook.figures.palette import css_variables
 
-__all__ = ["Element"]
+__all__ = ["FOLDER", "Element", "source", "two_decimals"]
+
+FOLDER = Path(__file__).parent  # of the scripts and styles, beside their builders
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -40,31 +42,46 @@ class Element:
     same cell run twice, share a page.
 
     Args:
-        name: of the script and style `name.js`, `name.css` beside this module; the script defines the
-            function `entry(root, state)`.
-        entry: the name of that function.
-        title: heads the page that :meth:`to_html` writes.
+        name: of the script and style `my_name.js`, `my_name.css` beside this module; the script defines the
+            function `myName(root, state)`.
         state: what the script draws; anything that JSON holds.
-        fallback: HTML shown where scripts do not run, and in print.
-        plots: whether the script needs `plot.js` and `plot.css` (curves, a frame with ticks) before it.
+        caption: of the table that is shown where scripts do not run, and in print.
+        head: that table's first row.
+        rows: its other rows, each headed by its first cell.
     """
 
     name: str
-    entry: str
-    title: str
     state: dict[str, Any]
-    fallback: str
-    plots: bool = False
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def title(self) -> str:
+        """The name in words."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def fallback(self) -> str:
+        """The table as HTML."""
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.head)
+        rows = (
+            f"<tr><th>{escape(first)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
+            for first, *rest in self.rows
+        )
+        top = f"<caption>{escape(self.caption)}</caption><thead><tr>{head}</tr></thead>"
+        return f"<table>{top}<tbody>{''.join(rows)}</tbody></table>"
 
     def _repr_html_(self) -> str:
-        state = html.escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
-        parts = ["figure", *(["plot"] if self.plots else []), self.name]
-        rules = "".join(source(f"{part}.css") for part in parts)
-        script = "".join(source(f"{part}.js") for part in parts)
+        state = escape(json.dumps(self.state, separators=(",", ":"), allow_nan=False))
+        parts = ("figure", "plot", self.name)
+        rules, script = ("".join(source(f"{part}.{kind}") for part in parts) for kind in ("css", "js"))
         style = json.dumps(f":host{{{css_variables()}}}{rules}", ensure_ascii=False)
+        first, *rest = self.name.split("_")
+        entry = first + "".join(map(str.capitalize, rest))
         return (
             f'<div class="lnlib-figure" data-name="{self.name}" data-state="{state}">{self.fallback}</div>\n'
-            f"<script>(function(){{\n{script}mount({self.name!r},{style},{self.entry});\n}})();</script>"
+            f"<script>(function(){{\n{script}mount({self.name!r},{style},{entry});\n}})();</script>"
         )
 
     def __repr__(self) -> str:
@@ -72,25 +89,12 @@ class Element:
 
     def to_html(self) -> str:
         """The figure as a complete page, to be written to a file and opened without a server."""
-        return PAGE.format(title=html.escape(self.title), figure=self._repr_html_())
+        return PAGE.format(title=self.title, figure=self._repr_html_())
 
 
 def source(file: str) -> str:
     """A script or style of this package."""
-    return resources.files("lnbook.explore").joinpath(file).read_text(encoding="utf-8")
-
-
-def table(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A plain HTML table whose first column heads the rows; caption and cells are text."""
-    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join(
-        f"<tr><th>{html.escape(first)}</th>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
-        + "</tr>"
-        for first, *rest in rows
-    )
-    said = f"<caption>{html.escape(caption)}</caption>"
-    return f"<table>{said}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return (FOLDER / file).read_text(encoding="utf-8")
 
 
 def two_decimals(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.explore.element import Element, table
+from lnbook.explore.element import Element
 from lnlib.fisher import fisher
 from lnlib.glm import GLM
 
@@ -48,11 +49,29 @@ def fisher_ellipse(*, seed: int = 0) -> Element:
         seed: of the six cases of two features, and of the $M_i$ of six units.
 
     >>> fisher_ellipse()
-    <interactive figure: The Fisher ellipse>
+    <interactive figure: Fisher ellipse>
     """
-    state = {**_draw(seed), "start": START}
-    title = "The Fisher ellipse"
-    return Element("fisher_ellipse", "fisherEllipse", title, state, _fallback(state), plots=True)
+    rng = np.random.default_rng(seed)  # cases about one unit from the origin, on average
+    X = rng.normal(size=(6, 2))
+    X = (X - X.mean(0)) / X.std(0) + rng.normal(scale=0.3, size=2)
+    units = rng.normal(scale=0.5**0.5, size=(6, 2))
+    units[0] = 1, 0
+    state = {"X": (np.round(X, 1) + 0.0).tolist(), "units": (np.round(units, 2) + 0.0).tolist()}
+    rows = []
+    for (norm, (name, _)), (family, outputs) in product(MODELS.items(), OUTPUTS.items()):
+        short, long = (metric(state, norm, family, length, DEGREES).diagonal() for length in (1.0, 2.0))
+        along, across = (
+            (f"{one:.2f}", f"× {two / one:.2f}") if one > 1e-12 * short[1] else ("0", "0")
+            for one, two in zip(short.tolist(), long.tolist(), strict=True)
+        )
+        rows.append([f"{name}, {outputs}", *across, *along])
+    caption = (
+        f"The Fisher metric around weights w of length 1, turned by {DEGREES}°, and its factor when "
+        f"|w| doubles. Batch and weight norm, and layer norm when its whole matrix grows, have a quarter of "
+        f"it across w, and none along w."
+    )
+    head = ["", "across w, |w| = 1", "|w| = 2", "along w, |w| = 1", "|w| = 2"]
+    return Element("fisher_ellipse", {**state, "start": START}, caption, head, rows)
 
 
 def model(
@@ -85,37 +104,3 @@ def metric(
         rows.append(glm.pack(V, glm.b, None if glm.gain is None else 0 * glm.gain))
     basis = torch.stack(rows)
     return basis @ fisher(glm, X) @ basis.T
-
-
-def _draw(seed: int) -> dict[str, Any]:
-    """Cases about one unit from the origin on average, and how the other units' weights differ from w."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(6, 2))
-    X = (X - X.mean(0)) / X.std(0) + rng.normal(scale=0.3, size=2)
-    turns = rng.normal(scale=0.5**0.5, size=(6, 2))
-    turns[0] = 1, 0
-    return {"X": (np.round(X, 1) + 0.0).tolist(), "units": (np.round(turns, 2) + 0.0).tolist()}
-
-
-def _fallback(state: dict[str, Any]) -> str:
-    """The metric along and across w at length 1, and what becomes of it at length 2, of every model."""
-    rows = []
-    for norm, (name, _) in MODELS.items():
-        for family, outputs in OUTPUTS.items():
-            short, long = (metric(state, norm, family, length, DEGREES) for length in (1.0, 2.0))
-            shown = [(float(short[k, k]), float(long[k, k])) for k in (1, 0)]
-            cells = [
-                cell
-                for one, two in shown
-                for cell in (
-                    [f"{one:.2f}", f"× {two / one:.2f}"] if one > 1e-12 * shown[0][0] else ["0", "0"]
-                )
-            ]
-            rows.append([f"{name}, {outputs}", *cells])
-    caption = (
-        f"The Fisher metric around weights w of length 1, turned by {DEGREES}°, and its factor when "
-        f"|w| doubles. Batch and weight norm, and layer norm when its whole matrix grows, have a quarter of "
-        f"it across w, and none along w."
-    )
-    head = ["", "across w, |w| = 1", "|w| = 2", "along w, |w| = 1", "|w| = 2"]
-    return table(caption, head, rows)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from lnbook.explore.element import Element, table
+from lnbook.explore.element import Element
 from lnbook.pages.beyond_convolution.reductions import FIVE, means, normalize
 
 __all__ = ["five_reductions"]
 
 GROUPS, EPS = 2, 1e-5
+SPANS = {
+    "batch": "a channel over all cases and positions",
+    "layer": "a case over all channels and positions",
+    "instance": "a channel of a case over its positions",
+    "group": "a group's channels of a case over all positions",
+    "channels": "a position of a case over its channels",
+}
 
 
 def five_reductions(*, seed: int = 0) -> Element:
@@ -31,37 +37,19 @@ def five_reductions(*, seed: int = 0) -> Element:
     >>> five_reductions()
     <interactive figure: Five reductions>
     """
-    cube = _draw(seed)
-    state = {"a": cube.tolist(), "groups": GROUPS, "eps": EPS}
-    fallback = _fallback(torch.from_numpy(cube))
-    return Element("five_reductions", "fiveReductions", "Five reductions", state, fallback, plots=True)
-
-
-def _draw(seed: int) -> np.ndarray:
-    """Three cases, four channels, two by two positions, to one decimal."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)  # three cases, four channels, two by two positions, to one decimal
     offset, spread = rng.normal(0, 1.5, (1, 4, 1, 1)), rng.uniform(0.5, 1.5, (3, 1, 1, 1))
-    return np.round(offset + spread * rng.normal(size=(3, 4, 2, 2)), 1) + 0.0
-
-
-def _fallback(a: Tensor) -> str:
-    """What each normalization averages over, how many means it has, and what becomes of the first number."""
-    spans = {
-        "batch": "a channel over all cases and positions",
-        "layer": "a case over all channels and positions",
-        "instance": "a channel of a case over its positions",
-        "group": "a group's channels of a case over all positions",
-        "channels": "a position of a case over its channels",
-    }
+    a = torch.from_numpy(np.round(offset + spread * rng.normal(size=(3, 4, 2, 2)), 1) + 0.0)
     rows = []
     for norm, (title, _) in FIVE.items():
         count = means(norm, a.shape, "NCHW", GROUPS)
         first = float(normalize(a, norm, groups=GROUPS, eps=EPS)[0, 0, 0, 0])
         of = f" ({GROUPS} groups)" if norm == "group" else ""
-        rows.append([title + of, spans[norm], f"{count}", f"{a.numel() // count}", f"{first + 0.0:.2f}"])
+        rows.append([title + of, SPANS[norm], f"{count}", f"{a.numel() // count}", f"{first + 0.0:.2f}"])
     caption = (
         f"Five normalizations of one tensor of {a.shape[0]} cases, {a.shape[1]} channels and "
         f"{a.shape[2]} × {a.shape[3]} positions. The last column is what becomes of its first number, "
         f"{float(a[0, 0, 0, 0]):.1f}. The order of the axes in memory changes none of this."
     )
-    return table(caption, ["", "one mean for", "means", "numbers in each", "first number"], rows)
+    head = ["", "one mean for", "means", "numbers in each", "first number"]
+    return Element("five_reductions", {"a": a.tolist(), "groups": GROUPS, "eps": EPS}, caption, head, rows)

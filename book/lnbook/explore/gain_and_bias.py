@@ -9,13 +9,10 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from lnbook.explore.arrays import as_array
-from lnbook.explore.element import Element, table, two_decimals
+from lnbook.explore.element import Element, two_decimals
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["gain_and_bias"]
-
-UNITS = (2, 6)
 
 
 def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
@@ -28,19 +25,31 @@ def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Elem
     *Source* Section 3, Eqs. (3) and (5); the figure is ours.
 
     Args:
-        a: summed inputs of one case, 2 to 6 units. Four whole numbers drawn from `seed` where left out,
-            whose mean and standard deviation are whole numbers too.
+        a: summed inputs of one case, finite, 2 to 6 units. Where left out, four whole numbers drawn from
+            `seed` whose mean and standard deviation are whole numbers too.
         seed: of the drawn case.
-
-    Raises:
-        ValueError: not one case, too few or too many units, not finite.
 
     >>> gain_and_bias([1.0, 3.0, 9.0, 19.0])
     <interactive figure: Gain and bias>
     """
-    case = as_array("gain_and_bias", _draw(seed) if a is None else a, units=UNITS)
-    state = {"a": case.tolist()}
-    return Element("gain_and_bias", "gainAndBias", "Gain and bias", state, _fallback(case), plots=True)
+    case = torch.as_tensor(_draw(seed) if a is None else a, dtype=torch.float64).detach()
+    mean, std = case.mean(), case.std(correction=0)
+    gain, bias = std.expand(len(case)), mean.expand(len(case))
+    given = f"gain {two_decimals(float(std))}, bias {two_decimals(float(mean))}"
+    lines = {
+        "a": case,
+        "standardized": layer_norm(case, eps=0.0),
+        f"with {given}": layer_norm(case, gain, bias, eps=0.0),
+        "a, twice as loud": 2 * case,
+        f"that one, standardized, with {given}": layer_norm(2 * case, gain, bias, eps=0.0),
+    }
+    caption = (
+        "One case through layer norm. With its std as gain and its mean as bias it comes back. Twice as "
+        "loud, it gives the same output: its scale is lost."
+    )
+    head = ["", *(f"unit {k}" for k in range(1, len(case) + 1))]
+    rows = [[name, *map(two_decimals, values.tolist())] for name, values in lines.items()]
+    return Element("gain_and_bias", {"a": case.tolist()}, caption, head, rows)
 
 
 def _draw(seed: int) -> np.ndarray:
@@ -51,24 +60,3 @@ def _draw(seed: int) -> np.ndarray:
         square, rest = divmod(int(4 * (a**2).sum() - a.sum() ** 2), 16)
         if a.sum() % 4 == 0 and rest == 0 and square >= 4 and math.isqrt(square) ** 2 == square:
             return a
-
-
-def _fallback(case: np.ndarray) -> str:
-    """The case, standardized, given back, and what the same gain and bias make of it twice as loud."""
-    a = torch.from_numpy(case)
-    mean, std = a.mean(), a.std(correction=0)
-    gain, bias = std.expand(len(a)), mean.expand(len(a))
-    given = f"gain {two_decimals(float(std))}, bias {two_decimals(float(mean))}"
-    lines = {
-        "a": a,
-        "standardized": layer_norm(a, eps=0.0),
-        f"with {given}": layer_norm(a, gain, bias, eps=0.0),
-        "a, twice as loud": 2 * a,
-        f"that one, standardized, with {given}": layer_norm(2 * a, gain, bias, eps=0.0),
-    }
-    caption = (
-        "One case through layer norm. With its std as gain and its mean as bias it comes back. Twice as "
-        "loud, it gives the same output: its scale is lost."
-    )
-    rows = [[name, *map(two_decimals, values.tolist())] for name, values in lines.items()]
-    return table(caption, ["", *(f"unit {k}" for k in range(1, len(a) + 1))], rows)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 
-from lnbook.explore.element import Element, table
-from lnlib.invariance import COLUMNS, PAPER, Transformation, measure, paper_columns
+from lnbook.explore.element import Element
+from lnlib.invariance import COLUMNS, PAPER, measure, paper_columns
 
-__all__ = ["invariance_playground", "transformations"]
+__all__ = ["invariance_playground"]
 
 # Which cells leave the outputs alone: Table 1, and our row for RMS norm, in the order of the columns.
 PROMISED = {norm: [PAPER[norm, column] for column in COLUMNS] for norm in ("batch", "weight", "layer")} | {
@@ -33,7 +31,7 @@ def invariance_playground(*, seed: int = 0) -> Element:
         seed: of the weights of four units, five cases of three inputs, and the directions of the shifts.
 
     >>> invariance_playground()
-    <interactive figure: The invariance playground>
+    <interactive figure: Invariance playground>
     """
     rng = np.random.default_rng(seed)
     W, X = _draw(rng, 0.5, 0.0, 4, 3), _draw(rng, 1.0, 0.5, 5, 3)
@@ -41,47 +39,28 @@ def invariance_playground(*, seed: int = 0) -> Element:
     state = {
         "W": W.tolist(),
         "X": X.tolist(),
-        "gamma": gamma.tolist(),
-        "shift": shift.tolist(),
+        "gamma": gamma.tolist(),  # added to every weight vector, times the size
+        "shift": shift.tolist(),  # added to every case
         "columns": [name.replace("training ", "").capitalize() for name in COLUMNS],
         "start": START,
         "promised": {norm: list(map(int, cells)) for norm, cells in PROMISED.items()},
     }
-    title, fallback = "The invariance playground", _fallback(W, X, gamma, shift)
-    return Element("invariance_playground", "invariancePlayground", title, state, fallback)
-
-
-def transformations(
-    sizes: Sequence[float], gamma: np.ndarray, shift: np.ndarray, units: int, cases: int
-) -> list[Transformation]:
-    """The six columns of Table 1 at the sizes that the figure's slider gives them.
-
-    >>> by = transformations([2, 1, 2, 2, 1, 3], np.zeros(3), np.zeros(3), units=4, cases=2)[-1]
-    >>> by.data(torch.ones(2, 1))[:, 0].tolist()
-    [3.0, 1.0]
-    """
-    return list(paper_columns(sizes, torch.from_numpy(gamma), torch.from_numpy(shift), units, cases).values())
-
-
-def _draw(rng: np.random.Generator, spread: float, mean: float, *shape: int) -> np.ndarray:
-    """Normal numbers, two decimals each."""
-    return np.round(rng.normal(mean, spread, shape), 2) + 0.0
-
-
-def _fallback(W: np.ndarray, X: np.ndarray, gamma: np.ndarray, shift: np.ndarray) -> str:
-    """Table 1 at the sizes of the start."""
+    layer = (torch.from_numpy(W), torch.from_numpy(X))
+    moves = paper_columns(START, torch.from_numpy(gamma), torch.from_numpy(shift), len(W), len(X)).values()
     rows = []
     for norm, method in METHODS.items():
-        cells = (
-            measure(norm, by, torch.from_numpy(W), torch.from_numpy(X))
-            for by in transformations(START, gamma, shift, len(W), len(X))
-        )
-        rows.append(
-            [method, *("invariant" if c.invariant else f"{c.max_relative_change:.0%}" for c in cells)]
-        )
+        cells = [measure(norm, by, *layer) for by in moves]
+        said = ("invariant" if c.invariant else f"{c.max_relative_change:.0%}" for c in cells)
+        rows.append([method, *said])
     caption = (
         f"Table 1, computed: the change of the normalized outputs when what is re-scaled is multiplied by "
         f"{START[0]:g} and what is re-centered is shifted, at ε = 0. Percentages are the largest change over "
         f"the largest output."
     )
-    return table(caption, ["", *(name[0].upper() + name[1:] for name in COLUMNS)], rows)
+    head = ["", *(name[0].upper() + name[1:] for name in COLUMNS)]
+    return Element("invariance_playground", state, caption, head, rows)
+
+
+def _draw(rng: np.random.Generator, spread: float, mean: float, *shape: int) -> np.ndarray:
+    """Normal numbers, two decimals each."""
+    return np.round(rng.normal(mean, spread, shape), 2) + 0.0

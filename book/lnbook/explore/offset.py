@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from lnbook.explore.element import Element, table, two_decimals
+from lnbook.explore.element import Element, two_decimals
 from lnlib.norms.normalize import layer_norm, rms_norm
 
 __all__ = ["offset"]
@@ -27,34 +27,24 @@ def offset(*, seed: int = 0) -> Element:
         seed: of the weights and the input.
 
     >>> offset()
-    <interactive figure: The offset>
+    <interactive figure: Offset>
     """
-    layer = _draw(seed, units=5, inputs=3)
-    state = {**{name: values.tolist() for name, values in layer.items()}, "range": RANGE}
-    return Element("offset", "offset", "The offset", state, _fallback(**layer), plots=True)
-
-
-def _draw(seed: int, units: int, inputs: int) -> dict[str, np.ndarray]:
-    """Weights and an input, of two decimals; summed inputs of mean 0.6 and std 1.2, nearly."""
     rng = np.random.default_rng(seed)
-    x = np.round(rng.choice([-1, 1], inputs) * rng.uniform(0.5, 1.5, inputs), 2)
-    W = rng.normal(size=(units, inputs))
-    a = W @ x
-    W = (W - np.outer(np.full(units, a.mean()), x) / (x @ x)) * 1.2 / a.std() + 0.6 * x / (x @ x)
-    return {"W": np.round(W, 2) + 0.0, "x": x}
-
-
-def _fallback(W: np.ndarray, x: np.ndarray) -> str:
-    """Both normalizations at some offsets, and once with centered weights."""
-    w, inputs = torch.from_numpy(W), torch.from_numpy(x)
-    settings = {f"c = {c:g}".replace("-", "−"): w @ inputs + c for c in (-RANGE, 0.0, RANGE)}
-    settings[f"c = {RANGE:g}, weights centered"] = (w - w.mean(0)) @ inputs
+    x = np.round(rng.choice([-1, 1], 3) * rng.uniform(0.5, 1.5, 3), 2)
+    W = rng.normal(size=(5, 3))
+    a = W @ x  # to be of mean 0.6 and std 1.2, nearly
+    W = (W - np.outer(np.full(5, a.mean()), x) / (x @ x)) * 1.2 / a.std() + 0.6 * x / (x @ x)
+    W = np.round(W, 2) + 0.0
+    settings = {f"c = {c:g}".replace("-", "−"): W @ x + c for c in (-RANGE, 0.0, RANGE)}
+    settings[f"c = {RANGE:g}, weights centered"] = (W - W.mean(0)) @ x
     rows = []
-    for name, a in settings.items():
-        outputs = (a, layer_norm(a, eps=0.0), rms_norm(a, eps=0.0))
+    for name, values in settings.items():
+        given = torch.from_numpy(values)
+        outputs = (given, layer_norm(given, eps=0.0), rms_norm(given, eps=0.0))
         rows.append([name, *(", ".join(map(two_decimals, out.tolist())) for out in outputs)])
     caption = (
         "A number c is added to all summed inputs. Layer norm removes it. RMSNorm keeps it, unless the "
         "weights are centered first: then the two are equal."
     )
-    return table(caption, ["", "summed inputs", "layer norm", "RMSNorm"], rows)
+    state = {"W": W.tolist(), "x": x.tolist(), "range": RANGE}
+    return Element("offset", state, caption, ["", "summed inputs", "layer norm", "RMSNorm"], rows)

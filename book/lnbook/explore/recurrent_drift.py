@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.explore.element import Element, table
+from lnbook.explore.element import Element
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["Setting", "recurrent_drift", "unroll"]
@@ -59,9 +59,21 @@ def recurrent_drift(*, seed: int = 0) -> Element:
     <interactive figure: Recurrent drift>
     """
     weights = _draw(seed, units=24)
+    rows = []
+    for name, setting in PRESETS.items():
+        (_, plain, back), (_, held, held_back) = (unroll(weights, setting, norm) for norm in (False, True))
+        f = "no f" if setting.f == "none" else setting.f
+        ends = (plain[-1], held[-1], back[1], held_back[1])
+        where = f"{name}: {f}, s = {setting.s:g}, g = {setting.g:g}, u = {setting.u:g}"
+        rows.append([where, *(f"{float(value):.2g}" for value in ends)])
+    caption = (
+        f"A recurrence after {Setting.T} steps: the size of its states, and of the gradient that reaches the "
+        f"first state from the last, without and with layer norm (LN). Layer norm holds the states. It does "
+        f"not hold the gradient."
+    )
     state = {**weights, "presets": {name: asdict(setting) for name, setting in PRESETS.items()}}
-    title = "Recurrent drift"
-    return Element("recurrent_drift", "recurrentDrift", title, state, _fallback(weights), plots=True)
+    head = ["", "states", "states, LN", "gradient", "gradient, LN"]
+    return Element("recurrent_drift", state, caption, head, rows)
 
 
 def unroll(
@@ -107,20 +119,3 @@ def _draw(seed: int, units: int) -> dict[str, Any]:
     h /= np.sqrt(np.mean(h**2))
     digits = {"W": (W, 5), "V": (V, 2), "x": (x, 2), "h": (h, 3)}
     return {name: (np.round(values, places) + 0.0).tolist() for name, (values, places) in digits.items()}
-
-
-def _fallback(weights: dict[str, Any]) -> str:
-    """States and gradients after the steps of every preset, without and with layer norm."""
-    rows = []
-    for name, setting in PRESETS.items():
-        (_, plain, back), (_, held, held_back) = (unroll(weights, setting, norm) for norm in (False, True))
-        f = "no f" if setting.f == "none" else setting.f
-        where = f"{f}, s = {setting.s:g}, g = {setting.g:g}, u = {setting.u:g}"
-        ends = (plain[-1], held[-1], back[1], held_back[1])
-        rows.append([f"{name}: {where}", *(f"{float(value):.2g}" for value in ends)])
-    caption = (
-        f"A recurrence after {Setting.T} steps: the size of its states, and of the gradient that reaches the "
-        f"first state from the last, without and with layer norm (LN). Layer norm holds the states. It does "
-        f"not hold the gradient."
-    )
-    return table(caption, ["", "states", "states, LN", "gradient", "gradient, LN"], rows)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from lnbook.explore.element import Element, table
+from lnbook.explore.element import Element
 from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
 
 __all__ = ["residual_depth"]
@@ -32,13 +30,6 @@ def residual_depth(*, seed: int = 0) -> Element:
     >>> residual_depth()
     <interactive figure: Residual depth>
     """
-    state = {"seed": seed, "width": WIDTH}
-    return Element("residual_depth", "residualDepth", "Residual depth", state, _fallback(), plots=True)
-
-
-@cache
-def _fallback() -> str:
-    """Gradients of the last block at several depths, as multiples of what the figure takes for 1."""
     unit, rows = wide_limit("none", 1, 1, WIDTH), []
     for placement, name in PLACEMENTS.items():
         norms = gradient_by_depth(placement, DEPTHS, WIDTH, range(3)) / unit
@@ -50,4 +41,5 @@ def _fallback() -> str:
         f"(post-LN) depth hardly matters. With layer norm in the branch (pre-LN) the gradient falls about as "
         f"one over the root of the depth."
     )
-    return table(caption, ["", *(f"depth {L}" for L in DEPTHS), "power of L, 4 to 64"], rows)
+    head = ["", *(f"depth {L}" for L in DEPTHS), "power of L, 4 to 64"]
+    return Element("residual_depth", {"seed": seed, "width": WIDTH}, caption, head, rows)
