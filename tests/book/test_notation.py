@@ -32,10 +32,3 @@ def test_a_symbol_is_where_its_row_says_and_there_has_that_shape(place):
     if size and "." not in name:
         shape = getattr(typing.get_type_hints(called)[letter or "return"], "dim_str", None)
         assert shape is None or re.findall(r"\w+", size) == (shape.split() or ["scalar"])
-
-
-def test_sizes_keep_to_the_axes_of_the_page():
-    heads = re.findall(r"^\| (`[A-Z]`(?:, `[A-Z]`)*) \|", PAGE, flags=re.MULTILINE)
-    axes = set(re.findall(r"[A-Z]", "".join(heads)))
-    assert len(SYMBOLS) > 40
-    assert set(re.findall(r"[A-Z]", "".join(re.findall(r"\(([^()$]*)\)", "".join(PLACES))))) <= axes
