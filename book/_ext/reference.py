@@ -4,9 +4,7 @@ A docstring writes formulas between dollar signs and equations of the paper as "
 reStructuredText. Types in signatures are shown as the code has them, and link where they are ours.
 """
 
-import importlib
 import re
-from functools import cache
 from pkgutil import resolve_name
 from textwrap import indent
 from typing import Any
@@ -15,43 +13,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-# Whose `__all__` a reader may rely on; what several of them export is known by the name that comes first.
-MODULES = (
-    "lnlib",
-    "lnlib.norms",
-    "lnlib.rnn",
-    "lnlib.rnn.diagnostics",
-    "lnlib.glm",
-    "lnlib.glm.families",
-    "lnlib.fisher",
-    "lnlib.invariance",
-    "lnlib.equations",
-)
 LINKED = (nodes.reference, nodes.title, addnodes.pending_xref)  # where a link of ours would be too much
 CITED = r"\bEqs?\. (?=\(\d)((?:(?:-|, and |, | and )?\(\d+\))+)"
-
-
-@cache
-def public() -> dict[str, object]:
-    """Everything that lnlib exports, by the name that the reference gives it."""
-    found: dict[tuple[int, str], tuple[str, object]] = {}
-    for module in map(importlib.import_module, MODULES):
-        for name in module.__all__:
-            thing = getattr(module, name)
-            found.setdefault((id(thing), name), (f"{module.__name__}.{name}", thing))
-    return dict(found.values())
-
-
-def documented(name: str) -> str | None:
-    """The name by which the reference knows what a dotted name means; None if it is not there.
-
-    >>> documented("lnlib.norms.modules.LayerNorm")
-    'lnlib.LayerNorm'
-    """
-    if name in public() or name in MODULES:
-        return name
-    thing = existing(name)
-    return next((known for known, other in public().items() if other is thing), None)
 
 
 def as_rst(docstring: str) -> str:
@@ -83,33 +46,29 @@ def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, optio
     return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
+def link_names(doctree: nodes.document, page: str) -> None:
+    """Link names like `lnlib.layer_norm`, written as code in running text, to the reference."""
+    for code in list(doctree.findall(nodes.literal)):
+        name = code.astext().removesuffix("()")
+        if re.fullmatch(r"lnlib(\.\w+)+", name) and not isinstance(code.parent, LINKED):
+            link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=name, refdoc=page)
+            code.replace_self(link)
+            link += code
+
+
 def resolve(app: Sphinx, env: Any, node: addnodes.pending_xref, shown: nodes.Node) -> nodes.Node | None:
     """A type, or a part of lnlib or torch that has no entry, is shown without a link.
 
     Another name that does not exist stays unresolved, which fails the build.
     """
-    known = node.get("reftype") == "class" or existing(node["reftarget"]) is not None
-    return shown if node.get("refdomain") == "py" and known else None
-
-
-def link_names(doctree: nodes.document, page: str) -> None:
-    """Link names like `lnlib.layer_norm`, written as code in running text, to the reference."""
-    for code in list(doctree.findall(nodes.literal)):
-        name = code.astext().removesuffix("()")
-        linked = isinstance(code.parent, LINKED) or not re.fullmatch(r"lnlib(\.\w+)+", name)
-        if not linked and (target := documented(name)):
-            link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=target, refdoc=page)
-            code.replace_self(link)
-            link += code
-
-
-@cache
-def existing(name: str) -> object | None:
-    """The thing that a dotted name means; None if there is none."""
-    try:
-        return resolve_name(name)
-    except (ImportError, AttributeError, ValueError):
+    if node.get("refdomain") != "py":
         return None
+    if node["reftype"] != "class":
+        try:
+            resolve_name(node["reftarget"])
+        except (ImportError, AttributeError, ValueError):
+            return None
+    return shown
 
 
 def flat_signatures(body: str) -> str:
