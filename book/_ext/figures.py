@@ -72,21 +72,15 @@ def link_drawn_data(doctree: nodes.document, names: set[str]) -> None:
             caption += nodes.reference("", "(data)", refuri=f"data/{name}.csv", classes=["drawn-data"])
 
 
-def state_sizes(body: str, doctree: nodes.document) -> str:
-    """Write each drawing's size into a page's HTML: the text below keeps its place when the drawing comes."""
+def size_and_link(body: str, doctree: nodes.document) -> str:
+    """Write each drawing's size into a page's HTML, where the text below keeps its place until it comes, and
+    link it to its own file, where a phone's reader can zoom in."""
     for image in doctree.findall(nodes.image):
         if "pixels" in image:
             width, height = image["pixels"]
-            address = f'src="{image["uri"]}"'  # as it has just been written
-            body = body.replace(address, f'width="{width}" height="{height}" {address}')
+            address = image["uri"]  # as it has just been written
+            (drawing,) = set(re.findall(rf'<img [^>]*src="{re.escape(address)}"[^>]*>', body))
+            sized = drawing.replace("<img ", f'<img width="{width}" height="{height}" ')
+            link = f'<a class="{image["classes"][-1]}" href="{address}">{sized}</a>'
+            body = body.replace(drawing, link)
     return body
-
-
-def link_full_size(body: str) -> str:
-    """Make each drawing in a page's HTML a link to its own file, where a phone's reader can zoom in.
-
-    >>> link_full_size('<img alt="a" class="dark-light ink-dark" src="../x.svg" />')
-    '<a class="ink-dark" href="../x.svg"><img alt="a" class="dark-light ink-dark" src="../x.svg" /></a>'
-    """
-    drawing = r'(<img [^>]*class="[^"]*\b(ink-dark|ink-light)\b[^"]*"[^>]*src="([^"]+)"[^>]*>)'
-    return re.sub(drawing, r'<a class="\2" href="\3">\1</a>', body)

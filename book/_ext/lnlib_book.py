@@ -23,7 +23,7 @@ import reference
 from directives import ExecutionsDirective, FromRole, InteractiveDirective
 from equation_numbers import number_equations
 from execute import BOOK, SCALES, Executed, executed_all, made_ready
-from figures import add_dark_twins, link_drawn_data, link_full_size, load_late, state_sizes
+from figures import add_dark_twins, link_drawn_data, load_late, size_and_link
 from glossary import explain_terms
 from lnbook.data import DataError
 from lnbook.figures.palette import css_variables
@@ -117,9 +117,9 @@ def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any
     """Say how large figures are, link them to that size; take out list roles and lists that HTML lacks."""
     body = context.get("body", "")
     body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
-    if doctree is not None:  # a page of the book, not the search or the index
-        body = state_sizes(body, doctree)
-    context["body"] = reference.flat_signatures(link_full_size(body))
+    if doctree is not None:  # a page of the book, not the search
+        body = size_and_link(body, doctree)
+    context["body"] = reference.flat_signatures(body)
 
 
 def publish_files(app: Sphinx, error: Exception | None) -> None:
