@@ -25,14 +25,13 @@ GROUPS = 10  # of draws, each of which gives a number
 class SamplingErrors:
     r"""Mini-batch statistics against those of all cases, averaged over the units, one row per draw.
 
-    `mean` is $E_i[(\hat\mu_i-\mu_i)^2/\sigma_i^2]$, `std` is $E_i[(\hat\sigma_i/\sigma_i-1)^2]$, `variance`
-    is $E_i[\hat\sigma_i^2/\sigma_i^2]$; variances are biased, as in Eq. (2).
+    `mean` is $E_i[(\hat\mu_i-\mu_i)^2/\sigma_i^2]$, `variance` is $E_i[\hat\sigma_i^2/\sigma_i^2]$; variances
+    are biased, as in Eq. (2).
     """
 
     sizes: list[int]
     cases: int
     mean: Float[np.ndarray, "draws sizes"]
-    std: Float[np.ndarray, "draws sizes"]
     variance: Float[np.ndarray, "draws sizes"]
 
     @property
@@ -54,12 +53,12 @@ def sampling_errors(
 ) -> SamplingErrors:
     """Batches without replacement against all N cases; those of one draw are nested."""
     sigma, mu = torch.std_mean(A, 0, correction=0)
-    squares = np.zeros((3, draws, len(sizes)))
+    squares = np.zeros((2, draws, len(sizes)))
     for r in range(draws):
         sample = A[torch.randperm(len(A), generator=generator)[: max(sizes)]]
         for k, B in enumerate(sizes):
             std, mean = torch.std_mean(sample[:B], 0, correction=0)
-            for q, value in enumerate(((mean - mu) / sigma, std / sigma - 1, std / sigma)):
+            for q, value in enumerate(((mean - mu) / sigma, std / sigma)):
                 squares[q, r, k] = float(value.square().mean())
     return SamplingErrors(list(sizes), len(A), *squares)
 

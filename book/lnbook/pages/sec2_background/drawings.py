@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.pages.sec2_background.batches import SamplingErrors, StepErrors
+from lnbook.pages.sec2_background.batches import StepErrors
 from lnbook.shared.shift import Group
 
 NONE, BATCH, INK = plots.COLORS["none"], plots.COLORS["batch"], plots.INK
@@ -31,36 +30,6 @@ def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
     return fig
 
 
-def clouds(sets: Mapping[str, Float[Tensor, "N 2"]], units: tuple[int, int]) -> Figure:
-    """Two units against each other: summed inputs in grey, then normalized in batch norm's colour."""
-    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.2))
-    for ax, (title, Z), color in zip(axes, sets.items(), (NONE, BATCH), strict=True):
-        ax.axhline(0, color=INK, lw=0.8)
-        ax.axvline(0, color=INK, lw=0.8)
-        ax.plot(Z[:, 0], Z[:, 1], ".", color=color, ms=4, rasterized=True)
-        ax.set(xlabel=f"unit {units[0]}", ylabel=f"unit {units[1]}", title=title)
-        ax.set_aspect("equal", adjustable="datalim")
-    return fig
-
-
-def sampling(errors: SamplingErrors, kurtosis: float) -> Figure:
-    """Errors of mean and standard deviation against batch size, and the variance's bias. Lines are theory."""
-    B = np.array(errors.sizes)
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
-    left.loglog(B, errors.theory, color=NONE, lw=1.2)
-    left.loglog(B, errors.theory * np.sqrt((kurtosis - 1) / 4), color=NONE, lw=1.2, ls="--")
-    left.loglog(B, np.sqrt(errors.mean.mean(0)), "o", color=BATCH, label=r"mean, in units of $\sigma$")
-    left.loglog(B, np.sqrt(errors.std.mean(0)), "s", color=INK, mfc="none", label="std, relative")
-    left.set(xlabel="batch size $B$", title="error of the estimates")
-    left.legend(loc="lower left")
-    right.semilogx(B, (B - 1) / B * errors.cases / (errors.cases - 1), color=NONE, lw=1.2)
-    right.semilogx(B, errors.variance.mean(0), "o", color=BATCH)
-    right.set(xlabel="batch size $B$", title=r"mean of $\hat\sigma^2/\sigma^2$", ylim=(-0.05, 1.1))
-    for ax in (left, right):
-        on.exactly(ax.xaxis, errors.sizes[::2], list(map(str, errors.sizes[::2])))
-    return fig
-
-
 def company(
     values: Mapping[int, Float[np.ndarray, " draws"]], exact: float, spread: Sequence[float]
 ) -> Figure:
@@ -76,23 +45,6 @@ def company(
     ax.axhline(0, color=INK, lw=0.8, ls=":")
     ax.set(xticks=places, xticklabels=list(values), xlabel="batch size $B$", ylim=(-2.6, 2.6))
     ax.set_ylabel("normalized summed input")
-    return fig
-
-
-def stored(
-    late: Mapping[float, Sequence[float]], sizes: Sequence[int], changed: Float[np.ndarray, "networks sizes"]
-) -> Figure:
-    """Errors of stored means while learning, by momentum, and answers that change with the batch."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
-    for (m, errors), color, line in zip(late.items(), (NONE, BATCH, INK), (":", "--", "-"), strict=True):
-        label = "last batch" if m == 1 else f"$m={m}$"
-        left.plot(np.arange(1, len(errors) + 1), errors, color=color, ls=line, label=label)
-    left.set(xlabel="update", title=r"error of the stored mean, in $\sigma$", ylim=(0, None))
-    left.legend()
-    right.semilogx(sizes, changed.T, "o", color=BATCH, alpha=0.4, mew=0, ms=5)
-    right.semilogx(sizes, changed.mean(0), color=BATCH)
-    on.exactly(right.xaxis, sizes[::2])
-    right.set(xlabel="batch size $B$ at test", title="answers that change (%)", ylim=(0, None))
     return fig
 
 
