@@ -1,30 +1,21 @@
-"""The supplement's pictures: the cell and its normalizations, the dead start, blank steps, and costs."""
+"""The supplement's pictures: the cell and its normalizations, and the dead start."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
-from matplotlib.ticker import FixedLocator, NullLocator
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.pages.appendix_cells import costs
 from lnlib.rnn.variants import Variant
 
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 
 # Where a variant may normalize, by the number in the drawing.
 PLACES = {1: "state", 2: "input", 3: "cell, to $h_t$", 4: "sum", 5: "cell, to $t+1$"}
-
-STYLES = {  # marker and color of each method
-    "lnlib": ("o", plots.INK),
-    "loop": ("s", plots.OTHERS["olive"]),
-    "loop, TorchScript": ("^", plots.OTHERS["teal"]),
-    "JAX scan": ("D", plots.OTHERS["red"]),
-}
 
 
 def places(variant: Variant) -> set[int]:
@@ -138,45 +129,4 @@ def dead_start(
     right.set(xlabel="update", ylabel="how far gains have moved")
     for ax in (left, right):
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
-    return fig
-
-
-def blank_steps(steps: Sequence[int], gradients: Mapping[str, Sequence[float]], largest: float) -> Figure:
-    """Largest gradient of a bias against blank steps at the start, by network; the last has no norm."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.6))
-    for (name, values), color, mark in zip(
-        gradients.items(), (LAYER, LAYER, LAYER, NONE), ("o-", "s--", "^-.", "x:"), strict=True
-    ):
-        ax.semilogy(steps, values, mark, color=color)
-        on.name(ax, name, steps, values, (8, -4))
-    ax.axhline(largest, color=INK, lw=1, ls=":")
-    ax.annotate("the largest float32", (steps[0], largest), (0, -14), textcoords="offset points")
-    ax.set(xlabel="blank steps before the first input", title="largest gradient of a bias")
-    ax.set(xlim=(steps[0] - 0.2, steps[-1] * 1.3), xticks=steps)
-    ax.set_yticks([10.0**k for k in range(0, 51, 10)])
-    ax.yaxis.set_minor_locator(NullLocator())
-    return fig
-
-
-def ratios(rows: Sequence[Mapping[str, str]]) -> Figure:
-    """Times over torch.nn's without a norm, one row per network, inference above training."""
-    fig, axes = plots.subplots(2, 1, figsize=(5.6, 6.0), sharex=True)
-    for ax, mode in zip(axes, ("inference", "training"), strict=True):
-        networks = costs.sizes(rows, mode)
-        for method, (marker, color) in STYLES.items():
-            places = [
-                (float(row["ratio"]), networks.index((row["task"], row["kind"])))
-                for row in rows
-                if row["mode"] == mode and row["method"] == method
-            ]
-            x, y = zip(*places, strict=True)
-            ax.plot(x, y, marker, color=color, ms=7, label=costs.PEERS[method])
-        ax.axvline(1, color=plots.INK, lw=1)
-        ax.set_yticks(range(len(networks)), [f"{kind}, {task}" for task, kind in networks])
-        ax.set(ylim=(len(networks) - 0.5, -0.5), xscale="log", title=mode)
-        ax.xaxis.set_major_locator(FixedLocator([0.3, 0.5, 1, 2, 3, 5, 10]))
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_locator(NullLocator())
-    axes[1].set_xlabel("time over torch.nn's without a norm")
-    axes[0].legend(loc="lower center", bbox_to_anchor=(0.3, 1.12), ncols=2, frameon=False)
     return fig
