@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib.matmul import ONEDNN, product
+from lnlib.matmul import onednn, product
 
 __all__ = ["Linear", "linear"]
 
@@ -46,7 +46,8 @@ def linear(
 
 def _applies(x: Tensor, weight: Tensor) -> bool:
     return (
-        ONEDNN
+        not torch.compiler.is_compiling()  # first: what follows would bound the sizes of an exported graph
+        and onednn()
         and x.ndim >= 2
         and x.numel() * weight.shape[0] >= SMALL
         and type(x) is Tensor
@@ -55,7 +56,6 @@ def _applies(x: Tensor, weight: Tensor) -> bool:
         and x.shape[-1] == weight.shape[1]  # else torch's own error
         and not torch.is_autocast_enabled("cpu")
         and not torch._C._functorch.peek_interpreter_stack()
-        and not torch.compiler.is_compiling()
     )
 
 

@@ -8,10 +8,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["product"]
+__all__ = ["onednn", "product"]
 
 SMALL = 2**15  # multiplications below which the operator's overhead outweighs its speed
 ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def onednn() -> bool:
+    """Whether oneDNN is there and not switched off by `torch.backends.mkldnn.flags`."""
+    return ONEDNN and torch.backends.mkldnn.enabled
 
 
 def product(A: Float[Tensor, "M K"], B: Float[Tensor, "K N"]) -> Float[Tensor, "M N"]:
@@ -22,7 +27,7 @@ def product(A: Float[Tensor, "M K"], B: Float[Tensor, "K N"]) -> Float[Tensor, "
     """
     single = A.dtype == B.dtype == torch.float32 and A.device.type == B.device.type == "cpu"
     differentiable = torch.is_grad_enabled() and (A.requires_grad or B.requires_grad)  # it has no derivative
-    if not (single and ONEDNN) or differentiable or A.numel() * B.shape[1] < SMALL or B.numel() == 0:
+    if not (single and onednn()) or differentiable or A.numel() * B.shape[1] < SMALL or B.numel() == 0:
         return A @ B
     weight = B.mT
     if not (weight.is_contiguous() or B.is_contiguous()):  # a weight with gaps takes 1000 times as long
