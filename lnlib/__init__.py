@@ -9,10 +9,8 @@ from types import ModuleType
 
 from lnlib.glm import GLM
 from lnlib.norms.batch import batch_norm
-from lnlib.norms.channel_modules import GroupNorm, InstanceNorm
-from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.modules import BatchNorm, LayerNorm, RMSNorm, WeightNormLinear
-from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
+from lnlib.norms.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
+from lnlib.norms.normalize import group_norm, instance_norm, layer_norm, rms_norm, weight_norm
 from lnlib.rnn import GRU, LSTM, RNN
 
 # Eq. (2), Eq. (3), the weight normalization of Section 5, what came later; Section 3.1; Section 5.

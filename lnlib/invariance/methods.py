@@ -24,8 +24,7 @@ from torch import Tensor
 
 from lnlib.invariance.transformations import Transformation
 from lnlib.norms.batch import batch_norm, batch_norm_by
-from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.normalize import layer_norm, rms_norm
+from lnlib.norms.normalize import group_norm, instance_norm, layer_norm, rms_norm
 
 __all__ = ["METHODS", "Statistics", "normalized", "scales", "statistics", "summed_inputs"]
 

@@ -8,33 +8,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lnlib.norms.standardize import EPS
-
 __all__ = [
+    "check_axes",
     "check_built_for",
     "check_channels",
-    "check_entries",
-    "check_groups",
     "check_input",
     "check_tensor",
-    "check_units",
     "is_eps",
     "parameters_for",
 ]
 
 
 def is_eps(eps: Any) -> bool:
-    """Whether it is a number that can be added to a variance: finite and not negative."""
-    number = isinstance(eps, (Real, Tensor, torch.SymFloat)) and not isinstance(eps, bool)
-    return number and bool(0 <= eps < math.inf)
+    """Whether it is a number that can be added to a variance: finite and not negative; no tensor."""
+    number: Any = eps if isinstance(eps, (Real, torch.SymFloat)) else -1
+    return bool(0 <= number < math.inf)
 
 
 def check_tensor(name: str, label: str, value: Any) -> None:
     """Refuse lists, arrays and numbers where a tensor is meant."""
     if not isinstance(value, Tensor):
         raise TypeError(
-            f"{name}: {label} must be a tensor, and it is of type {type(value).__name__}; "
-            f"make it one, for example with torch.as_tensor"
+            f"{name}: {label} must be a tensor, and it is of type {type(value).__name__}; make it one, for "
+            f"example with torch.as_tensor, or let torch.fx take the layer as a leaf"
         )
 
 
@@ -48,33 +44,27 @@ def check_input(name: str, a: Tensor, eps: float) -> None:
         )
     if not is_eps(eps):
         raise ValueError(
-            f"{name}: eps is added to a variance, so it is finite and not negative, and it is {eps!r}; "
-            f"{EPS:g} is usual, 0 is the paper's"
+            f"{name}: eps is a number added to a variance, finite and not negative, and it is {eps!r}; "
+            f"1e-5 is usual, 0 is the paper's"
         )
 
 
-def check_units(name: str, a: Tensor, eps: float, dim: int) -> None:
-    """Refuse inputs without an axis `dim`, or with nothing along it."""
-    check_input(name, a, eps)
-    if not _is_whole(dim):
-        raise TypeError(
-            f"{name}: dim counts axes, so it is an integer, and it is {dim!r}; the last axis is -1"
-        )
-    if not -a.ndim <= dim < a.ndim:
+def check_axes(name: str, a: Tensor, dims: Sequence[int]) -> None:
+    """Refuse axes of the units that are not there, are named twice, or are empty."""
+    there = all(-a.ndim <= dim < a.ndim for dim in dims)
+    if not (dims and there and len({dim % a.ndim for dim in dims}) == len(dims)):
         raise ValueError(
-            f"{name}: dim names the axis of the units, and shape {tuple(a.shape)} has no axis {dim}; "
-            f"choose one of {list(range(a.ndim))}"
+            f"{name}: dim names each axis of the units once, out of {list(range(a.ndim))} for shape "
+            f"{tuple(a.shape)}, and it is {', '.join(map(str, dims))}"
         )
-    if a.shape[dim] == 0:
+    if any(a.shape[dim] == 0 for dim in dims):
         raise ValueError(
-            f"{name}: there is no mean of 0 units, and axis {dim} of shape {tuple(a.shape)} has none; "
-            f"give at least one unit"
+            f"{name}: there is no mean of 0 units, and the shape is {tuple(a.shape)}; give at least one unit"
         )
 
 
-def check_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> None:
+def check_channels(name: str, a: Tensor, least_axes: int = 2) -> None:
     """Refuse inputs that are not (cases, channels, *space), or that are empty in more than the cases."""
-    check_input(name, a, eps)
     if a.ndim < least_axes:
         raise ValueError(
             f"{name}: needs {least_axes} axes or more, cases first, and the shape is {tuple(a.shape)}; "
@@ -87,56 +77,26 @@ def check_channels(name: str, a: Tensor, eps: float, least_axes: int = 2) -> Non
         )
 
 
-def check_built_for(name: str, a: Tensor, channels: int) -> None:
-    """Refuse an input whose axis 1 does not have the channels that a layer was built for."""
+def check_built_for(name: str, a: Tensor, sizes: Sequence[int], dims: Sequence[int]) -> None:
+    """Refuse an input whose axes `dims` do not have the sizes that a layer was built for."""
     check_tensor(name, "the input", a)
-    if a.ndim < 2 or a.shape[1] != channels:
+    least = max(dim + 1 if dim >= 0 else -dim for dim in dims)
+    if a.ndim < least or any(a.shape[dim] != size for dim, size in zip(dims, sizes, strict=True)):
         raise ValueError(
-            f"{name}: axis 1 holds the {channels} units, and the shape is {tuple(a.shape)}; "
-            f"move them there, or build the layer for that many"
+            f"{name}: was built for {tuple(sizes)} units along {tuple(dims)}, and the input's shape is "
+            f"{tuple(a.shape)}; move them there, or build the layer for that many"
         )
-
-
-def check_groups(name: str, groups: int, channels: int) -> None:
-    """Refuse numbers of groups that do not divide the channels."""
-    if not _is_whole(groups):
-        raise TypeError(
-            f"{name}: groups are counted, so it is an integer, and it is {groups!r}; 1 is layer norm"
-        )
-    if groups < 1 or channels % groups:
-        raise ValueError(
-            f"{name}: groups must divide the channels, and {groups} does not divide {channels}; "
-            f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
-        )
-
-
-def _is_whole(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def parameters_for(
-    name: str, a: Tensor, gain: Tensor | None, bias: Tensor | None, units: int
-) -> tuple[Tensor | None, Tensor | None]:
-    """Gain and bias in the dtype of the computation, once their shapes are known to fit."""
-    if gain is None and bias is None:
-        return None, None
-    check_entries(name, (units,), gain=gain, bias=bias)
-    dtype = torch.promote_types(a.dtype, torch.float32)
-    return (None if gain is None else gain.to(dtype)), (None if bias is None else bias.to(dtype))
-
-
-def check_entries(name: str, units: Sequence[int], **parameters: Tensor | None) -> None:
-    """Raise unless there is one real entry per unit; one that broadcasts would be shared silently."""
-    for label, p in parameters.items():
-        if p is None:
-            continue
-        check_tensor(name, label, p)
-        if p.is_complex():
-            raise TypeError(
-                f"{name}: {label} must be real, and it is {p.dtype}; give its real part, for example"
-            )
-        if p.shape != tuple(units):
+    name: str, a: Tensor, sizes: Sequence[int], *parameters: Tensor | None
+) -> tuple[Tensor | None, ...]:
+    """The parameters in the dtype of the computation; one that broadcasts would be shared silently."""
+    for p in parameters:
+        if p is not None and (not isinstance(p, Tensor) or p.shape != tuple(sizes)):
             raise ValueError(
-                f"{name}: {label} has one entry per unit, shape {tuple(units)}, and its shape is "
-                f"{tuple(p.shape)}; reshape it or leave it out"
+                f"{name}: a parameter is a tensor with one entry per unit, shape {tuple(sizes)}, and it is "
+                f"{tuple(p.shape) if isinstance(p, Tensor) else p!r}; reshape it or leave it out"
             )
+    dtype = torch.promote_types(a.dtype, torch.float32)
+    return tuple(None if p is None else p.to(dtype) for p in parameters)

@@ -1,8 +1,8 @@
-r"""Batch, layer, weight and RMS norm as layers with parameters, computed by :mod:`lnlib.norms.normalize`.
+r"""The norms as layers with parameters, computed by the functions of the same names.
 
 Constructor, parameters, `state_dict` and `repr` are those of `torch.nn`, so that one replaces the other in
-both directions; only the arithmetic differs, which holds for any mean and magnitude. The gain of Eq. (5) is
-called `weight`, as `torch` does. Group and instance norm are in :mod:`lnlib.norms.channel_modules`.
+both directions; only the arithmetic differs, which holds for any mean. The gain of Eq. (5) is called
+`weight`, as `torch` does.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.linear import linear
-from lnlib.norms.batch import batch_norm, batch_norm_by
-from lnlib.norms.checks import check_built_for, check_input, check_tensor
-from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
-from lnlib.norms.standardize import EPS, laid_out_as, widen
+from lnlib.norms.batch import batch_moments, batch_norm, batch_norm_by
+from lnlib.norms.checks import check_built_for
+from lnlib.norms.normalize import group_norm, instance_norm, layer_norm, rms_norm, weight_norm
+from lnlib.norms.standardize import EPS
 
-__all__ = ["BatchNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
+__all__ = ["BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "WeightNormLinear"]
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -38,7 +38,8 @@ class BatchNorm(nn.BatchNorm1d):
         track_running_stats: keep running statistics; without them evaluation uses the batch as well.
         device, dtype: of parameters and statistics.
         bias: learn the bias too.
-        unbiased: normalize by the unbiased variance too. `torch` has the biased one there.
+        unbiased: normalize by the unbiased variance too. `torch` has the biased one there, also in what
+            `torch.nn.SyncBatchNorm.convert_sync_batchnorm` makes of this layer.
 
     >>> bn = BatchNorm(1, eps=0.0)
     >>> bn(torch.tensor([[1.0], [3.0]])).detach().flatten()
@@ -66,7 +67,7 @@ class BatchNorm(nn.BatchNorm1d):
         self.unbiased = unbiased
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
-        check_built_for(type(self).__name__, a, self.num_features)
+        check_built_for(type(self).__name__, a, [self.num_features], [1])
         mean, var = self.running_mean, self.running_var
         if mean is not None and var is not None and not self.training:
             return batch_norm_by(a, mean, var, self.weight, self.bias, self.eps)
@@ -89,20 +90,11 @@ class BatchNorm(nn.BatchNorm1d):
                 f"track_running_stats=False"
             )
         if cases > 1:
-            count = self.num_batches_tracked
-            if count is not None:
-                count.add_(1)
-            x, over = widen(a), [0, *range(2, a.ndim)]
-            center = x.mean(over, keepdim=True)
-            d = x - center
-            d -= d.mean(over, keepdim=True)  # what the rounding of the center left
-            # torch.var_mean takes ten times as long over cases
-            batch_mean, batch_var = center.flatten(), d.square().sum(over) / (cases - 1)
-            step: float | Tensor = 0.0  # an average of all batches stands still without a count, as torch's
-            if self.momentum is not None:
-                step = self.momentum
-            elif count is not None:  # which stays where it is: to read it would wait for a GPU
-                step = 1 / count.to(batch_mean.dtype)
+            assert self.num_batches_tracked is not None  # it comes with the statistics
+            self.num_batches_tracked.add_(1)
+            batch_mean, batch_var = batch_moments(a)
+            # a count that stays where it is: to read it would wait for a GPU
+            step = 1 / self.num_batches_tracked.to(mean.dtype) if self.momentum is None else self.momentum
             mean.add_(step * (batch_mean.to(mean.dtype) - mean))
             var.add_(step * (batch_var.to(var.dtype) - var))
 
@@ -120,12 +112,12 @@ class LayerNorm(nn.LayerNorm):
         elementwise_affine: learn a gain and a bias.
         bias: learn the bias too.
         device, dtype: of the parameters.
-
-    The input may be a nested tensor, jagged anywhere but in the last axes.
+        dim: the axes of the units, in the order of their lengths; the last ones where left out. In pictures
+            of shape (N, C, H, W), `LayerNorm(C, dim=1)` normalizes each place over its channels.
 
     Raises:
-        TypeError: the input is not floating point, or nested but not jagged.
-        ValueError: the input does not end in `normalized_shape`.
+        TypeError: the input is not a floating point tensor.
+        ValueError: its axes do not have the lengths `normalized_shape`.
 
     >>> LayerNorm(3)
     LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)
@@ -141,15 +133,16 @@ class LayerNorm(nn.LayerNorm):
         bias: bool = True,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
+        *,
+        dim: int | Sequence[int] | None = None,
     ) -> None:
         super().__init__(normalized_shape, eps, elementwise_affine, bias, device, dtype)
+        last = range(-len(self.normalized_shape), 0)
+        self.dim = tuple(last if dim is None else dim if isinstance(dim, Sequence) else [dim])
 
     def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        _check_shape(a, self.normalized_shape)
-        if a.is_nested:
-            return _jagged_like(a, self.forward(a.values()))
-        rows = a.flatten(-len(self.normalized_shape))
-        return layer_norm(rows, _flat(self.weight), _flat(self.bias), self.eps).reshape(a.shape)
+        check_built_for(type(self).__name__, a, self.normalized_shape, self.dim)
+        return layer_norm(a, self.weight, self.bias, self.eps, self.dim)
 
 
 class WeightNormLinear(nn.Module):
@@ -187,12 +180,24 @@ class WeightNormLinear(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        plain = nn.Linear(in_features, out_features, bias, device, dtype)  # torch's own initialization
         self.in_features, self.out_features = in_features, out_features
-        self.register_parameter("bias", plain.bias)
-        self.weight_g = nn.Parameter(torch.linalg.vector_norm(plain.weight.detach(), dim=1, keepdim=True))
-        self.weight_v = nn.Parameter(plain.weight.detach())
+        self.weight_g = nn.Parameter(torch.empty(out_features, 1, device=device, dtype=dtype))
+        self.weight_v = nn.Parameter(torch.empty(out_features, in_features, device=device, dtype=dtype))
+        values = nn.Parameter(torch.empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.register_parameter("bias", values)
+        self.reset_parameters()
         self.register_load_state_dict_pre_hook(_rename_parametrization)
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draw weight and bias as :class:`torch.nn.Linear` does."""
+        plain = nn.Linear(
+            self.in_features, self.out_features, device=self.weight_v.device, dtype=self.weight_v.dtype
+        )
+        self.weight_v.copy_(plain.weight)
+        self.weight_g.copy_(torch.linalg.vector_norm(self.weight_v, dim=1, keepdim=True))
+        if self.bias is not None:
+            self.bias.copy_(plain.bias)
 
     @property
     def weight(self) -> Float[Tensor, "H D"]:
@@ -200,12 +205,7 @@ class WeightNormLinear(nn.Module):
         return weight_norm(self.weight_v, self.weight_g.flatten())
 
     def forward(self, x: Float[Tensor, "*N D"]) -> Float[Tensor, "*N H"]:
-        check_tensor(type(self).__name__, "the input", x)
-        if x.shape[-1:] != (self.in_features,):
-            raise ValueError(
-                f"{type(self).__name__}: the last axis holds the {self.in_features} inputs, and the shape is "
-                f"{tuple(x.shape)}; move them there, or build the layer for that many"
-            )
+        check_built_for(type(self).__name__, x, [self.in_features], [-1])
         return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -227,10 +227,8 @@ class RMSNorm(nn.RMSNorm):
         elementwise_affine: learn a gain.
         device, dtype: of the parameters.
 
-    The input may be a nested tensor, jagged anywhere but in the last axes.
-
     Raises:
-        TypeError: the input is not floating point, or nested but not jagged.
+        TypeError: the input is not a floating point tensor.
         ValueError: the input does not end in `normalized_shape`.
 
     >>> RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
@@ -238,38 +236,65 @@ class RMSNorm(nn.RMSNorm):
     """
 
     def forward(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        _check_shape(a, self.normalized_shape)
-        if a.is_nested:
-            return _jagged_like(a, self.forward(a.values()))
-        check_input(type(self).__name__, a, self.eps or 0.0)
-        rows = a.flatten(-len(self.normalized_shape))
+        axes = len(self.normalized_shape)
+        check_built_for(type(self).__name__, a, self.normalized_shape, range(-axes, 0))
+        gain = None if self.weight is None else self.weight.flatten()
         eps = torch.finfo(torch.promote_types(a.dtype, torch.float32)).eps if self.eps is None else self.eps
-        return laid_out_as(a, rms_norm(rows, _flat(self.weight), eps).reshape(a.shape))
+        return rms_norm(a.flatten(-axes), gain, eps).reshape(a.shape)
 
 
-def _check_shape(a: Tensor, normalized_shape: tuple[int, ...]) -> None:
-    """Refuse an input whose last axes are not `normalized_shape`, or have no one shape."""
-    check_tensor("a norm of the last axes", "the input", a)
-    if a.is_nested and a.layout != torch.jagged:
-        raise TypeError(
-            f"a nested tensor must be jagged, and the input's layout is {a.layout}; build it with "
-            f"layout=torch.jagged"
-        )
-    if a.shape[-len(normalized_shape) :] != torch.Size(normalized_shape):
-        raise ValueError(
-            f"the input must end in normalized_shape {tuple(normalized_shape)}, and its shape is "
-            f"{tuple(a.shape)}; give the module the shape of a case, or move the units to the end"
-        )
+class GroupNorm(nn.GroupNorm):
+    r"""Group normalization: :class:`torch.nn.GroupNorm`, computed by :func:`lnlib.group_norm`.
+
+    $\bar a_c = g_c\,(a_c - \mu_k)/\sqrt{\sigma_k^2 + \epsilon} + b_c$ for channel c in group k.
+
+    *Source* Wu and He (2018). Arguments are `torch`'s.
+
+    >>> GroupNorm(2, 4, eps=0.0)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
+    tensor([[-1.,  1., -1.,  1.]])
+    """
+
+    def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
+        check_built_for(type(self).__name__, a, [self.num_channels], [1])
+        return group_norm(a, self.num_groups, self.weight, self.bias, self.eps)
 
 
-def _jagged_like(a: Tensor, values: Tensor) -> Tensor:
-    """The nested tensor of these values that can be added to a: no case depends on another."""
-    return torch.nested.nested_tensor_from_jagged(values, a.offsets(), a.lengths(), a._ragged_idx)  # type: ignore[attr-defined]
+class InstanceNorm(nn.InstanceNorm1d):
+    r"""Instance normalization: :class:`torch.nn.InstanceNorm1d`, `2d` and `3d` in one.
 
+    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$ over space, without
+    running statistics. `torch` has their momentum where `affine` would stand, so `affine` goes by name.
 
-def _flat(parameter: Tensor | None) -> Tensor | None:
-    """A gain or bias as one axis of units."""
-    return None if parameter is None else parameter.flatten()
+    *Source* Ulyanov, Vedaldi, Lempitsky (2016).
+
+    Args:
+        num_features: channels: the length of axis 1.
+        eps: added to the variance.
+        affine: learn a gain and a bias; `torch` does not by default.
+        bias: learn the bias too.
+        device, dtype: of the parameters.
+
+    >>> InstanceNorm(1, eps=0.0)(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.,  1.]]])
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = EPS,
+        *,
+        affine: bool = False,
+        bias: bool = True,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(num_features, eps, affine=affine, device=device, dtype=dtype)
+        if not bias:  # not every torch takes it
+            self.register_parameter("bias", None)
+
+    def forward(self, a: Float[Tensor, "N C *space"]) -> Float[Tensor, "N C *space"]:
+        check_built_for(type(self).__name__, a, [self.num_features], [1])
+        return instance_norm(a, self.weight, self.bias, self.eps)
 
 
 def _rename_parametrization(module: nn.Module, state: dict[str, Tensor], prefix: str, *_: Any) -> None:

@@ -1,7 +1,7 @@
-r"""Layer, weight and RMS norm as functions of tensors, and what holds for all norms.
+r"""The norms over values of one case, and weight norm, as functions of tensors; what holds for all norms.
 
-Every one of them, as batch norm (:mod:`lnlib.norms.batch`) and those of :mod:`lnlib.norms.channel_norms`, is
-Eq. (5) with its own rule for which numbers share a mean and a standard deviation:
+Every one of them, as batch norm (:mod:`lnlib.norms.batch`), is Eq. (5) with its own rule for which numbers
+share a mean and a standard deviation:
 $\bar a = \frac{g}{\sigma}(a - \mu) + b$.
 
 =====================  =======================================================  ==========
@@ -10,6 +10,8 @@ function               one mean and one standard deviation for                  
 :func:`layer_norm`     each case, over the units                                Eq. (3)
 :func:`weight_norm`    each row of W: no mean, the Euclidean norm               Eq. (5)
 :func:`rms_norm`       each case: no mean, the root mean square                 (later)
+:func:`group_norm`     each case and group of channels, over group and space    (later)
+:func:`instance_norm`  each case and channel, over space                        (later)
 =====================  =======================================================  ==========
 
 *Conventions* shared by all: the variance divides by the number of values (biased) unless a function
@@ -20,24 +22,17 @@ that are all equal normalize to exactly 0, also at `eps = 0`, where their gradie
 infinity stays in the set of values it belongs to.
 """
 
+import math
 from collections.abc import Sequence
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.norms.checks import check_channels, check_entries, check_units, parameters_for
-from lnlib.norms.standardize import (
-    EPS,
-    affine,
-    is_accurate,
-    may_branch,
-    over_root,
-    rescale,
-    standardize_rows,
-    widen,
-)
+from lnlib.norms.checks import check_axes, check_channels, check_input, parameters_for
+from lnlib.norms.standardize import EPS, affine, from_first, in_range, over_root, standardize, widen
 
-__all__ = ["layer_norm", "rms_norm", "weight_norm"]
+__all__ = ["group_norm", "instance_norm", "layer_norm", "rms_norm", "weight_norm"]
 
 
 def layer_norm(
@@ -65,37 +60,23 @@ def layer_norm(
         The normalized summed inputs, shaped like `a`; empty for no cases.
 
     Raises:
-        TypeError: `a` is not floating point, or a parameter not a real tensor.
+        TypeError: `a` is not a floating point tensor.
         ValueError: no units, no axis `dim` or one twice, wrong shape of `gain` or `bias`, negative `eps`.
 
-    >>> import torch
     >>> layer_norm(torch.tensor([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]), bias=torch.tensor([0.0, 0.5, 1.0]))
     tensor([[-1.2247,  0.5000,  2.2247],
             [ 0.0000,  0.5000,  1.0000]])
     """
-    if isinstance(dim, Sequence):
-        return _over_axes(a, gain, bias, eps, tuple(dim))
-    check_units("layer_norm", a, eps, dim)
-    gain, bias = parameters_for("layer_norm", a, gain, bias, a.shape[dim])
-    if dim in (-1, a.ndim - 1):
-        return standardize_rows(a, gain, bias, eps).to(a.dtype)
-    return standardize_rows(a.movedim(dim, -1), gain, bias, eps).to(a.dtype).movedim(-1, dim)
-
-
-def _over_axes(
-    a: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float, dims: tuple[int, ...]
-) -> Tensor:
-    """:func:`layer_norm` over several axes: they are moved to the end, and one there is made of them."""
-    for dim in dims:
-        check_units("layer_norm", a, eps, dim)
-    if not dims or len({dim % a.ndim for dim in dims}) < len(dims):
-        raise ValueError(f"layer_norm: dim names each axis of the units once, and it is {dims}")
-    sizes, ends = [a.shape[dim] for dim in dims], tuple(range(-len(dims), 0))
-    check_entries("layer_norm", sizes, gain=gain, bias=bias)
-    moved = a.movedim(dims, ends)
-    gain, bias = (None if p is None else p.flatten() for p in (gain, bias))
-    rows = layer_norm(moved.flatten(ends[0]), gain, bias, eps)
-    return rows.reshape(moved.shape).movedim(ends, dims)
+    check_input("layer_norm", a, eps)
+    dims = tuple(dim) if isinstance(dim, Sequence) else (dim,)
+    check_axes("layer_norm", a, dims)
+    last = tuple(range(-len(dims), 0))
+    x = widen(a).movedim(dims, last)
+    units = x.shape[-len(dims) :]
+    gain, bias = parameters_for("layer_norm", x, units, gain, bias)
+    x, eps = from_first(x, last, eps)  # a shift changes nothing, and large means would cost digits
+    # mean and var over the units, then (x - mean) / sqrt(var + eps) * gain + bias
+    return torch.nn.functional.layer_norm(x, units, gain, bias, eps).movedim(last, dims).to(a.dtype)
 
 
 def weight_norm(
@@ -116,17 +97,18 @@ def weight_norm(
         gradient, and leaves the other rows alone.
 
     Raises:
-        TypeError: `W` is not floating point, or `gain` not a real tensor.
+        TypeError: `W` is not a floating point tensor.
         ValueError: no units or no inputs, wrong shape of `gain`.
 
-    >>> import torch
     >>> weight_norm(torch.tensor([[3.0, 4.0], [0.0, 0.0]]), gain=torch.tensor([10.0, 1.0]))
     tensor([[6., 8.],
             [0., 0.]])
     """
-    check_channels("weight_norm", W, 0.0)
-    gain, _ = parameters_for("weight_norm", W, gain, None, W.shape[0])
-    d, _ = rescale(widen(W).flatten(1), [1], 0.0)
+    check_input("weight_norm", W, 0.0)
+    check_channels("weight_norm", W)
+    rows = widen(W).flatten(1)
+    (gain,) = parameters_for("weight_norm", rows, W.shape[:1], gain)
+    d = in_range(rows, [1])  # rows of any length: a scale changes nothing
     out = over_root(d, d.square().sum(1, keepdim=True))
     return affine(out, gain, None, 0).reshape(W.shape).to(W.dtype)
 
@@ -150,19 +132,95 @@ def rms_norm(
         The normalized summed inputs, shaped like `a`; a zero case stays zero, also at `eps = 0`.
 
     Raises:
-        TypeError: `a` is not floating point, or a parameter not a real tensor.
+        TypeError: `a` is not a floating point tensor.
         ValueError: no units, no axis `dim`, wrong shape of `gain`, negative `eps`.
 
-    >>> import torch
     >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)
     tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
     """
-    check_units("rms_norm", a, eps, dim)
-    gain, _ = parameters_for("rms_norm", a, gain, None, a.shape[dim])
-    x = widen(a).movedim(dim, -1)
-    if may_branch(x) and is_accurate(rstd := (x.square().mean(-1, keepdim=True) + eps).rsqrt(), eps):
-        out = x * rstd
-    else:
-        d, eps_scaled = rescale(x, [-1], eps)
-        out = over_root(d, d.square().sum(-1, keepdim=True) / d.shape[-1] + eps_scaled)
-    return affine(out, gain, None, -1).to(a.dtype).movedim(-1, dim)
+    check_input("rms_norm", a, eps)
+    check_axes("rms_norm", a, [dim])
+    x = widen(a)
+    (gain,) = parameters_for("rms_norm", x, [a.shape[dim]], gain)
+    if eps == 0:
+        x = in_range(x, [dim])
+    out = over_root(x, x.square().mean(dim, keepdim=True) + eps)
+    return affine(out, gain, None, dim).to(a.dtype)
+
+
+def group_norm(
+    a: Float[Tensor, "N C *space"],
+    groups: int,
+    gain: Float[Tensor, " C"] | None = None,
+    bias: Float[Tensor, " C"] | None = None,
+    eps: float = EPS,
+) -> Float[Tensor, "N C *space"]:
+    r"""Normalize each case over groups of neighbouring channels and all of space.
+
+    $\bar a_c = g_c\,(a_c - \mu_k)/\sqrt{\sigma_k^2 + \epsilon} + b_c$ for channel c in group k.
+
+    *Source* Wu and He, "Group Normalization" (2018). One group is layer norm over channels and space.
+
+    Args:
+        a: cases by channels by space (any number of axes, also none).
+        groups: how many groups; divides C.
+        gain, bias: one number a channel; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized values, shaped like `a`.
+
+    Raises:
+        TypeError: `a` is not a floating point tensor.
+        ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
+
+    >>> group_norm(torch.tensor([[1.0, 3.0, 10.0, 30.0]]), groups=2, eps=0.0)
+    tensor([[-1.,  1., -1.,  1.]])
+    """
+    check_input("group_norm", a, eps)
+    check_channels("group_norm", a)
+    channels = a.shape[1]
+    if groups < 1 or channels % groups:
+        raise ValueError(
+            f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
+            f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
+        )
+    x = widen(a)
+    gain, bias = parameters_for("group_norm", x, [channels], gain, bias)
+    rows = x.reshape(len(a), groups, math.prod(a.shape[1:]) // groups)
+    return affine(standardize(rows, eps).reshape(a.shape), gain, bias, 1).to(a.dtype)
+
+
+def instance_norm(
+    a: Float[Tensor, "N C *space"],
+    gain: Float[Tensor, " C"] | None = None,
+    bias: Float[Tensor, " C"] | None = None,
+    eps: float = EPS,
+) -> Float[Tensor, "N C *space"]:
+    r"""Normalize each channel of each case over space: group norm with one channel a group.
+
+    $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$, statistics over space.
+
+    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016).
+
+    Args:
+        a: cases by channels by space.
+        gain, bias: one number a channel; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized values, shaped like `a`.
+
+    Raises:
+        TypeError: `a` is not a floating point tensor.
+        ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
+
+    >>> instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]), eps=0.0)
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
+    """
+    check_input("instance_norm", a, eps)
+    check_channels("instance_norm", a, least_axes=3)
+    x = widen(a)
+    gain, bias = parameters_for("instance_norm", x, a.shape[1:2], gain, bias)
+    return affine(standardize(x.flatten(2), eps).reshape(a.shape), gain, bias, 1).to(a.dtype)

@@ -20,7 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from lnlib.norms.batch import batch_norm_by, batch_norm_moments
+from lnlib.norms.batch import batch_moments, batch_norm, batch_norm_by
 
 __all__ = ["StepStatistics", "buffers", "check_cases", "reset", "track"]
 
@@ -97,11 +97,10 @@ class StepStatistics:
     ) -> Float[Tensor, "N TG"]:
         units = a.shape[1] // len(steps)
         if self.training:
-            out, mean, var = batch_norm_moments(a, gain, bias, eps, unbiased)
             if a.shape[0]:
-                pairs = zip(steps, mean.split(units), var.split(units), strict=True)
+                pairs = zip(steps, *(moment.split(units) for moment in batch_moments(a)), strict=True)
                 self._seen |= {(side, t, first): (m, v) for t, m, v in pairs}
-            return out
+            return batch_norm(a, gain, bias, eps, unbiased)
         rows = [min(t, len(self.running[side][0]) - 1) for t in steps]
         mean, var = (running[rows, first : first + units].flatten() for running in self.running[side])
         return batch_norm_by(a, mean, var, gain, bias, eps)

@@ -127,7 +127,7 @@ def test_a_layer_that_normalizes_to_zero_is_refused(norm, sizes):
         ({"transformations": ["weight"]}, "no transformation is called 'weight'"),
         ({"cases": 0}, "no change of 0 cases"),
         ({"layers": 0}, "layers = 0 leaves nothing to measure"),
-        ({"eps": -1.0}, "eps is added to a variance"),
+        ({"eps": -1.0}, "eps is a number added to a variance"),
     ],
 )
 def test_wrong_arguments_are_named_with_their_fix(arguments, message):

@@ -2,9 +2,7 @@
 
 import copy
 import inspect
-import io
 import math
-import re
 
 import pytest
 import torch
@@ -105,18 +103,6 @@ def test_state_dicts_are_exchanged_with_torch(pair: Pair) -> None:
     assert_close(ours.eval()(draw(shape)), theirs.eval()(draw(shape)), **EXACT)
 
 
-def test_a_layer_survives_copying_and_a_file_of_its_weights(pair: Pair) -> None:
-    ours, _, shape = pair
-    file = io.BytesIO()
-    torch.save(ours.state_dict(), file)
-    file.seek(0)
-    restored = copy.deepcopy(ours)
-    for value in restored.state_dict().values():
-        value.zero_()
-    restored.load_state_dict(torch.load(file, weights_only=True))
-    assert_close(restored.eval()(draw(shape)), ours.eval()(draw(shape)), rtol=0, atol=0)
-
-
 @pytest.mark.parametrize("name", [name for name in PAIRS if not name.startswith("weight")])
 def test_a_layer_is_shown_as_torchs_is(name: str) -> None:
     ours, theirs, _ = PAIRS[name]
@@ -144,23 +130,27 @@ def test_arguments_and_defaults_are_torchs(ours: type[nn.Module], theirs: type[n
     assert mine == its
 
 
-@pytest.mark.parametrize("name", ["BatchNorm", "GroupNorm", "InstanceNorm"])
-def test_a_layer_without_a_bias_is_torchs_without_one(name: str) -> None:
-    ours, theirs = {
-        "BatchNorm": (BatchNorm(4, bias=False, **F64), nn.BatchNorm1d(4, **F64)),
-        "GroupNorm": (GroupNorm(2, 4, bias=False, **F64), nn.GroupNorm(2, 4, **F64)),
-        "InstanceNorm": (
-            InstanceNorm(4, affine=True, bias=False, **F64),
-            nn.InstanceNorm1d(4, affine=True, **F64),
-        ),
-    }[name]
-    theirs.register_parameter("bias", None)  # not every torch has the argument
-    gain = draw((4,))
-    for layer in (ours, theirs):
-        layer.load_state_dict({**layer.state_dict(), "weight": gain})
-    assert list(ours.state_dict()) == list(theirs.state_dict())
-    a = draw((6, 4, 5))
-    assert_close(ours(a), theirs(a), **EXACT)
+@pytest.mark.parametrize("layer", [BatchNorm(4, bias=False), InstanceNorm(4, affine=True, bias=False)])
+def test_a_layer_can_do_without_a_bias(layer: nn.Module) -> None:
+    assert [name for name, _ in layer.named_parameters()] == ["weight"]
+    a = draw((6, 4, 5)).float()
+    double = copy.deepcopy(layer)
+    nn.init.constant_(double.weight, 2.0)
+    assert_close(double(a), 2 * layer(a))
+
+
+@pytest.mark.parametrize(("sizes", "dim"), [(4, 1), (4, -2), ((5, 4), (2, 1))])
+def test_layer_norm_takes_the_axes_of_the_units(sizes, dim) -> None:
+    dims = (dim,) if isinstance(dim, int) else dim
+    ours, theirs, last = LayerNorm(sizes, dim=dim), nn.LayerNorm(sizes), tuple(range(-len(dims), 0))
+    with torch.no_grad():
+        theirs.weight.copy_(draw(tuple(theirs.weight.shape)))
+    ours.load_state_dict(theirs.state_dict())
+    a = draw((6, 4, 5)).float()
+    # some roundings of float32
+    assert_close(ours(a), theirs(a.movedim(dims, last)).movedim(last, dims), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match=r"was built for .* move them there"):
+        ours(a[:, :3])
 
 
 def test_statistics_that_are_no_longer_tracked_stand_still() -> None:
@@ -172,15 +162,6 @@ def test_statistics_that_are_no_longer_tracked_stand_still() -> None:
         norm.eval()
     assert_close(dict(ours.named_buffers()), dict(theirs.named_buffers()), **EXACT)
     assert_close(ours(a), theirs(a), **EXACT)
-
-
-@pytest.mark.parametrize("momentum", [0.1, None])
-def test_statistics_move_without_a_count_of_batches_as_torchs_do(momentum: float | None) -> None:
-    ours, theirs, a = BatchNorm(4, momentum=momentum, **F64), nn.BatchNorm1d(4, momentum=momentum, **F64), 3
-    for norm in (ours, theirs):
-        norm.num_batches_tracked = None
-        norm(draw((6, 4)) + a)
-    assert_close(dict(ours.named_buffers()), dict(theirs.named_buffers()), **EXACT)
 
 
 @pytest.mark.parametrize("momentum", [0.1, 0.75, 1.0, None])
@@ -195,15 +176,6 @@ def test_running_statistics_follow_torchs_through_training_and_evaluation(moment
         ours.eval(), theirs.eval()
         assert_close(ours(a), theirs(a), **EXACT)
         assert ours.num_batches_tracked == step + 1
-
-
-def test_evaluation_depends_on_no_other_case_and_training_does() -> None:
-    norm, a = BatchNorm(4, **F64), draw((6, 4))
-    changed = a.clone()
-    changed[1:] += 1
-    assert (norm(a)[0] - norm(changed)[0]).abs().max() > 0.1
-    norm.eval()
-    assert (norm(a)[0] == norm(changed)[0]).all()
 
 
 def test_the_unbiased_option_changes_what_normalizes_and_not_what_is_tracked() -> None:
@@ -245,20 +217,16 @@ def test_instance_norm_takes_no_argument_by_the_place_that_torch_gives_to_anothe
     assert InstanceNorm(4, 1e-5).affine is False
 
 
-def test_a_direction_of_zero_length_gives_zeros_and_finite_gradients() -> None:
-    layer = WeightNormLinear(3, 2, **F64)
-    with torch.no_grad():
-        layer.weight_v[0] = 0
-    layer(draw((5, 3))).sum().backward()
-    assert (layer.weight[0] == 0).all()
-    assert all(p.grad.isfinite().all() for p in layer.parameters())
-
-
 def test_a_fresh_weight_normalized_layer_is_torchs_linear_layer() -> None:
     torch.manual_seed(0)
     plain = nn.Linear(5, 4, **F64)
     torch.manual_seed(0)
-    assert_close(WeightNormLinear(5, 4, **F64)(draw((3, 5))), plain(draw((3, 5))), **EXACT)
+    layer = WeightNormLinear(5, 4, **F64)
+    assert_close(layer(draw((3, 5))), plain(draw((3, 5))), **EXACT)
+    torch.manual_seed(0)
+    empty = WeightNormLinear(5, 4, device="meta", **F64).to_empty(device="cpu")
+    empty.reset_parameters()
+    assert_close(empty.state_dict(), layer.state_dict())
 
 
 @pytest.mark.parametrize("eps", [None, 1e-3])
@@ -287,11 +255,11 @@ def test_layers_are_compiled_in_one_graph_with_their_running_statistics() -> Non
 # torch's notice that it deprecates tracing
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
 @pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize("layer", [BatchNorm(4), LayerNorm(4), WeightNormLinear(4, 4), RMSNorm(4)], ids=repr)
+@pytest.mark.parametrize("layer", [BatchNorm(4), LayerNorm(4), LayerNorm(4, eps=0.0), RMSNorm(4)], ids=repr)
 def test_layers_are_traced_with_the_arithmetic_that_holds_for_every_input(layer: nn.Module) -> None:
     layer = copy.deepcopy(layer).eval()
     traced = torch.jit.trace(layer, torch.ones(6, 4))  # which compares two traces and their results
-    for x in (draw((6, 4)).float(), 1e6 + draw((6, 4)).float(), 1e25 * draw((6, 4)).float()):
+    for x in (draw((6, 4)).float(), 1e6 + draw((6, 4)).float()):
         assert_close(traced(x), layer(x), rtol=1e-5, atol=1e-5)  # float32, in another order
 
 
@@ -299,20 +267,30 @@ def test_layers_are_traced_with_the_arithmetic_that_holds_for_every_input(layer:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: LayerNorm(4)(torch.zeros(2, 3)), ["end in normalized_shape (4,)", "(2, 3)"]),
-        (lambda: LayerNorm((3, 4), elementwise_affine=False)(torch.zeros(4)), ["(3, 4)", "(4,)"]),
-        (lambda: RMSNorm((3, 4))(torch.zeros(4, 3)), ["(3, 4)", "(4, 3)", "move the units"]),
-        (lambda: BatchNorm(4)(torch.zeros(1, 4)), ["2 cases", "(1, 4)", "evaluation mode"]),
-        (lambda: BatchNorm(4)(torch.zeros(5, 3)), ["4 units", "(5, 3)"]),
-        (lambda: BatchNorm(4, affine=False).eval()(torch.zeros(4)), ["4 units", "(4,)"]),
-        (lambda: GroupNorm(2, 4)(torch.zeros(5, 6)), ["GroupNorm", "4 units", "(5, 6)"]),
-        (lambda: GroupNorm(2, 4, affine=False)(torch.zeros(5, 6)), ["GroupNorm", "4 units", "(5, 6)"]),
-        (lambda: InstanceNorm(4)(torch.zeros(5, 6, 7)), ["InstanceNorm", "4 units", "(5, 6, 7)"]),
+        (
+            lambda: LayerNorm((3, 4), elementwise_affine=False)(torch.zeros(4)),
+            r"LayerNorm: .*\(3, 4\)",
+        ),
+        (lambda: RMSNorm((3, 4))(torch.zeros(4, 3)), r"RMSNorm: .*\(3, 4\).*\(4, 3\)"),
+        (lambda: BatchNorm(4)(torch.zeros(1, 4)), r"2 cases.*\(1, 4\).*evaluation mode"),
+        (lambda: BatchNorm(4, affine=False).eval()(torch.zeros(4)), r"\(4,\) units along \(1,\).*\(4,\)"),
+        (lambda: GroupNorm(2, 4, affine=False)(torch.zeros(5, 6)), r"GroupNorm: .*\(4,\).*\(5, 6\)"),
+        (lambda: InstanceNorm(4)(torch.zeros(5, 6, 7)), r"InstanceNorm: .*\(4,\).*\(5, 6, 7\)"),
+        (lambda: WeightNormLinear(4, 3)(torch.zeros(5, 6)), r"WeightNormLinear: .*\(4,\).*\(5, 6\)"),
     ],
 )
-def test_an_input_that_does_not_fit_is_refused_in_words(call, words: list[str]) -> None:
-    with pytest.raises(ValueError, match=".*".join(re.escape(word) for word in words)):
+def test_an_input_that_does_not_fit_is_refused_in_words(call, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.usefixtures("as_users_call")
+def test_what_is_no_tensor_is_refused_also_what_torch_fx_passes() -> None:
+    for layer in (LayerNorm(4), BatchNorm(4), WeightNormLinear(4, 2)):
+        with pytest.raises(TypeError, match="must be a tensor, and it is of type list"):
+            layer([1.0])
+    with pytest.raises(TypeError, match=r"type Proxy; .* torch\.fx take the layer as a leaf"):
+        torch.fx.symbolic_trace(nn.Sequential(LayerNorm(4)))
 
 
 @pytest.mark.usefixtures("as_users_call")

@@ -1,19 +1,16 @@
 """The normalizations against the equations, torch's functions and exact arithmetic; and at the edges."""
 
 import math
-import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from exact import standardized
-from hypothesis import assume, given
+from exact import layer_norm_gradient, standardized
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch._dynamo.exc import BackendCompilerFailed
-from torch._inductor.exc import InvalidCxxCompiler
 from torch.testing import assert_close
 
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
@@ -100,15 +97,6 @@ def test_weight_norm_is_eq5_with_the_length_of_the_row() -> None:
     assert_close(weight_norm(W, g) @ x, torch.from_numpy(expected), **EXACT)
 
 
-@pytest.mark.parametrize("shape", [(60_000, 8), (500_000, 2), (8, 4, 96, 96)])
-def test_batch_norm_is_as_accurate_over_very_many_cases(shape: tuple[int, ...]) -> None:
-    x = 1 + draw(*shape, seed=0).float()
-    layouts = [x, x.to(memory_format=torch.channels_last)] if x.ndim == 4 else [x]
-    for layout in layouts:
-        gap = (batch_norm(layout, eps=0) - batch_norm(layout.double(), eps=0)).abs().max()
-        assert gap <= 32 * 2**-24, layout.stride()  # outputs to 5, mean over std 1: some tens of roundings
-
-
 def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
     a, g, b = inputs()
     std = (a.var(dim=(0, 2), correction=1, keepdim=True) + 0.1).sqrt()
@@ -119,6 +107,57 @@ def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
     assert_close(ratio, torch.full_like(a, math.sqrt(30 / 29)), **EXACT)
 
 
+# --------------------------------------------------------------------------------- exact arithmetic
+
+any_float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+any_float64 = st.floats(allow_nan=False, allow_infinity=False)
+some_eps = st.sampled_from([0.0, 1e-5, 1e-12, 1.0])
+
+
+def assert_exact(values: list[float], dtype: torch.dtype, eps: float) -> None:
+    """Layer norm within the roundings of up to 8 values, 3 bits for those of the first, and subnormals."""
+    info = torch.finfo(dtype)
+    assume(eps == 0 or max(map(abs, values)) < info.max**0.5 / 8)  # then squares are numbers
+    got = layer_norm(torch.tensor([values], dtype=dtype), eps=eps)[0].double()
+    exact = torch.tensor(standardized(values, eps), dtype=torch.float64)
+    # Inputs below the normal range are known to one spacing of subnormals, which eps then multiplies.
+    spacing = info.smallest_normal * info.eps * (8 / math.sqrt(eps) if eps else 0)
+    assert (got - exact).abs().max() <= 32 * info.eps * exact.abs().max() + spacing
+
+
+@given(values=st.lists(any_float64, min_size=1, max_size=8), eps=some_eps)
+@example(values=[1e-200, 3e-200], eps=1e-5)  # far below the root of eps, far above the smallest number
+@example(values=[1e308, -1e308], eps=0.0)  # whose difference is no number
+def test_any_finite_doubles_are_standardized_as_in_exact_arithmetic(values, eps) -> None:
+    assert_exact(values, torch.float64, eps)
+
+
+@given(values=st.lists(any_float32, min_size=1, max_size=8), eps=some_eps)
+@example(values=torch.tensor([1e-25, 3e-25]).tolist(), eps=1e-5)
+def test_any_finite_singles_are_standardized_as_in_exact_arithmetic(values, eps) -> None:
+    assert_exact(values, torch.float32, eps)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@given(
+    offset=st.sampled_from([0.0, 1.0, 8.0, 1e3, 1e6]),
+    scale=st.sampled_from([1e-3, 1.0, 1e3]),
+    steps=st.lists(st.integers(-99, 99), min_size=2, max_size=8),
+    eps=some_eps,
+)
+def test_gradients_are_those_of_exact_arithmetic(dtype, offset, scale, steps, eps) -> None:
+    row = (torch.tensor([steps], dtype=torch.float64) * scale + offset).to(dtype).requires_grad_()
+    values = row[0].tolist()
+    assume(max(values) > min(values))
+    upstream = torch.linspace(-1, 2, len(values), dtype=dtype)
+    (got,) = torch.autograd.grad(layer_norm(row, eps=eps)[0], row, upstream)
+    exact = layer_norm_gradient(values, upstream.tolist(), eps)
+    # Differences of terms as large as |upstream|/std: 3 bits for |mean|/std, squared by ahat, 4 for roundings
+    std = math.sqrt(torch.tensor(values, dtype=torch.float64).var(correction=0) + eps)
+    error = (got[0].double() - torch.tensor(exact, dtype=torch.float64)).abs().max()
+    assert error <= 256 * torch.finfo(dtype).eps * 2 / std
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
 def test_rms_and_weight_norm_of_any_finite_numbers_are_those_of_exact_arithmetic(values) -> None:
     a, H = torch.tensor([values], dtype=torch.float64), len(values)
@@ -126,6 +165,39 @@ def test_rms_and_weight_norm_of_any_finite_numbers_are_those_of_exact_arithmetic
     # no cancellation: the roundings of 8 squares and a root; results up to sqrt(8), some of them subnormal
     assert_close(rms_norm(a, eps=0), exact, rtol=2e-15, atol=1e-300)
     assert_close(weight_norm(a), exact / math.sqrt(H), rtol=2e-15, atol=1e-300)
+
+
+@pytest.mark.parametrize("H", [3, 64, 1024])
+@pytest.mark.parametrize("name", ["layer", "batch", "group", "instance"])
+def test_float32_keeps_its_digits_at_any_mean_and_beside_any_outlier(name: str, H: int) -> None:
+    """The loss is that of the first value's distance from the mean, at most sqrt(H) deviations."""
+    norm = {
+        "layer": layer_norm,
+        "batch": lambda a: batch_norm(a.mT).mT,
+        "group": lambda a: group_norm(a, 1),
+        "instance": lambda a: instance_norm(a[:, None])[:, 0],
+    }[name]
+    for mean, outlier in ((0.0, 1e5), (1e3, 0.0), (1e3, 1e5), (1e6, 0.0), (1e6, 10.0), (1e6, 1e5)):
+        a = draw(16, H) + mean
+        a[:, 0] += outlier
+        a = a.float().requires_grad_()
+        wide = (a.detach().double() - mean).requires_grad_()
+        out, expected = norm(a), F.layer_norm(wide, (H,))
+        # some roundings of 6e-8 for each deviation of the first value
+        assert (out - expected).abs().max() <= 1e-6 * math.sqrt(H), (mean, outlier)
+        upstream = draw(16, H, seed=1)
+        (got,) = torch.autograd.grad(out, a, upstream.float())
+        (exact,) = torch.autograd.grad(expected, wide, upstream)
+        assert (got - exact).abs().max() <= 1e-6 * math.sqrt(H) * exact.abs().max(), (mean, outlier)
+
+
+@pytest.mark.parametrize("shape", [(60_000, 8), (500_000, 2), (8, 4, 96, 96)])
+def test_batch_norm_is_as_accurate_over_very_many_cases(shape: tuple[int, ...]) -> None:
+    x = 1 + draw(*shape, seed=0).float()
+    layouts = [x, x.to(memory_format=torch.channels_last)] if x.ndim == 4 else [x]
+    for layout in layouts:
+        gap = (batch_norm(layout, eps=0) - batch_norm(layout.double(), eps=0)).abs().max()
+        assert gap <= 32 * 2**-24, layout.stride()  # outputs to 5, mean over std 1: some tens of roundings
 
 
 # --------------------------------------------------------------------------------- torch's own functions
@@ -147,11 +219,10 @@ def test_values_and_gradients_are_torchs(name: str) -> None:
 
 
 @every_norm
-@pytest.mark.parametrize("offset", [0.0, 100.0], ids=["kernel", "centred again"])
-def test_first_and_second_derivatives_are_those_of_differences(name: str, offset: float) -> None:
+def test_first_and_second_derivatives_are_those_of_differences(name: str) -> None:
     ours, _ = PAIRS[name]
     a, g, b = inputs()
-    args = [(a[:2, :, :2] + offset).requires_grad_(), g.requires_grad_(), b.requires_grad_()]
+    args = [(a[:2, :, :2] + 100).requires_grad_(), g.requires_grad_(), b.requires_grad_()]
     # gradcheck's own tolerances for float64; fast_mode checks along random directions
     torch.autograd.gradcheck(ours, args, check_batched_grad=True, fast_mode=True)
     torch.autograd.gradgradcheck(ours, args, fast_mode=True)
@@ -183,28 +254,10 @@ def test_compiled_in_one_graph_values_and_gradients_are_the_same(name: str) -> N
     torch.compiler.reset()
     compiled = torch.compile(ours, fullgraph=True, backend="aot_eager", dynamic=False)
     args = [t.requires_grad_() for t in inputs()]
+    assert_close(compiled(*args, eps=0.0), ours(*args, eps=0.0), **EXACT)
     assert_close(compiled(*args), ours(*args), **EXACT)
     gradients = [torch.autograd.grad(f(*args).pow(3).sum(), args[:2]) for f in (compiled, ours)]
     assert_close(*gradients, rtol=1e-11, atol=1e-11)
-
-
-@torch_scripts_itself
-@pytest.mark.usefixtures("as_users_call")
-def test_compiled_to_machine_code_hard_rows_stay_exact() -> None:
-    torch.compiler.reset()
-    a = torch.stack([draw(16) + 1e6, draw(16) * 1e30, torch.full((16,), 0.1).double(), draw(16)]).float()
-    # anew each time: torch's cache on disk does not ask for which vectors of the CPU its code was written
-    compiled = torch.compile(layer_norm, fullgraph=True, dynamic=False, options={"fx_graph_cache": False})
-    try:
-        got = compiled(a)
-    except BackendCompilerFailed as error:
-        if not isinstance(error.inner_exception, InvalidCxxCompiler):
-            raise
-        pytest.skip("torch.compile finds no C++ compiler here")
-    for row, out in zip(a, got, strict=True):
-        exact = torch.tensor(standardized(row.tolist(), 1e-5))
-        # a few roundings of numbers up to sqrt(15); the constant row exactly
-        assert_close(out, exact, rtol=0, atol=2e-6 * float(row.std() > 0))
 
 
 # ------------------------------------------------------------------------------------------- properties
@@ -224,93 +277,19 @@ def test_layer_norm_ignores_shift_and_positive_scale_and_keeps_the_sign_of_scale
     )
 
 
-@given(rows)
-def test_layer_norm_twice_is_layer_norm_once(values: list[float]) -> None:
-    once = layer_norm(torch.tensor(values, dtype=torch.float64), eps=0)
-    assert_close(layer_norm(once, eps=0), once, **EXACT)
-
-
-@given(rows)
-def test_layer_norm_is_rms_norm_of_the_centred_values(values: list[float]) -> None:
-    a = torch.tensor(values, dtype=torch.float64)
-    # centring in float64 loses |mean|/std <= 240 roundings
-    assert_close(layer_norm(a, eps=0), rms_norm(a - a.mean(), eps=0), rtol=0, atol=1e-12)
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=9))
-def test_no_value_exceeds_the_root_of_one_unit_less(values: list[float]) -> None:
-    bound = math.sqrt(len(values) - 1)
-    assert layer_norm(torch.tensor(values, dtype=torch.float64), eps=0).abs().max() <= bound * (1 + 1e-14)
-
-
-@pytest.mark.parametrize("H", [2, 3, 10, 1000])
-def test_a_single_distinct_value_attains_the_bound(H: int) -> None:
-    a = torch.zeros(H, dtype=torch.float64)
-    a[0] = -7.0
-    assert_close(layer_norm(a, eps=0)[0].item(), -math.sqrt(H - 1), rtol=1e-13, atol=0)
-
-
-@given(st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)))
-def test_of_two_units_only_the_sign_of_their_difference_is_left(pair: tuple[float, float]) -> None:
-    a = torch.tensor(pair, dtype=torch.float64)
-    sign = (a[0] - a[1]).sign()
-    assert_close(layer_norm(a, eps=0), torch.stack([sign, -sign]), rtol=1e-14, atol=0)
-
-
-@given(rows)
-def test_the_gradient_of_the_sum_of_layer_norm_is_zero(values: list[float]) -> None:
-    a = torch.tensor(values, dtype=torch.float64, requires_grad=True)
-    (gradient,) = torch.autograd.grad(layer_norm(a, eps=0).sum(), a)
-    # roundings of ones, divided by the std
-    assert gradient.abs().max() <= 1e-13 / a.std(correction=0)
-
-
-@pytest.mark.parametrize(("norm", "lost"), [(layer_norm, 2), (rms_norm, 1)])
-def test_the_jacobian_is_a_projection_over_std_of_rank_H_less_2_or_1(norm, lost: int) -> None:
-    a, H = draw(7), 7
-    std = a.std(correction=0) if norm is layer_norm else a.square().mean().sqrt()
-    P = std * torch.func.jacrev(lambda v: norm(v, eps=0))(a)
-    assert_close(P @ P, P, rtol=0, atol=1e-13)
-    assert_close(P, P.mT, rtol=0, atol=1e-13)
-    assert_close(P.trace().item(), float(H - lost), rtol=1e-13, atol=0)
-
-
-def test_rescaling_one_unit_changes_layer_norm() -> None:
-    a = draw(4, 16)
-    changed = a.clone()
-    changed[:, 0] *= 2.7
-    difference = (layer_norm(changed, eps=0) - layer_norm(a, eps=0)).abs().amax(dim=1)
-    assert (difference > 0.1).all()
-    # batch norm, which has the statistics of that unit alone, does not change
-    assert_close(batch_norm(changed, eps=0), batch_norm(a, eps=0), **EXACT)
-
-
-def test_rescaling_one_case_changes_batch_norm_but_not_layer_norm() -> None:
-    a = draw(4, 16)
-    changed = a.clone()
-    changed[0] *= 2.7
-    assert_close(layer_norm(changed, eps=0), layer_norm(a, eps=0), **EXACT)
-    assert (batch_norm(changed, eps=0) - batch_norm(a, eps=0)).abs().max() > 0.1
-
-
-def test_shifting_all_units_changes_rms_norm() -> None:
-    a = draw(4, 16)
-    assert (rms_norm(a + 2.7, eps=0) - rms_norm(a, eps=0)).abs().max() > 0.5
-
-
-@pytest.mark.parametrize("delta", [2.7, 0.1])
-def test_eps_breaks_invariance_to_scale_by_exactly_the_predicted_factor(delta: float) -> None:
-    a, eps = draw(4, 16), 0.3
-    var = a.var(dim=1, correction=0, keepdim=True)
-    factor = ((var + eps) / (var + eps / delta**2)).sqrt()
-    assert_close(layer_norm(delta * a, eps=eps), factor * layer_norm(a, eps=eps), **EXACT)
-    assert (factor - 1).abs().min() > 0.05
-
-
 def test_one_group_is_layer_norm_and_a_group_a_channel_is_instance_norm() -> None:
     a, _, _ = inputs()
     assert_close(group_norm(a, 1), layer_norm(a.flatten(1)).view_as(a), **EXACT)
     assert_close(group_norm(a, 8), instance_norm(a), **EXACT)
+
+
+@pytest.mark.parametrize("dims", [(-1,), (1, 2), (-1, -2), (0, 2), (2, 0, 1)])
+def test_several_axes_of_units_count_as_one(dims: tuple[int, ...]) -> None:
+    a = draw((3, 4, 5))
+    sizes = [a.shape[d] for d in dims]
+    gain, bias = draw(tuple(sizes), seed=1), draw(tuple(sizes), seed=2)
+    expected = F.layer_norm(a.movedim(dims, tuple(range(-len(dims), 0))), sizes, gain, bias)
+    assert_close(layer_norm(a, gain, bias, dim=dims).movedim(dims, tuple(range(-len(dims), 0))), expected)
 
 
 # ------------------------------------------------------------------------------------------- edge inputs
@@ -374,12 +353,6 @@ def test_a_gradient_at_equal_values_is_that_of_the_formula_with_eps() -> None:
     assert_close(gradient, torch.tensor([[-200.0, -100.0, 0.0, 300.0]], dtype=torch.float64), **EXACT)
 
 
-def test_a_bfloat16_row_that_rounds_to_a_constant_gives_zero() -> None:
-    row = (300 + draw(64) / 8).to(torch.bfloat16)
-    assert row.unique().numel() == 1
-    assert (layer_norm(row) == 0).all()
-
-
 @pytest.mark.parametrize(
     ("dtype", "magnitude"),
     [(torch.float64, m) for m in (1e160, 1e307, 1e-165, 1e-307, 5e-320)]
@@ -426,14 +399,6 @@ def test_nan_and_infinity_poison_only_the_values_they_are_normalized_with(name: 
         assert got[together].isnan().all()
 
 
-def test_float32_far_from_zero_is_more_accurate_than_torch() -> None:
-    a = (draw(64, 256) + 1e6).float()
-    truth = F.layer_norm(a.double() - 1e6, (256,))
-    ours, theirs = ((f - truth).abs().max().item() for f in (layer_norm(a), F.layer_norm(a, (256,))))
-    assert ours < 1e-5
-    assert theirs > 1e-3
-
-
 @every_norm
 def test_any_layout_gives_the_values_of_its_contiguous_copy(name: str) -> None:
     ours, _ = PAIRS[name]
@@ -448,73 +413,6 @@ def test_any_layout_gives_the_values_of_its_contiguous_copy(name: str) -> None:
     for view in views:
         assert not view.is_contiguous()
         assert_close(ours(view, g, b), ours(view.contiguous(), g, b), **EXACT)
-
-
-@every_norm
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_torchs_default_dtype_and_device_do_not_matter(name: str, dtype: torch.dtype) -> None:
-    ours, _ = PAIRS[name]
-    a, g, b = inputs(dtype)
-    calls = [lambda: ours(a, g, b), lambda: ours(a, g, None), lambda: ours(a, None, None)]
-    expected = [call() for call in calls]
-    torch.set_default_dtype(torch.float64)
-    try:
-        with torch.device("meta"):
-            got = [call() for call in calls]
-    finally:
-        torch.set_default_dtype(torch.float32)
-    assert_close(got, expected, rtol=0, atol=0)
-
-
-def test_channels_last_images_give_the_same_values() -> None:
-    a = draw(3, 4, 5, 6)
-    last = a.contiguous(memory_format=torch.channels_last)
-    for norm in (batch_norm, instance_norm, lambda a: group_norm(a, 2), lambda a: layer_norm(a, dim=1)):
-        assert_close(norm(last), norm(a), **EXACT)
-
-
-@every_norm
-def test_inputs_are_not_modified(name: str) -> None:
-    ours, _ = PAIRS[name]
-    for offset in (0.0, 1e9):
-        args = [t + offset for t in inputs()]
-        before = [t.clone() for t in args]
-        ours(*args)
-        for t, was in zip(args, before, strict=True):
-            assert (t == was).all()
-
-
-@pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
-def test_the_axis_of_the_units_can_be_any(dim: int) -> None:
-    a, _, _ = inputs()
-    H = a.shape[dim]
-    for norm in (layer_norm, rms_norm):
-        moved = norm(a.movedim(dim, -1), draw(H)).movedim(-1, dim)
-        assert_close(norm(a, draw(H), dim=dim), moved, **EXACT)
-
-
-@pytest.mark.parametrize("dims", [(-1,), (1, 2), (-1, -2), (0, 2), (2, 0, 1)])
-def test_several_axes_of_units_count_as_one(dims: tuple[int, ...]) -> None:
-    a = draw((3, 4, 5))
-    sizes = [a.shape[d] for d in dims]
-    gain, bias = draw(tuple(sizes), seed=1), draw(tuple(sizes), seed=2)
-    expected = F.layer_norm(a.movedim(dims, tuple(range(-len(dims), 0))), sizes, gain, bias)
-    assert_close(layer_norm(a, gain, bias, dim=dims).movedim(dims, tuple(range(-len(dims), 0))), expected)
-
-
-@pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"dim": ()}, "each axis of the units once, and it is ()"),
-        ({"dim": (1, -2)}, "each axis of the units once, and it is (1, -2)"),
-        ({"dim": (0, 3)}, "no axis 3"),
-        ({"dim": (0, 1), "gain": torch.ones(12)}, "shape (3, 4), and its shape is (12,)"),
-    ],
-)
-def test_axes_that_cannot_be_are_refused_in_words(given: dict, words: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(words)):
-        layer_norm(draw((3, 4, 5)), **given)
 
 
 @pytest.mark.parametrize("name", [name for name in PAIRS if name != "weight"])
@@ -542,53 +440,6 @@ def test_a_zero_weight_row_stays_zero_with_zero_gradient_and_spares_the_others()
     assert_close(gradient[[0, 2]], torch.autograd.grad(alone, rest, draw(3, 4, seed=1)[[0, 2]])[0], **EXACT)
 
 
-def test_shapes_are_known_without_values() -> None:
-    a = torch.zeros(6, 8, 5, device="meta")
-    for ours, _ in PAIRS.values():
-        assert ours(a, a[0, :, 0], a[0, :, 0]).device.type == "meta"
-    assert layer_norm(a).shape == a.shape
-
-
-# ----------------------------------------------------------------------------------------------- errors
-
-
-@pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: layer_norm(torch.arange(3)), TypeError, ["int64", "floating point", ".to(torch.float32)"]),
-        (lambda: layer_norm(torch.ones(2).to(torch.float8_e5m2)), TypeError, ["float8", "16 bits or more"]),
-        (lambda: batch_norm_by(torch.ones(2, 3), torch.ones(1), torch.ones(3)), ValueError, ["mean", "(3,)"]),
-        (lambda: batch_norm_by(torch.ones(2, 3), torch.ones(3), torch.ones(1)), ValueError, ["var", "(1,)"]),
-        (lambda: weight_norm(torch.ones(2, 2).bool()), TypeError, ["bool", ".to(torch.float32)"]),
-        (lambda: batch_norm(torch.ones(2, 2).cfloat()), TypeError, ["complex64"]),
-        (lambda: layer_norm(torch.zeros(3, 0)), ValueError, ["0 units", "(3, 0)", "at least one"]),
-        (lambda: rms_norm(torch.zeros(0, 3), dim=0), ValueError, ["0 units", "axis 0", "(0, 3)"]),
-        (lambda: layer_norm(torch.zeros(3), dim=1), ValueError, ["no axis 1", "(3,)", "[0]"]),
-        (lambda: layer_norm(torch.tensor(1.0)), ValueError, ["no axis -1", "()"]),
-        (lambda: layer_norm(torch.zeros(2, 3), torch.ones(2)), ValueError, ["gain", "(3,)", "(2,)"]),
-        (lambda: layer_norm(torch.zeros(2, 3), bias=torch.ones(1, 3)), ValueError, ["bias", "(1, 3)"]),
-        (lambda: layer_norm(torch.zeros(3), eps=-1e-5), ValueError, ["eps", "-1e-05", "not negative"]),
-        (lambda: layer_norm(torch.zeros(3), eps=math.nan), ValueError, ["eps", "nan"]),
-        (lambda: batch_norm(torch.zeros(3)), ValueError, ["2 axes", "(3,)", "unsqueeze"]),
-        (lambda: batch_norm(torch.zeros(3, 0)), ValueError, ["0 values", "(3, 0)"]),
-        (lambda: batch_norm(torch.zeros(1, 3), unbiased=True), ValueError, ["cases - 1", "at least 2"]),
-        (lambda: instance_norm(torch.zeros(2, 3)), ValueError, ["3 axes", "(2, 3)", "unsqueeze"]),
-        (lambda: instance_norm(torch.zeros(2, 3, 0)), ValueError, ["0 values", "(2, 3, 0)"]),
-        (lambda: group_norm(torch.zeros(2, 6), 4), ValueError, ["4 does not divide 6", "[1, 2, 3, 6]"]),
-        (lambda: group_norm(torch.zeros(2, 6), 0), ValueError, ["0 does not divide 6"]),
-        (lambda: weight_norm(torch.zeros(3)), ValueError, ["2 axes", "(3,)"]),
-        (lambda: weight_norm(torch.zeros(3, 0)), ValueError, ["0 values", "(3, 0)"]),
-        (lambda: weight_norm(torch.zeros(3, 2), torch.ones(2)), ValueError, ["gain", "(3,)", "(2,)"]),
-    ],
-)  # fmt: skip
-def test_an_error_names_the_invariant_the_values_and_the_fix(call, error, words: list[str]) -> None:
-    with pytest.raises(error) as caught:
-        call()
-    for word in words:
-        assert word in str(caught.value)
-
-
 def test_given_statistics_without_spread_or_eps_give_the_bias_at_the_mean_and_infinity_beside_it() -> None:
     a = torch.tensor([[3.0, 3.0], [3.0, 4.0]], requires_grad=True)
     mean, var, bias = torch.full((2,), 3.0), torch.zeros(2), torch.tensor([0.5, -1.0])
@@ -610,28 +461,38 @@ def test_a_batch_of_one_gives_the_bias_under_batch_norm() -> None:
     assert (batch_norm(draw(1, 8, seed=1), draw(8, seed=2), bias) == bias).all()
 
 
-@given(rows)
-def test_a_row_alone_is_a_row_of_a_batch(values: list[float]) -> None:
-    a = torch.tensor(values, dtype=torch.float64)
-    assume(a.numel() > 1)
-    batch = torch.stack([a, a.flip(0), a + 1e6, torch.zeros_like(a)])
-    # one hard row sends the whole batch the other way
-    assert_close(layer_norm(batch)[0], layer_norm(a), rtol=0, atol=1e-12)
+# ----------------------------------------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize("parameters", [False, True])
-def test_batch_norm_is_accurate_where_only_some_units_need_the_robust_way(parameters: bool) -> None:
-    a = torch.randn(32, 40, generator=torch.Generator().manual_seed(0))
-    a[:, 3], a[:, 7] = 5.0, 0.0
-    a[:, 9] += 1e4
-    a[:, 11] *= 1e30
-    given = [torch.rand(40) + 0.5, torch.rand(40)] if parameters else []
-    leaves = [t.clone().requires_grad_() for t in (a, *given)]
-    wide = [t.double().requires_grad_() for t in (a, *given)]
-    slope = torch.randn(32, 40)
-    out, expected = batch_norm(*leaves), batch_norm(*wide)
-    assert_close(out.double(), expected, rtol=0, atol=1e-5)  # 5 roundings of float32
-    found = torch.autograd.grad((out * slope).sum(), leaves)
-    for gradient, exact in zip(found, torch.autograd.grad((expected * slope).sum(), wide), strict=True):
-        unit = exact.abs().amax(0)  # units differ by 1e30
-        assert ((gradient - exact).abs().amax(0) <= 1e-4 * unit + 1e-3).all()
+@pytest.mark.usefixtures("as_users_call")
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: layer_norm([1.0]), TypeError, "input must be a tensor.* list; make it one"),
+        (lambda: layer_norm(torch.arange(3)), TypeError, r"int64; convert it, .*\.to\(torch\.float32\)"),
+        (lambda: layer_norm(torch.ones(2).to(torch.float8_e5m2)), TypeError, "16 bits or more.*float8"),
+        (lambda: weight_norm(torch.ones(2, 2).cfloat()), TypeError, "complex64"),
+        (lambda: layer_norm(torch.zeros(3), eps=-1e-5), ValueError, "not negative, and it is -1e-05"),
+        (lambda: batch_norm(torch.zeros(2, 3), eps=math.nan), ValueError, "it is nan"),
+        (lambda: rms_norm(torch.ones(3), eps=torch.ones(1, requires_grad=True)), ValueError, "eps is a n"),
+        (lambda: layer_norm(torch.zeros(3, 0)), ValueError, r"0 units, .* \(3, 0\); give at least one"),
+        (lambda: rms_norm(torch.zeros(0, 3), dim=0), ValueError, r"0 units, .* \(0, 3\)"),
+        (lambda: layer_norm(torch.zeros(3), dim=1), ValueError, r"once, out of \[0\] .* \(3,\), and it is 1"),
+        (lambda: layer_norm(torch.tensor(1.0)), ValueError, r"shape \(\), and it is -1"),
+        (lambda: layer_norm(torch.zeros(3, 4), dim=()), ValueError, "names each axis of the units once"),
+        (lambda: layer_norm(torch.zeros(3, 4), dim=(1, -1)), ValueError, "once, .* it is 1, -1"),
+        (lambda: layer_norm(torch.zeros(2, 3), torch.ones(2)), ValueError, r"shape \(3,\), and it is \(2,\)"),
+        (lambda: layer_norm(torch.zeros(2, 3), bias=torch.ones(1, 3)), ValueError, r"it is \(1, 3\)"),
+        (lambda: weight_norm(torch.zeros(3, 2), 2.0), ValueError, r"shape \(3,\), and it is 2\.0"),
+        (lambda: batch_norm_by(torch.ones(2, 3), torch.ones(3), torch.ones(1)), ValueError, r"it is \(1,\)"),
+        (lambda: batch_norm(torch.zeros(3)), ValueError, r"2 axes or more.* \(3,\); add"),
+        (lambda: instance_norm(torch.zeros(2, 3)), ValueError, r"3 axes or more.* \(2, 3\); add"),
+        (lambda: instance_norm(torch.zeros(2, 3, 0)), ValueError, r"0 values, .* \(2, 3, 0\)"),
+        (lambda: batch_norm(torch.zeros(1, 3), unbiased=True), ValueError, "cases - 1, .* at least 2"),
+        (lambda: group_norm(torch.zeros(2, 6), 4), ValueError, r"4 does not divide 6; .*\[1, 2, 3, 6\]"),
+        (lambda: group_norm(torch.zeros(2, 6), 0), ValueError, "0 does not divide 6"),
+    ],
+)  # fmt: skip
+def test_an_error_names_the_invariant_the_values_and_the_fix(call, error, words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()

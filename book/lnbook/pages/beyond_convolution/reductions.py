@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv2d
 
 from lnlib.norms.batch import batch_norm
-from lnlib.norms.channel_norms import group_norm, instance_norm
-from lnlib.norms.normalize import layer_norm
+from lnlib.norms.normalize import group_norm, instance_norm, layer_norm
 
 
 class Reduction(NamedTuple):

@@ -21,17 +21,16 @@ from collections.abc import Collection
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.norms.standardize import inner_mean, over_root, rescale
+from lnlib.norms.standardize import over_root
 
 
 def detached_layer_norm(
     a: Float[Tensor, "..."], eps: float = 1e-5, detach: Collection[str] = ("mean", "std")
 ) -> Float[Tensor, "..."]:
     r"""Normalize each case over its units, and differentiate as if some of its statistics were constants."""
-    x, eps_scaled = rescale(a, [-1], eps)
-    x = x - inner_mean(x, [-1])
+    x = a - a.detach()[..., :1]  # a shift changes nothing, and equal values become 0
     mean = x.mean(-1, keepdim=True)
     d = x - (mean.detach() if "mean" in detach else mean)
     # d sums to 0, so the mean inside the variance has no gradient whether or not it is a constant
-    power = d.square().mean(-1, keepdim=True) + eps_scaled
+    power = d.square().mean(-1, keepdim=True) + eps
     return over_root(d, power.detach() if "std" in detach else power)

@@ -19,11 +19,10 @@ from lnbook.data import Images
 from lnbook.pages.beyond_covariate_shift.detached import detached_layer_norm
 from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators
 from lnlib.norms.normalize import layer_norm
-from lnlib.norms.standardize import standardize
 
 NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
     "none": None,
-    "batch": lambda a, eps: standardize(a, [1], eps),
+    "batch": lambda a, eps: layer_norm(a, eps=eps, dim=1),
     "layer": lambda a, eps: layer_norm(a, eps=eps),
     "simple": lambda a, eps: layer_norm(a, eps=eps),
     "mean detached": lambda a, eps: detached_layer_norm(a, eps=eps, detach=("mean",)),
