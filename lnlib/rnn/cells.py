@@ -65,11 +65,6 @@ class Cell(ABC):
     gates: ClassVar[int] = 1
     together: ClassVar[tuple[int, ...]] = (1,)  # gates that share their statistics in the paper
 
-    @property
-    def sharing(self) -> tuple[int, ...]:
-        """The same in this variant, unless it is `per_gate`."""
-        return (self.gates,) if self.variant.all_gates else self.together
-
     def inputs(self, x: Float[Tensor, "M D"], t: int = 0) -> Float[Tensor, "M G"]:
         """The input's side of the gates: of all steps at once, but of step t alone with batch norm."""
         return self._side("ih", "bias_inner", x, t)
@@ -81,9 +76,9 @@ class Cell(ABC):
         a, bias = self._projected("ih", "bias_inner", x), self.bias("bias_ih")
         if min(sizes) == max(sizes):
             steps = range(first, first + len(sizes))
-            return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.sharing, steps).unbind()
+            return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.together, steps).unbind()
         parts = enumerate(a.split(sizes), first)
-        return [self.normalize("ih", part, bias, self.sharing, t) for t, part in parts]
+        return [self.normalize("ih", part, bias, self.together, t) for t, part in parts]
 
     def recurrent(self, h: Float[Tensor, "N R"], t: int = 0) -> Float[Tensor, "N G"]:
         """The state's side of the gates."""
@@ -167,7 +162,7 @@ class Cell(ABC):
         a = self._projected(side, inner, x)
         bias = self.bias(f"bias_{side}")
         if self.variant.gates == "separate":
-            return self.normalize(side, a, bias, self.sharing, t)
+            return self.normalize(side, a, bias, self.together, t)
         return a + bias.to(a.dtype) if self.variant.gates == "none" and bias is not None else a
 
     def _projected(self, side: str, inner: str, x: Tensor) -> Tensor:

@@ -15,7 +15,6 @@ class Variant:
     Attributes:
         gates: "separate": the projections of input and state each; "joint": their sum; "none": neither.
         per_gate: statistics of each gate instead of all gates together.
-        all_gates: of a GRU: gates and candidate share their statistics; otherwise the candidate has its own.
         cell: of an LSTM: "raw" everywhere; "output": normalized on the way to h; "carried": into the next
             step too; "next": into the next step only.
         keeps: what an open update gate of a GRU keeps: the "new" candidate as in Eq. (28), or the "old" state
@@ -24,8 +23,6 @@ class Variant:
             none; with "joint" gates "input" means inside the normalization of the sum.
         unbiased: divide the squares by one less than their number.
         eps: the variant's own epsilon; None leaves it to the layer.
-
-    Raises ValueError for `all_gates` without separate projections, or with statistics of each gate.
     """
 
     gates: str
@@ -35,18 +32,10 @@ class Variant:
     inner_bias: str = ""
     unbiased: bool = False
     eps: float | None = None
-    all_gates: bool = False
-
-    def __post_init__(self) -> None:
-        if self.all_gates and (self.gates != "separate" or self.per_gate):
-            raise ValueError(
-                f"all_gates gives the candidate and the gates one mean, before r is known, and gates is "
-                f"{self.gates!r} with per_gate={self.per_gate}; take gates='separate' and per_gate=False"
-            )
 
 
 #: One row a variant, by kind of network. Sources: Eqs. (4), (20)-(22), (26)-(28), (29)-(31); "rnmt" is
-#: RETURNN's LayerNormVariantsLSTMCell with its flags for RNMT+, "all_gates" haste's LayerNormGRU.
+#: RETURNN's LayerNormVariantsLSTMCell with its flags for RNMT+.
 VARIANTS: Mapping[str, Mapping[str, Variant]] = {
     "RNN": {
         "paper": Variant("joint"),
@@ -67,7 +56,6 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = {
         "joint": Variant("joint", keeps="new"),
         "released": Variant("separate", inner_bias="input", eps=1e-5),
         "per_gate": Variant("separate", per_gate=True, keeps="new"),
-        "all_gates": Variant("separate", all_gates=True),
     },
 }
 

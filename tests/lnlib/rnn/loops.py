@@ -5,6 +5,7 @@ Rows of the matrices are gates i, f, g, o of an LSTM and r, z, n of a GRU. No fu
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor, sigmoid, tanh
@@ -74,25 +75,13 @@ def lstm(
 
 
 def lstm_separate(
-    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, **more: bool
+    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, carried: bool = False
 ) -> tuple[Tensor, ...]:
     def gates(step: Tensor, h: Tensor) -> Tensor:  # Eq. (20), its bias b part of the two others
-        own = n(step @ p["weight_ih"].T, p["gain_ih"], p["bias_ih"])
+        own = n(step @ p["weight_ih"].T + p.get("bias_inner", 0), p["gain_ih"], p["bias_ih"])
         return own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"])
 
-    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), **more)
-
-
-def lstm_carried(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    return lstm_separate(x, h, c, p, n, carried=True)
-
-
-def lstm_released(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    def gates(step: Tensor, h: Tensor) -> Tensor:
-        own = n(step @ p["weight_ih"].T + p["bias_inner"], p["gain_ih"], p["bias_ih"])
-        return own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"])
-
-    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]))
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), carried)
 
 
 def lstm_joint(
@@ -105,10 +94,6 @@ def lstm_joint(
         return of_gates(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"])
 
     return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]))
-
-
-def lstm_per_gate(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    return lstm_joint(x, h, c, p, n, per_gate=True)
 
 
 def lstm_rnmt(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
@@ -157,22 +142,6 @@ def two_and_one(n: Normalize) -> Normalize:
     return normalize
 
 
-def gru_paper(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    return gru(x, h, p, two_and_one(n))
-
-
-def gru_per_gate(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    return gru(x, h, p, each(n, 3))
-
-
-def gru_released(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    return gru(x, h, p, two_and_one(n), keeps_new=False)
-
-
-def gru_all_gates(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    return gru(x, h, p, n, keeps_new=False)
-
-
 def gru_joint(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
     k, (gain, bias), hs = 2 * h.shape[-1], (p["gain_ih"], p["bias_ih"] + p["bias_hh"]), []
     for step in x:
@@ -190,16 +159,15 @@ LOOPS: Mapping[str, Mapping[str, Callable[..., tuple[Tensor, ...]]]] = {
         "paper": lstm_separate,
         "joint": lstm_joint,
         "draw": lstm_draw,
-        "released": lstm_released,
-        "per_gate": lstm_per_gate,
-        "normalized_state": lstm_carried,
+        "released": lstm_separate,  # its parameters have an inner bias
+        "per_gate": partial(lstm_joint, per_gate=True),
+        "normalized_state": partial(lstm_separate, carried=True),
         "rnmt": lstm_rnmt,
     },
     "GRU": {
-        "paper": gru_paper,
+        "paper": lambda x, h, p, n: gru(x, h, p, two_and_one(n)),
         "joint": gru_joint,
-        "released": gru_released,
-        "per_gate": gru_per_gate,
-        "all_gates": gru_all_gates,
+        "released": lambda x, h, p, n: gru(x, h, p, two_and_one(n), keeps_new=False),
+        "per_gate": lambda x, h, p, n: gru(x, h, p, each(n, 3)),
     },
 }

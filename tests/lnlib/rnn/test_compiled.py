@@ -1,15 +1,16 @@
 """The compiled kernels against the plain path, and when they are taken."""
 
 import os
-import threading
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from networks import as_hx, start_of, states
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 import lnlib
 from lnlib.rnn import backend, backends, chunks, plain
@@ -32,84 +33,60 @@ def network(kind: str, inputs: int, units: int, seed: int = 0, **options: object
     return module
 
 
-def everything(module: nn.Module, x: Tensor, hx: object, weights: list[Tensor]) -> list[Tensor]:
+def everything(module: nn.Module, x: PackedSequence, hx: object, weights: list[Tensor]) -> list[Tensor]:
     """Output, final states, and the gradients of a weighted sum of them in inputs, states and parameters."""
-    leaves = [x, *(hx if isinstance(hx, tuple) else (hx,)), *module.parameters()]
+    leaves = [x.data, *states(hx), *module.parameters()]
     output, state = module(x, hx)
-    results = [output, *(state if isinstance(state, tuple) else (state,))]
+    results = [output.data, *states(state)]
     total = sum((r * w).sum() for r, w in zip(results, weights, strict=True))
     return [r.detach() for r in results] + list(torch.autograd.grad(total, leaves))
 
 
-def doubled(x: Tensor, hx: object) -> tuple[Tensor, object]:
-    """The same inputs and states in float64."""
-    again = [t.detach().double().requires_grad_() for t in (hx if isinstance(hx, tuple) else (hx,))]
-    return x.detach().double().requires_grad_(), tuple(again) if isinstance(hx, tuple) else again[0]
+def doubled(t: Tensor) -> Tensor:
+    """The same numbers in float64."""
+    return t.detach().double().requires_grad_()
 
 
 def distance(a: Tensor, b: Tensor) -> float:
     """Largest difference, relative to the largest value."""
-    return float((a - b).abs().max() / b.abs().max().clamp(min=1e-3))
+    return float((a - b).detach().abs().max() / b.detach().abs().max().clamp(min=1e-3))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     kind=st.sampled_from(sorted(KINDS)),
-    variant=st.sampled_from(["paper", "released"]),
-    norm=st.sampled_from(["layer", "rms"]),
-    bias=st.booleans(),
-    bidirectional=st.booleans(),
-    memory=st.sampled_from(["save", "recompute"]),
-    steps=st.integers(1, 9),
-    cases=st.integers(1, 9),
-    units=st.sampled_from([2, 5, 16, 33, 64, 70]),
+    options=st.fixed_dictionaries(
+        {
+            "variant": st.sampled_from(["paper", "released"]),
+            "norm": st.sampled_from(["layer", "rms"]),
+            "bias": st.booleans(),
+            "bidirectional": st.booleans(),
+            "memory": st.sampled_from(["save", "recompute"]),
+        }
+    ),
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=9),
+    units=st.sampled_from([2, 5, 16, 33, 70]),
     seed=st.integers(0, 99),
 )
 def test_values_and_gradients_are_the_plain_paths(
-    kind: str,
-    variant: str,
-    norm: str,
-    bias: bool,
-    bidirectional: bool,
-    memory: str,
-    steps: int,
-    cases: int,
-    units: int,
-    seed: int,
+    kind: str, options: dict[str, Any], lengths: list[int], units: int, seed: int
 ) -> None:
-    options = {
-        "variant": variant,
-        "norm": norm,
-        "bias": bias,
-        "bidirectional": bidirectional,
-        "memory": memory,
-    }
     module = network(kind, 3, units, seed, **options)
     assert backend(module).name == "numba"
-    x = torch.randn(steps, cases, 3, requires_grad=True)
-    shape = (1 + bidirectional, cases, units)
-    hx = tuple(torch.randn(shape, requires_grad=True) for _ in range(2 if kind == "LSTM" else 1))
-    hx = hx if kind == "LSTM" else hx[0]
-    weights = [torch.randn(steps, cases, (1 + bidirectional) * units)]
-    weights += [torch.randn(shape) for _ in range(2 if kind == "LSTM" else 1)]
-    fast = everything(module, x, hx, weights)
+    sides, sizes = (
+        1 + options["bidirectional"],
+        pack_sequence([torch.zeros(n, 1) for n in sorted(lengths, reverse=True)]).batch_sizes,
+    )
+    x = torch.randn(sum(lengths), 3, requires_grad=True)
+    hx = start_of(module, len(lengths), torch.float32)
+    weights = [torch.randn(sum(lengths), sides * units), *map(torch.randn_like, states(hx))]
+    fast = everything(module, PackedSequence(x, sizes), hx, weights)
     with plain():
-        slow = everything(module, x, hx, weights)
-    exact = everything(module.double(), *doubled(x, hx), [w.double() for w in weights])
+        slow = everything(module, PackedSequence(x, sizes), hx, weights)
+    wide = PackedSequence(doubled(x), sizes), as_hx(tuple(map(doubled, states(hx))))
+    exact = everything(module.double(), *wide, [w.double() for w in weights])
     error, usual = (max(map(distance, found, exact)) for found in (fast, slow))
     assert error < WORSE * max(usual, ROUNDINGS)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_sequences_of_different_lengths_are_those_run_alone(kind: str) -> None:
-    module = network(kind, 3, 20, num_layers=2, bidirectional=True)
-    sequences = [torch.randn(steps, 3) for steps in (4, 9, 1, 4, 7)]
-    output, _ = module(pack_sequence(sequences, enforce_sorted=False))
-    rows, _ = nn.utils.rnn.pad_packed_sequence(output)
-    with plain():
-        for k, sequence in enumerate(sequences):
-            # 1e-5: a hundred roundings, over at most 9 steps of two layers.
-            torch.testing.assert_close(rows[: len(sequence), k], module(sequence)[0], atol=1e-5, rtol=0)
 
 
 @pytest.mark.slow
@@ -199,17 +176,6 @@ def test_sums_beyond_float32_take_the_plain_path(kind: str) -> None:
     assert torch.equal(module(x)[0], expected)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_nan_stays_in_its_own_sequence(kind: str) -> None:
-    module = network(kind, 3, 8)
-    x = torch.randn(4, 3, 3)
-    clean = module(x)[0]
-    x[1, 2] = float("nan")
-    output = module(x)[0]
-    assert torch.isnan(output[1:, 2]).all()
-    torch.testing.assert_close(output[:, :2], clean[:, :2], atol=1e-6, rtol=0)  # other path, other roundings
-
-
 def test_a_common_offset_of_the_inputs_costs_no_accuracy() -> None:
     module = network("LSTM", 3, 16)
     with torch.no_grad():
@@ -228,7 +194,7 @@ REFUSED = {
     "an Elman network": (lambda m: lnlib.RNN(2, 3), "LSTM and GRU"),
     "a projection": (lambda m: lnlib.LSTM(2, 3, proj_size=1), "proj_size"),
     "zoneout": (lambda m: lnlib.LSTM(2, 3, zoneout=0.1), "zoneout"),
-    "dropout": (lambda m: lnlib.LSTM(2, 3, variational_dropout=0.1), "dropout"),
+    "dropout": (lambda m: lnlib.LSTM(2, 3, recurrent_dropout=0.1), "dropout"),
     "no epsilon": (lambda m: lnlib.LSTM(2, 3, eps=0.0), "eps"),
     "another device": (lambda m: m.to("meta"), "meta"),
 }
@@ -245,9 +211,14 @@ def test_where_the_kernels_do_not_apply_the_reason_is_told(name: str) -> None:
 def test_without_numba_networks_run_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     module, x = network("LSTM", 3, 4), torch.randn(5, 2, 3)
     expected = module(x)[0]
-    monkeypatch.setattr("lnlib.rnn.backends._numba", lambda: False)
-    assert "pip install" in backend(module).reason
-    torch.testing.assert_close(module(x)[0], expected, atol=1e-6, rtol=0)  # float32, 5 steps
+    monkeypatch.setattr("numba.config.DISABLE_JIT", True)
+    backends._numba.cache_clear()
+    try:
+        assert "pip install" in backend(module).reason
+        torch.testing.assert_close(module(x)[0], expected, atol=1e-6, rtol=0)  # float32, 5 steps
+    finally:
+        monkeypatch.undo()
+        backends._numba.cache_clear()
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # torch.func's own use of it
@@ -259,25 +230,6 @@ def test_transforms_and_autocast_take_the_plain_path() -> None:
     assert torch.isfinite(product).all()
     each = torch.func.vmap(lambda x: module(x)[0], in_dims=1, out_dims=1)(x)
     torch.testing.assert_close(each, module(x)[0], atol=1e-6, rtol=0)  # float32, 5 steps
-
-
-def test_threads_may_run_networks_at_the_same_time() -> None:
-    modules = [network("LSTM", 3, 16, seed) for seed in range(4)]
-    x = torch.randn(50, 4, 3)
-    with torch.no_grad():
-        expected = [module(x)[0] for module in modules]
-    found: list[Tensor | None] = [None] * 4
-
-    def work(k: int) -> None:
-        with torch.no_grad():
-            found[k] = modules[k](x)[0]
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(map(torch.equal, found, expected))
 
 
 def test_a_forked_child_may_run_networks() -> None:
@@ -294,7 +246,7 @@ def test_a_forked_child_may_run_networks() -> None:
         torch.set_num_threads(before)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     rows=st.integers(0, 15), depth=st.integers(1, 300), columns=st.integers(1, 200), every=st.integers(1, 3)
 )
@@ -310,16 +262,11 @@ def test_the_product_is_numpys(rows: int, depth: int, columns: int, every: int) 
     np.testing.assert_allclose(c[:, :columns], a.astype(float) @ p.astype(float), atol=1e-6 * depth, rtol=0)
 
 
-def gradients(module: nn.Module, total: Tensor, create_graph: bool) -> list[Tensor]:
-    found = torch.autograd.grad(total, list(module.parameters()), create_graph=create_graph)
-    return [g.detach() for g in found]
-
-
 @pytest.mark.parametrize("create_graph", [False, True])
-@pytest.mark.parametrize("case", ["two pieces", "learned start", "tied biases", "sliced input", "hook"])
+@pytest.mark.parametrize("case", ["two pieces", "tied biases", "sliced input", "hook"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_to_a_parameter_counts_once(kind: str, case: str, create_graph: bool) -> None:
-    module = network(kind, 3, 6, learn_initial_state=case == "learned start")
+    module = network(kind, 3, 6)
     if case == "tied biases":
         module.bias_hh_l0 = module.bias_ih_l0
     if case == "hook":
@@ -333,13 +280,12 @@ def test_every_way_to_a_parameter_counts_once(kind: str, case: str, create_graph
             output, _ = module(x, state)
         return output.square().sum()
 
-    fast = gradients(module, total(), create_graph)
-    (into_x,) = torch.autograd.grad(total(), x, create_graph=create_graph)
+    leaves = [x, *module.parameters()]
+    fast = torch.autograd.grad(total(), leaves, create_graph=create_graph)
     with plain():
-        slow = gradients(module, total(), create_graph)
-        (expected,) = torch.autograd.grad(total(), x)
+        slow = torch.autograd.grad(total(), leaves, create_graph=create_graph)
     # Hundreds of roundings, over ten steps. What counts twice is off by the size of the gradient.
-    assert max(map(distance, [*fast, into_x.detach()], [*slow, expected])) < 1e-3
+    assert max(map(distance, fast, slow)) < 1e-3
 
 
 def test_batches_of_upstream_gradients_take_the_plain_path() -> None:
@@ -361,14 +307,3 @@ def test_the_users_default_dtype_and_device_change_nothing() -> None:
     with torch.device("meta"):
         again, _ = module(x)
     assert torch.equal(again, output)
-
-
-def test_a_numba_that_cannot_work_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = network("LSTM", 3, 4)
-    monkeypatch.setattr("numba.config.DISABLE_JIT", True)
-    backends._numba.cache_clear()
-    try:
-        assert backend(module).name == "plain"
-    finally:
-        monkeypatch.undo()
-        backends._numba.cache_clear()

@@ -1,9 +1,8 @@
 """Half precision and autocast: statistics in float32, and results that are finite wherever torch's are."""
 
-from typing import Any
-
 import pytest
 import torch
+from networks import states
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_sequence
 
@@ -14,20 +13,14 @@ pytestmark = pytest.mark.grid
 KINDS = {"RNN": (RNN, nn.RNN), "LSTM": (LSTM, nn.LSTM), "GRU": (GRU, nn.GRU)}
 NORMS = {
     "layer": {"norm": "layer"},
-    "rms": {"norm": "rms"},
+    "rms": {"norm": "rms", "variant": "joint"},
     "batch": {"norm": "batch", "max_steps": 4},
     "weight": {"norm": "weight"},
-    "none": {"norm": "none"},
-    "joint": {"variant": "joint"},
 }
 HALVES = [torch.float16, torch.bfloat16]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_norm = pytest.mark.parametrize("norm", NORMS)
 every_half = pytest.mark.parametrize("half", HALVES)
-
-
-def states(state: Any) -> tuple[Tensor, ...]:
-    return state if isinstance(state, tuple) else (state,)
 
 
 def finite(*tensors: Tensor) -> bool:
@@ -37,7 +30,7 @@ def finite(*tensors: Tensor) -> bool:
 @every_kind
 @every_norm
 @every_half
-@pytest.mark.parametrize("size", [1e-7, 1.0, 1e4, 6e4])
+@pytest.mark.parametrize("size", [1e-7, 1.0, 6e4])
 def test_half_networks_are_finite_where_torchs_are(
     kind: str, norm: str, half: torch.dtype, size: float
 ) -> None:
@@ -77,13 +70,10 @@ def test_autocast_follows_the_full_precision(kind: str, norm: str, half: torch.d
 
 @every_kind
 @every_half
-@pytest.mark.parametrize("options", [{}, {"num_layers": 2, "bidirectional": True}], ids=["one", "four"])
-def test_autocast_without_a_norm_is_torchs_own_to_the_last_bit(
-    kind: str, half: torch.dtype, options: dict[str, Any]
-) -> None:
+def test_autocast_without_a_norm_is_torchs_own_to_the_last_bit(kind: str, half: torch.dtype) -> None:
     ours, theirs = KINDS[kind]
-    theirs = theirs(16, 8, **options)
-    module = ours(16, 8, norm="none", **options)
+    theirs = theirs(16, 8, 2, bidirectional=True)
+    module = ours(16, 8, 2, bidirectional=True, norm="none")
     module.load_torch(theirs)
     x, results = torch.randn(6, 4, 16), []
     batches = x, pack_sequence([x[:n, k] for k, n in enumerate((6, 6, 3, 3))])
@@ -116,17 +106,16 @@ def test_autocast_leaves_what_is_normalized_in_its_own_type(kind: str, norm: str
 
 @every_kind
 @every_half
-@pytest.mark.parametrize("norm", ["layer", "rms", "batch", "joint"])
-@pytest.mark.parametrize("size", [1.0, 6e4])
+@pytest.mark.parametrize("norm", ["layer", "rms", "batch"])
 def test_autocast_is_finite_for_inputs_that_overflow_its_products(
-    kind: str, half: torch.dtype, norm: str, size: float
+    kind: str, half: torch.dtype, norm: str
 ) -> None:
     torch.manual_seed(0)
     module = KINDS[kind][0](16, 8, **NORMS[norm])
-    x = size * torch.ones(6, 4, 16) * torch.randn(6, 4, 1).sign()
+    x = 6e4 * torch.ones(6, 4, 16) * torch.randn(6, 4, 1).sign()
     with torch.no_grad():
         module.weight_ih_l0.mul_(8)
-        assert (x.abs().max() <= 1) or (x[0] @ module.weight_ih_l0.mT).abs().max() > 65504
+        assert (x[0] @ module.weight_ih_l0.mT).abs().max() > 65504
     with torch.autocast("cpu", dtype=half):
         output, state = module(x)
     output.float().sum().backward()
