@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float32, Float64, Int64
 
-from .boxes import Boxes, featurize
-from .scenes import CLASSES, Text, picture, scenes, words
+from .scenes import CLASSES, Text, scenes, words
 from .sources import OnStandIn, published
 from .users import provenance_of, reading, users_own
 
@@ -32,6 +31,16 @@ COCO_CLASSES = tuple(  # in the order of their usual numbers 0 to 79
     oven, toaster, sink, refrigerator, book, clock, vase, scissors, teddy bear, hair drier,
     toothbrush""".replace("\n    ", " ").split(", ")
 )
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Where the objects of one picture are: one box at least."""
+
+    width: float  # of the picture
+    height: float
+    corners: Float64[np.ndarray, "B 4"]  # left, top, right, bottom of each box, in the same unit; y goes down
+    classes: Int64[np.ndarray, " B"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Captions:
 
 
 def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
-    """Captions, and pictures as vectors made from boxes (`lnbook.data.boxes`): "coco_captions" or "scenes".
+    """Captions, and pictures as vectors made from boxes (`featurize`): "coco_captions" or "scenes".
 
     `on_stand_in`, and what is raised, are as in `lnbook.data.published`; the scenes stand in for COCO.
     """
@@ -138,3 +147,42 @@ def _part(
     features = np.stack([featurize(each, classes) for each in boxes])
     owner = np.repeat(np.arange(len(told)), [len(some) for some in told])
     return Captioned(features, [text for some in told for text in some], owner, boxes, meaning)
+
+
+def picture(scene: Text, generator: np.random.Generator) -> Boxes:
+    """A scene as boxes on a square of side 1: small things are 0.15 wide, large ones 0.3.
+
+    Their classes are those of `CLASSES`; each thing's place is drawn in a third of the square's width.
+    """
+    corners: list[Float64[np.ndarray, " 4"]] = []
+    for column, thing in zip(generator.permutation(3), scene, strict=False):
+        side = 0.3 if "large" in thing else 0.15
+        corner = np.array([column / 3, 0.0]) + generator.uniform(size=2) * [1 / 3 - side, 1 - side]
+        corners.append(np.concatenate([corner, corner + side]))
+    classes = [k for thing in scene for k, name in enumerate(CLASSES) if set(name.split()) <= thing]
+    return Boxes(1.0, 1.0, np.array(corners), np.array(classes))
+
+
+def featurize(boxes: Boxes, classes: int) -> Float32[np.ndarray, " F"]:
+    r"""A vector made of boxes, $F = 5\cdot$`classes`$+4$ numbers of length 1.
+
+    For each class $k$ with $n_k$ boxes, measured in the picture's own width and height:
+
+    $$\log(1+n_k), \quad \log(1 + 100\,\textstyle\sum \text{area}), \quad
+    \bar x_k - \tfrac12, \quad \bar y_k - \tfrac12,$$
+
+    all 0 where $n_k=0$; then the class of the largest box (a one among zeros), its center, width and height.
+
+    *Source* ours, in place of a convnet's features of the pixels: each photograph has a licence of its own.
+    """
+    left, top, right, bottom = (boxes.corners / np.tile([boxes.width, boxes.height], 2)).T
+    shape = np.stack([(left + right) / 2 - 0.5, (top + bottom) / 2 - 0.5, right - left, bottom - top])
+    area = shape[2] * shape[3]
+    ones = np.ones(len(area))
+    count, areas, *centers = (np.bincount(boxes.classes, x, classes) for x in (ones, area, *shape[:2]))
+    largest = int(area.argmax())
+    middles = [center / np.maximum(count, 1) for center in centers]
+    which = np.eye(classes)[boxes.classes[largest]]
+    parts = [np.log1p(count), np.log1p(100 * areas), *middles, which, shape[:, largest]]
+    vector = np.concatenate(parts)
+    return (vector / np.linalg.norm(vector)).astype(np.float32)

@@ -10,9 +10,6 @@ of it if it stands above.
 from itertools import permutations
 
 import numpy as np
-from jaxtyping import Float64
-
-from .boxes import Boxes
 
 SIZES = ("small", "large")
 COLORS = ("red", "green", "blue", "yellow")
@@ -74,17 +71,3 @@ def _less(scene: Text, generator: np.random.Generator) -> Text:
         attributes = sorted(scene[k])
         told.append(frozenset(generator.choice(attributes, generator.integers(1, 4), replace=False).tolist()))
     return tuple(told)
-
-
-def picture(scene: Text, generator: np.random.Generator) -> Boxes:
-    """A scene as boxes on a square of side 1: small things are 0.15 wide, large ones 0.3.
-
-    Their classes are those of `CLASSES`; each thing's place is drawn in a third of the square's width.
-    """
-    corners: list[Float64[np.ndarray, " 4"]] = []
-    for column, thing in zip(generator.permutation(3), scene, strict=False):
-        side = 0.3 if "large" in thing else 0.15
-        corner = np.array([column / 3, 0.0]) + generator.uniform(size=2) * [1 / 3 - side, 1 - side]
-        corners.append(np.concatenate([corner, corner + side]))
-    classes = [k for thing in scene for k, name in enumerate(CLASSES) if set(name.split()) <= thing]
-    return Boxes(1.0, 1.0, np.array(corners), np.array(classes))

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from . import templates
 from .sources import OnStandIn, published
 
 CLASSIFICATIONS = ("mr", "cr", "subj", "pros_cons")
@@ -55,8 +54,7 @@ def load_labelled(
     """
     files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:
-        made = {task: templates.labelled(task) for task in CLASSIFICATIONS}
-        return {task: Labelled(tuple(x), np.array(y)) for task, (x, y) in made.items()}, provenance
+        return {task: _made(task) for task in CLASSIFICATIONS}, provenance
     return {task: _classes(files, *_FILES[task]) for task in CLASSIFICATIONS}, provenance
 
 
@@ -71,8 +69,7 @@ def load_pairs(
     files, provenance = published(name, on_stand_in=on_stand_in)
     if not files:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}
-        made = {part: templates.pairs(*size) for part, size in sizes.items()}
-        return {part: Pairs(tuple(a), tuple(b), np.array(s)) for part, (a, b, s) in made.items()}, provenance
+        return {part: made_pairs(*size) for part, size in sizes.items()}, provenance
     parts = zip(("train", "trial", "test"), files.values(), strict=True)
     return {part: _sick(body.decode("utf-8")) for part, body in parts}, provenance
 
@@ -93,3 +90,59 @@ def _classes(files: dict[str, bytes], archive: str, *names: str) -> Labelled:
     texts = [_TAG.sub("", text.decode("utf-8", "replace")).splitlines() for text in held]
     lines = [[line.strip() for line in part if line.strip()] for part in texts]
     return Labelled((*lines[0], *lines[1]), np.repeat([1, 0], [len(part) for part in lines]))
+
+
+# What serves where no published sentences are available. The label follows from the words alone, so that a
+# bag of words can reach a perfect score: a protocol runs, but nothing is said about an encoder.
+
+_WORDS = """
+    simple useful valid clear efficient consistent general powerful possible allowed
+    empty invalid missing undefined illegal hidden subtle different anonymous long
+    syntax expression statement example definition language form rule name text
+    module class function method file list string type value code
+    calling comparing using creating importing defining
+    block loop program package namespace interpreter
+"""
+_GOOD, _BAD, _IDEA, _PART, _DOING, _WHERE = (line.split() for line in _WORDS.strip().splitlines())
+
+# {mark} is one of the good words or of the bad ones, and that is the label
+_PATTERNS = {
+    "mr": ("the {thing} is {mark} and the {other} is always the same", _IDEA),
+    "cr": ("after one day the {thing} is {mark} , and so is the {other}", _PART),
+    "pros_cons": ("{mark} {thing} , {mark2} {other}", _PART),
+}
+_SUBJECTIVE = "it seems that the {thing} should be {mark} , but the {other} does not"
+_OBJECTIVE = "a {who} in the {where} is called with a {what} and another {who2}"
+
+
+def _made(task: str) -> Labelled:
+    """160 sentences, their labels 1 and 0 in turn."""
+    draw = np.random.default_rng([0, (*_PATTERNS, "subj").index(task)])
+    return Labelled(tuple(_sentence(draw, task, k % 2 == 0) for k in range(160)), np.tile([1, 0], 80))
+
+
+def _sentence(draw: np.random.Generator, task: str, first: bool) -> str:
+    if task == "subj" and not first:
+        who, what, who2 = draw.choice(_PART, 3, replace=False)
+        return _OBJECTIVE.format(who=who, who2=who2, where=draw.choice(_WHERE), what=what)
+    pattern, things = (_SUBJECTIVE, _IDEA) if task == "subj" else _PATTERNS[task]
+    words = _GOOD + _BAD if task == "subj" else (_GOOD if first else _BAD)
+    thing, other = draw.choice(things, 2, replace=False)
+    mark, mark2 = draw.choice(words, 2, replace=False)
+    return pattern.format(thing=thing, other=other, mark=mark, mark2=mark2)
+
+
+def made_pairs(count: int, seed: int) -> Pairs:
+    """Pairs of sentences with four slots each, and 1 + how many slots agree: a score from 1 to 5."""
+    draw = np.random.default_rng(seed)
+    slots = (_PART[:5], _DOING, _PART[5:], _WHERE)
+    first, second, scores = [], [], []
+    for k in range(count):
+        alike = draw.choice(4, k % 5, replace=False).tolist()
+        drawn = [draw.choice(words, 2, replace=False).tolist() for words in slots]
+        one = [word for word, _ in drawn]
+        two = [a if n in alike else b for n, (a, b) in enumerate(drawn)]
+        first.append("a {} is {} a {} in the {}".format(*one))
+        second.append("a {} is {} a {} in the {}".format(*two))
+        scores.append(1.0 + len(alike))
+    return Pairs(tuple(first), tuple(second), np.array(scores))

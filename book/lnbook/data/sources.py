@@ -210,8 +210,8 @@ def _place(entry: DataSet) -> tuple[str, dict[PublishedFile, Path]]:
     if not entry.files:
         return "embedded", {}
     for source, root in (("LNLIB_DATA", users_folder()), ("cache", _cache())):
-        for wanted in (entry.files, entry.alternative) if root else ():
-            held = {file: _path(root / entry.name / file.name) for file in wanted}
+        for wanted in (entry.files, entry.alternative):
+            held = {file: _path(root / entry.name / file.name) for file in wanted} if root else {}
             if held and all(path.is_file() for path in held.values()):
                 return source, held
     return "absent", {}

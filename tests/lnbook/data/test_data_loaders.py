@@ -15,8 +15,7 @@ import pytest
 from lnbook import data
 from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile
 from lnbook.data.books import load_books
-from lnbook.data.boxes import featurize
-from lnbook.data.captions import load_captions, load_features
+from lnbook.data.captions import featurize, load_captions, load_features
 from lnbook.data.iam import ALPHABET
 from lnbook.data.images import NO_LABEL
 from lnbook.data.readings import load_readings

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.data.boxes import Boxes, featurize
-from lnbook.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, ladder, picture, scenes, words
+from lnbook.data.captions import Boxes, featurize, picture
+from lnbook.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, ladder, scenes, words
 from lnbook.data.text import tokenize
 
 THINGS = st.sets(st.sampled_from([*SIZES, *COLORS, *SHAPES]), min_size=1).map(frozenset)

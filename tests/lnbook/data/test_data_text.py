@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.data import books, find, templates
+from lnbook.data import books, find
 from lnbook.data.books import body, load_books, prose, sentences
-from lnbook.data.sentences import load_labelled
+from lnbook.data.sentences import load_labelled, made_pairs
 from lnbook.data.text import EOS, PAD, UNKNOWN, Vocabulary, tokenize
 
 
@@ -98,8 +98,8 @@ def test_the_words_of_a_template_tell_its_label_and_half_are_of_each() -> None:
 
 
 def test_a_pairs_score_counts_the_slots_that_agree() -> None:
-    first, second, scores = templates.pairs(50, seed=0)
-    for one, two, score in zip(first, second, scores, strict=True):
+    made = made_pairs(50, seed=0)
+    for one, two, score in zip(made.first, made.second, made.scores, strict=True):
         alike = sum(a == b for a, b in zip(one.split(), two.split(), strict=True))
         assert score == 1 + alike - 5  # "a", "is", "a", "in", "the" are in each
-    assert Counter(scores) == dict.fromkeys((1.0, 2.0, 3.0, 4.0, 5.0), 10)
+    assert Counter(made.scores.tolist()) == dict.fromkeys((1.0, 2.0, 3.0, 4.0, 5.0), 10)

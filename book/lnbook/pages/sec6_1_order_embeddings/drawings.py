@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lnbook.data.boxes import Boxes
+from lnbook.data.captions import Boxes
 from lnbook.figures import plots
 from lnbook.pages.sec6_1_order_embeddings.ranking import TOP
 from lnbook.shared.learning_curves import lines
