@@ -9,7 +9,7 @@ import pytest
 from lnbook.cli.experiments import EXPERIMENTS, find
 from lnbook.data import DATA_SETS, loaded, readings, strokes
 from lnbook.pages.sec6_1_order_embeddings import experiment as order_embedding
-from lnbook.pages.sec6_3_skip_thoughts import corpus, judges
+from lnbook.pages.sec6_3_skip_thoughts import corpus, sentence_tasks
 from lnbook.training import Machine
 
 FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a minute to compose
@@ -17,7 +17,7 @@ FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a
 
 def forget() -> None:
     """Drop what other tests have loaded, from other places."""
-    for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, judges.tasks):
+    for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, sentence_tasks.tasks):
         kept.cache_clear()
     order_embedding.captions_of.cache_clear()
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from lnbook.data.books import load_books, sentences
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
-from lnbook.pages.sec6_3_skip_thoughts.word_vectors import factorized, neighbor_counts
+from lnbook.pages.sec6_3_skip_thoughts.vectors import factorized, neighbor_counts
 from lnbook.training import Cases
 
 WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary

@@ -18,10 +18,16 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus
-from lnbook.pages.sec6_3_skip_thoughts.judges import SETS, TEMPLATES, tasks
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
-from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, pair_features, relatedness
-from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import (
+    SETS,
+    TEMPLATES,
+    accuracy,
+    pair_features,
+    relatedness,
+    tasks,
+)
+from lnbook.pages.sec6_3_skip_thoughts.vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 

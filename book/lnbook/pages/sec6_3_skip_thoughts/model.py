@@ -36,11 +36,6 @@ class SkipThoughts(nn.Module):
 
     `norm` is that of the GRUs, "none" or "layer"; `initial` says how wide the first weights are
     (`initialize`), the same for both norms; the `decoder` is "article" or "code".
-
-    >>> model = SkipThoughts(20, 4, 8, norm="layer", generator=torch.Generator().manual_seed(0))
-    >>> here, lengths = torch.tensor([[3, 4, 2], [5, 2, 0]]), torch.tensor([3, 2])
-    >>> model.encode(here, lengths).shape
-    torch.Size([2, 8])
     """
 
     def __init__(

@@ -5,9 +5,15 @@ import torch
 
 from lnbook.data.text import EOS
 from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, EXPERIMENT, Skipping, corpus_of
-from lnbook.pages.sec6_3_skip_thoughts.judges import TASKS, TEMPLATES, encoded, tasks
-from lnbook.pages.sec6_3_skip_thoughts.sentence_vectors import bag_of_words, expanded, random_states, thoughts
-from lnbook.pages.sec6_3_skip_thoughts.word_vectors import factorized, neighbor_counts
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import TASKS, TEMPLATES, encoded, tasks
+from lnbook.pages.sec6_3_skip_thoughts.vectors import (
+    bag_of_words,
+    expanded,
+    factorized,
+    neighbor_counts,
+    random_states,
+    thoughts,
+)
 from lnbook.training import Machine, train
 
 SMOKE = next(job for job in EXPERIMENT.jobs("smoke", 0) if job["norm"] == "layer")
