@@ -1,6 +1,7 @@
 """`python -m lnbook claims`: print the ledger, keep a run's rows, refresh the README."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -37,11 +38,10 @@ def replace_between_marks(text: str, mark: str, content: str) -> str:
     'a <!-- x -->new<!-- /x --> b'
     """
     begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
-    head, found, rest = text.partition(begin)
-    _, closed, tail = rest.partition(end)
-    if not (found and closed):
+    new, found = re.subn(f"{begin}.*?{end}", lambda old: begin + content + end, text, flags=re.DOTALL)
+    if not found:
         raise ValueError(f"the text lacks the marks {begin} and {end}; put them where the table goes")
-    return head + begin + content + end + tail
+    return new
 
 
 def readme_results(book: Path) -> str:

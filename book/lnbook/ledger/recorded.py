@@ -31,9 +31,7 @@ def _measurement(row: dict[str, str]) -> Measurement:
     return Measurement(row["rule"], value, low, high, int(row["n"]), values)
 
 
-def load_recorded(
-    rules: Sequence[Rule], *, folder: Path
-) -> tuple[dict[str, Measurement], dict[str, str]]:
+def load_recorded(rules: Sequence[Rule], *, folder: Path) -> tuple[dict[str, Measurement], dict[str, str]]:
     """What `book/results/` holds for each rule, and what has to be said beside the verdicts on estimates.
 
     A study's number counts if its page had one and it has an interval: a page at scale "study" has more seeds

@@ -11,12 +11,14 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
 from typing import Any
 
 KINDS = ("identity", "error", "code", "computed", "limit", "effect", "same")
 SIZES = ("exact", "paper", "stand-in", "implementation")
 STEPS = ("", "one", "own")
+COMPARISONS = {"<=": le, ">=": ge, "<": lt, ">": gt, "==": eq}
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Rule:
 def criterion(rule: Rule) -> tuple[str, float]:
     """A rule's comparison and the number that it compares with."""
     operator, _, bound = rule.expect.partition(" ")
-    if operator not in ("<=", ">=", "<", ">", "=="):
+    if operator not in COMPARISONS:
         raise ValueError(f"rule {rule.id!r} expects {rule.expect!r}; compare with a number, as '<= 1e-12'")
     return operator, float(bound)
 

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import nctdtr, stdtr, stdtrit  # Student's t; scipy.stats takes a second to import
 
 from lnbook.ledger.intervals import LEVEL, TWO_SIDED, interval
-from lnbook.ledger.rules import Rule, criterion
+from lnbook.ledger.rules import COMPARISONS, Rule, criterion
 
 FEWEST = 5  # an interval over fewer says more about Student's t than about the networks
 POWER = 0.8  # how often the number of seeds that is named would find the effect
@@ -77,21 +77,15 @@ class Verdict:
     note: str = ""
 
     def __str__(self) -> str:
-        words = f"{self.word} {self.note}" if self.word == "verified if" else self.word
-        rest = self.note if self.word != "verified if" else ""
-        return " ".join(filter(None, (words, self.where))) + (f" ({rest})" if rest else "")
+        if self.word == "verified if":
+            return " ".join(filter(None, (self.word, self.note, self.where)))
+        return " ".join(filter(None, (self.word, self.where))) + (f" ({self.note})" if self.note else "")
 
 
 def meets(rule: Rule, value: float) -> bool:
     """Whether a number is as the rule expects; NaN is not."""
     operator, bound = criterion(rule)
-    return {
-        "<=": value <= bound,
-        ">=": value >= bound,
-        "<": value < bound,
-        ">": value > bound,
-        "==": value == bound,
-    }[operator]
+    return bool(COMPARISONS[operator](value, bound))
 
 
 def judge(rule: Rule, found: Measurement | None) -> Verdict:
