@@ -1,8 +1,5 @@
 """The command that prints the ledger, records rows and refreshes the README."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -55,11 +52,3 @@ def test_what_cannot_be_done_is_status_1_and_said(checkout, monkeypatch, capsys)
     monkeypatch.setattr("lnbook.cli.claims.book_dir", lambda: None)
     assert main(["claims"]) == 1
     assert "no checkout here" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_terminal_without_these_characters_shows_escapes():
-    command, ascii_only = [sys.executable, "-m", "lnbook", "claims"], {"PYTHONIOENCODING": "ascii"}
-    shown = subprocess.run(command, env=os.environ | ascii_only, capture_output=True, text=True, check=True)
-    assert shown.stderr == ""
-    assert r"\u2020" in shown.stdout  # a dagger

@@ -117,10 +117,9 @@ def test_estimates_for_one_sentence_share_five_percent():
         assert ("supported alone" in verdict.note) == (word == "undecided")
 
 
-@pytest.mark.parametrize("tests", [1, 2, 5])
-def test_chance_alone_decides_at_most_one_sentence_in_twenty(tests):
-    rules = [rule(id=str(k), sentence="p", size="paper") for k in range(tests)]
-    generator, decided, trials = np.random.default_rng(tests), 0, 1500
+def test_chance_alone_decides_at_most_one_sentence_in_twenty():
+    rules = [rule(id=str(k), sentence="p", size="paper") for k in range(2)]
+    generator, decided, trials = np.random.default_rng(2), 0, 1500
     for _ in range(trials):
         found = {r.id: measured(r, generator.normal(size=8).tolist()) for r in rules}
         decided += any(v.word in ("supported", "contradicted") for v in with_holm(rules, found))

@@ -1,6 +1,5 @@
 """The small experiment as a command."""
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,13 +8,7 @@ from small import EXPERIMENT, Command
 
 from lnbook.__main__ import main
 from lnbook.cli import run as command
-from lnbook.training import torch_threads, train
-
-
-@pytest.fixture
-def each_update(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A checkpoint after each update, not each minute."""
-    monkeypatch.setattr("lnbook.training.runs.train", functools.partial(train, every_seconds=0))
+from lnbook.training import torch_threads
 
 
 @pytest.fixture

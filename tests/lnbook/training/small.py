@@ -65,11 +65,7 @@ class Small(Task):
         return {
             "nll": F.cross_entropy(logits, cases[1], reduction="sum"),
             "noisy": (logits * torch.rand(logits.shape, generator=noise)).sum(),
-            "classes": F.one_hot(logits.argmax(1), 2).double().sum(0),
         }
-
-    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return {"nll": means["nll"], "noisy": means["noisy"], "balance": means["classes"].min()}
 
 
 def jobs(scale: str, seed: int) -> list[Job]:

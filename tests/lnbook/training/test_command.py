@@ -5,17 +5,18 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small import EXPERIMENT, JOB, jobs, without_clock
 
-from lnbook.__main__ import main as lnbook
 from lnbook.cli import run as command
+from lnbook.cli.experiments import find
 from lnbook.data import DATA_SETS, DataSet, PublishedFile, load, loaded
 from lnbook.ledger.rows import as_csv
-from lnbook.training import Job, Machine, RunFolder, Task
+from lnbook.training import Job, Machine, RunFolder, Task, train
 from lnbook.training.runs import Outcome, label, run
 
 DIGITS = "digits", "binarized_digits"
@@ -103,10 +104,10 @@ def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(small,
     assert {row["seed"] for row in table(tmp_path)} == {"1"}
 
 
-@pytest.mark.usefixtures("each_update")
 def test_a_run_goes_on_only_with_the_data_the_code_and_the_rules_that_it_began_with(
     small, points, tmp_path, monkeypatch, capsys
 ):
+    monkeypatch.setattr("lnbook.training.runs.train", partial(train, every_seconds=0))
     monkeypatch.setattr("lnbook.training.runs._rules_of", lambda study: {"a": "older"})
     assert small("--out", tmp_path / "whole", *ONE) == 0
     out = tmp_path / "out"
@@ -137,22 +138,16 @@ def test_a_study_accepts_a_stand_in_only_if_told_to(small, points, tmp_path):
     assert small(*words, "--anyway") == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--only", "norm=layer", "--only", "dropout=0.3"], "No run has norm=layer and dropout=0.3; write"),
-        (["--seed", "-1"], "Seeds go from 0 to below 2**32"),
-    ],
-)
-def test_what_does_not_exist_is_refused_with_what_does(small, tmp_path, capsys, options, said):
-    assert small("--out", tmp_path, *options) == 2
-    assert said in capsys.readouterr().err
+def test_what_does_not_exist_is_refused_with_what_does(small, tmp_path, monkeypatch, capsys):
+    assert small("--out", tmp_path, "--only", "norm=layer", "--only", "dropout=0.3") == 2
+    assert small("--out", tmp_path, "--seed", "-1") == 2
+    monkeypatch.setattr(command, "find", find)
+    assert small("--out", tmp_path) == 2
+    unknown, seed, experiment = capsys.readouterr().err.splitlines()
+    assert unknown.startswith("No run has norm=layer and dropout=0.3; write KEY=VALUE with one of {'norm': ")
+    assert seed.startswith("Seeds go from 0 to below 2**32")
+    assert experiment.startswith("There is no experiment 'small'; there are 6.1 (order_embedding), ")
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unknown_experiment_is_refused_with_those_that_exist(capsys):
-    assert lnbook(["run", "9.9"]) == 2
-    assert "There is no experiment '9.9'; there are 6.1 (order_embedding)" in capsys.readouterr().err
 
 
 def test_rows_are_recorded_beside_those_of_the_run(small, tmp_path, monkeypatch):
