@@ -49,32 +49,6 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
     return fig
 
 
-def precisions(seen: Mapping[str, Mapping[str, Sequence[Reading]]]) -> Figure:
-    """Errors of the variance in units of roundoff: a line for each way, a mark for each precision."""
-    fig, ax = plots.subplots(figsize=(5.8, 3.8))
-    marks = dict(zip(next(iter(seen.values())), "os^D", strict=False))
-    for way, by_precision in seen.items():
-        color, line = LOOKS[way]
-        for precision, values in by_precision.items():
-            tilts, errors = np.array([(r.tilt, r.variance) for r in values]).T
-            ax.loglog(tilts, errors, marks[precision], color=color, ms=4.5, mfc="none", mew=1.3)
-        ax.plot([], [], color=color, ls=line, label=way)
-    tilts = np.geomspace(1, 1e8, 50)
-    for power in (1, 2):
-        ax.loglog(tilts, tilts**power, color=INK, lw=0.7)
-        name = r"$\kappa^2$" if power == 2 else r"$\kappa$"
-        ax.annotate(name, (1e8, 1e8**power), (4, -4), textcoords="offset points")
-    for precision, mark in marks.items():
-        ax.plot([], [], mark, color=INK, ms=4.5, mfc="none", mew=1.3, label=precision)
-    ax.set(
-        xlabel=r"$\kappa$, mean over std", ylabel="error of the variance\nin units of $u$", ylim=(0.1, 1e17)
-    )
-    ax.set_xlim(0.7, 4e9)
-    on.decades(ax.xaxis, ax.yaxis)
-    ax.legend(loc="upper left", ncols=2)
-    return fig
-
-
 def atlas(programs: Sequence[Program]) -> Figure:
     """For each program, where its outputs are one percent short (filled) and where they are half (open)."""
     order = sorted(programs, key=lambda p: short_below(p.eps, p.place))

@@ -15,7 +15,6 @@ from lnlib.invariance import BEYOND, COLUMNS, Row, Transformation, columns
 
 METHODS = ("batch", "weight", "layer")
 COLOR = plots.COLORS | {"group": plots.INK, "instance": plots.INK, "input": plots.INK}
-SHORT = ("W scale", "W shift", "row scale", "X scale", "X shift", "case scale")
 # A check where nothing changes, a turn where outputs follow, waves for nearly, a cross for broken.
 SIGNS = {"invariant": "\u2713", "equivariant": "\u21bb", "nearly": "\u2248", "no": "\u00d7"}
 
@@ -50,24 +49,6 @@ def table1(rows: Sequence[Row]) -> Figure:
         ax.text(5.82 + 1.75 * k, len(COLUMNS) + 0.12, f"{norm}\nnorm", ha="center")
     ax.set(xlim=(-0.35, 10.2), ylim=(-0.02, len(COLUMNS) + 0.55))
     ax.axis("off")
-    return fig
-
-
-def conditions(panels: Mapping[str, Sequence[Row]]) -> Figure:
-    """Small copies of Table 1, each under a condition: which of its invariances are left."""
-    fig, axes = plots.subplots(2, 2, figsize=(5.6, 4.4), sharex=True, sharey=True)
-    for ax, (title, rows) in zip(axes.flat, panels.items(), strict=True):
-        for row in rows:
-            x, y = COLUMNS.index(row.transformation), METHODS.index(row.norm)
-            fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
-            ax.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fc=fill, ec=plots.GRID))
-            if row.paper or row.invariant:
-                sign = "\u00b1" if row.verdict == "equivariant" else SIGNS[row.verdict]
-                ax.text(x, y, sign, ha="center", va="center", size=13)
-        ax.set(xlim=(-0.5, 5.5), ylim=(2.5, -0.5), title=title)
-        ax.set_xticks(range(6), SHORT, rotation=35, ha="right")
-        ax.set_yticks(range(3), METHODS)
-        _bare(ax)
     return fig
 
 
