@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +11,6 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.transforms import BboxBase
 
 from lnbook.figures.maps import AMOUNT, SIGNED
 from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, OTHERS
@@ -131,30 +129,21 @@ def _svg(fig: Figure, name: str) -> str:
 
 def _check_legible(fig: Figure, name: str) -> None:
     """Refuse a figure, as it was just drawn, with letters too small on a phone or a part beyond its edge."""
-    texts = [text for text in fig.findobj(Text) if text.get_visible() and text.get_text().strip()]
     width, height = fig.get_size_inches()
-    scale = min(96.0, NARROW / width)
-    for text in texts:
-        if (size := float(text.get_fontsize()) / 72 * scale) < READABLE:
-            enough = math.ceil(READABLE / scale * 720) / 10
-            raise ValueError(
-                f"figure {name!r} has {text.get_text()!r} at {size:.1f} px on a phone, under {READABLE}; "
-                f"give it {enough} points, or the figure less width"
-            )
-
-    def beyond(box: BboxBase) -> float:
-        return max(-box.x0, box.x1 - width, -box.y0, box.y1 - height)
-
-    to_inches = fig.dpi_scale_trans.inverted()
-    ticks = {t for ax in fig.axes for t in ax.get_xticklabels() + ax.get_yticklabels()}  # some not drawn
-    with mpl.rc_context({"text.hinting": "none"}):  # letters as wide as in SVG
-        inches = beyond(fig.get_tightbbox())
-        boxes = {t: t.get_window_extent().transformed(to_inches) for t in texts if t not in ticks}
-    if inches > BLEED:
-        cut = [text.get_text() for text, box in boxes.items() if beyond(box) > BLEED]
+    pixels = min(96.0, NARROW / width) / 72  # of a point
+    texts = [text for text in fig.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    if small := [t.get_text() for t in texts if float(t.get_fontsize()) * pixels < READABLE]:
         raise ValueError(
-            f"figure {name!r} is cut off at its edge, {inches:.2f} inches of {cut or 'its lines or ticks'}; "
-            "move it inwards, shorten it, or make the figure larger"
+            f"figure {name!r} has letters under {READABLE} px on a phone, {small}; "
+            f"give them {READABLE / pixels + 0.05:.1f} points, or the figure less width"
+        )
+    with mpl.rc_context({"text.hinting": "none"}):  # letters as wide as in SVG
+        box = fig.get_tightbbox()
+    beyond = max(-box.x0, box.x1 - width, -box.y0, box.y1 - height)
+    if beyond > BLEED:
+        raise ValueError(
+            f"figure {name!r} is cut off at its edge by {beyond:.2f} inches; "
+            "move its parts inwards, shorten them, or make the figure larger"
         )
 
 

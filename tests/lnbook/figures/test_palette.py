@@ -1,6 +1,5 @@
 """The colors: typed once, told apart by anyone, visible and readable on both themes, and zero is the page."""
 
-import colorsys
 import re
 from pathlib import Path
 
@@ -55,16 +54,6 @@ def test_a_map_goes_from_the_page_to_a_color_and_ink_is_readable_on_it(ground, i
     # Two thirds of the full color at most: `nullities` and `moves` leave that much room above.
     under = on(ground, plots.AMOUNT(np.linspace(0, 2 / 3, 50)))
     assert contrast(under, ink).min() >= 4.5  # WCAG AA for text
-
-
-@pytest.mark.parametrize("other", OTHERS)
-def test_no_other_color_has_the_hue_of_a_norm(other):
-    def hue(color: str) -> float:
-        return 360 * colorsys.rgb_to_hsv(*to_rgb(color))[0]
-
-    for norm in COLORS.keys() - {"none"}:  # gray
-        apart = abs(hue(OTHERS[other]) - hue(COLORS[norm]))
-        assert min(apart, 360 - apart) > 20, norm  # less than half the 62 degrees between blue and purple
 
 
 def test_colors_are_typed_in_the_palette_alone_and_all_that_a_style_names_are_there():

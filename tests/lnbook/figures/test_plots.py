@@ -90,8 +90,8 @@ def test_a_drawing_too_large_for_a_page_is_refused(shown, results: Path) -> None
 @pytest.mark.parametrize(
     ("where", "size", "complaint"),
     [
-        ((0.5, 0.5), 7, "'a word' at 7.3 px on a phone, under 8; give it 7.7 points"),
-        ((0.97, 0.5), 11, r"cut off at its edge, 0\.\d+ inches of \['a word'\]; move it inwards"),
+        ((0.5, 0.5), 7, r"letters under 8 px on a phone, \['a word'\]; give them 7.7 points"),
+        ((0.97, 0.5), 11, r"cut off at its edge by 0\.\d+ inches; move"),
         ((0.5, 0.5), 7.7, None),
     ],
 )
