@@ -14,6 +14,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
 from lnlib.norms import modules
+from lnlib.norms.batch import batch_norm
 
 __all__ = ["BINS", "BatchNorm", "calibration_error", "initialize", "measures"]
 
@@ -27,14 +28,17 @@ class BatchNorm(modules.BatchNorm):
     0.1, as in torch; at batch size 4, 0.01 gives test errors within those of different seeds.)
     """
 
-    @torch.no_grad()
-    def _track(self, a: Tensor, mean: Tensor, var: Tensor) -> None:
-        if len(a) > 1:
-            super()._track(a, mean, var)
-        else:
-            assert self.momentum is not None  # no cumulative averages here
-            mean.lerp_(a[0], self.momentum)
-            var.lerp_(torch.zeros_like(var), self.momentum)
+    def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:
+        if len(a) > 1 or not self.training:
+            return super().forward(a)
+        mean, var, momentum = self.running_mean, self.running_var, self.momentum
+        assert mean is not None
+        assert var is not None
+        assert momentum is not None  # no cumulative averages here
+        with torch.no_grad():
+            mean.lerp_(a[0], momentum)
+            var.lerp_(torch.zeros_like(var), momentum)
+        return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
 
 
 def initialize(layer: nn.Module, generator: torch.Generator) -> None:

@@ -1,4 +1,4 @@
-r"""A Transformer that reads characters and predicts the next one, with the norm after, before, or nowhere.
+r"""A Transformer that reads characters and predicts the next one, with the norm after or before.
 
 One block has two sublayers S, attention and a feed-forward network:
 
@@ -7,7 +7,6 @@ placement  a sublayer                       before the last linear map
 =========  ===============================  ===================================
 "post"     $x \leftarrow N(x + S(x))$       nothing
 "pre"      $x \leftarrow x + S(N(x))$       one more norm
-"none"     $x \leftarrow x + S(x)$          nothing
 =========  ===============================  ===================================
 
 N is layer norm, or any other module on vectors of H units.
@@ -59,16 +58,12 @@ class Block(nn.Module):
         self.placement = placement
         self.attention = Attention(units, heads)
         self.feed = nn.Sequential(nn.Linear(units, 4 * units), nn.ReLU(), nn.Linear(4 * units, units))
-        self.norms = nn.ModuleList([] if placement == "none" else [norm(units), norm(units)])
+        self.norms = nn.ModuleList([norm(units), norm(units)])
 
     def forward(self, x: Float[Tensor, "N T H"]) -> Float[Tensor, "N T H"]:
-        for k, sublayer in enumerate((self.attention, self.feed)):
-            if self.placement == "post":
-                x = self.norms[k](x + sublayer(x))
-            elif self.placement == "pre":
-                x = x + sublayer(self.norms[k](x))
-            else:
-                x = x + sublayer(x)
+        after = self.placement == "post"
+        for norm, sublayer in zip(self.norms, (self.attention, self.feed), strict=True):
+            x = norm(x + sublayer(x)) if after else x + sublayer(norm(x))
         return x
 
 

@@ -20,13 +20,6 @@ def tiny(monkeypatch):
     monkeypatch.setitem(transformer.SCALES, "smoke", TINY)
 
 
-def test_the_stand_in_is_named_and_parted_in_ten(text):
-    assert (text.real, text.title) == (False, "the help on the Python language")
-    share = len(text.train) / (len(text.train) + len(text.test))
-    assert share == pytest.approx(0.9, abs=1e-4)  # one character of many thousands
-    assert max(text.train.max(), text.test.max()) == len(text.known) - 1
-
-
 def test_pairs_tell_what_single_characters_do_not():
     codes = np.tile([0, 1], 1000)
     turns = Text("turns", "ab", codes[:1800], codes[1800:], real=False)

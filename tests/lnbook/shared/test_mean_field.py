@@ -10,7 +10,6 @@ from scipy import integrate, special
 
 from lnbook.shared.mean_field import (
     critical_share,
-    degrees,
     equivalent_scale,
     exponent,
     gaussian_mean,
@@ -23,14 +22,14 @@ from lnbook.shared.mean_field import (
 gains = st.floats(0.05, 5.0)
 
 
-@pytest.mark.parametrize("n", range(2, 13, 2))
+@pytest.mark.parametrize("n", [2, 6, 12])
 def test_even_moments_are_double_factorials_and_odd_ones_zero(n: int) -> None:
     # 12 digits: moments of order 12 weigh nodes near 5, where the weights are exact to a few ulps
     assert gaussian_mean(lambda z: z**n) == pytest.approx(special.factorial2(n - 1), rel=1e-12)
     assert gaussian_mean(lambda z: z ** (n + 1)) == pytest.approx(0.0, abs=1e-10)
 
 
-@pytest.mark.parametrize("g", [0.1, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("g", [0.1, 10.0])
 def test_a_steep_function_is_integrated_as_well_as_by_an_adaptive_rule(g: float) -> None:
     def integrand(z: float) -> float:
         return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / math.cosh(g * z) ** 4
@@ -46,27 +45,6 @@ def test_the_exponent_of_an_error_function_has_a_closed_form(g: float) -> None:
     grown = g**2 * 4 / math.pi / math.sqrt(1 + 4 * g**2)
     # asin keeps 12 digits of small arguments; the logarithm of a number near 1 loses none more
     assert exponent(torch.erf, g) == pytest.approx(0.5 * math.log(grown / square), abs=1e-12)
-
-
-@pytest.mark.parametrize("f", [torch.relu, torch.abs, lambda u: 1.0 * u], ids=["relu", "abs", "identity"])
-@pytest.mark.parametrize("g", [0.1, 1.0, 7.0])
-def test_functions_that_keep_a_positive_factor_are_marginal_at_any_gain(f, g: float) -> None:
-    assert exponent(f, g) == pytest.approx(0.0, abs=1e-14)
-
-
-def test_a_function_with_a_mean_has_a_negative_exponent_and_a_bias_calms() -> None:
-    assert exponent(torch.sigmoid, 1.0) < -0.5
-    assert critical_share(torch.sigmoid, 1.0) == 1.0  # it needs no inputs
-    assert exponent(torch.tanh, 1.0, bias=1.0) < 0 < exponent(torch.tanh, 1.0)
-
-
-@pytest.mark.parametrize("f", [torch.tanh, torch.erf, torch.sin, torch.sigmoid])
-@pytest.mark.parametrize("g", [0.1, 0.5, 1.0])
-def test_the_exponent_is_half_the_logarithm_of_the_mean_degree(f, g: float) -> None:
-    p = degrees(f, g)
-    # tanh at gain 1 has 1e-8 of its mean degree beyond degree 60
-    assert p.sum() == pytest.approx(1, abs=1e-8)
-    assert math.exp(2 * exponent(f, g)) == pytest.approx(float(p @ torch.arange(61.0).double()), rel=1e-7)
 
 
 @given(gains)

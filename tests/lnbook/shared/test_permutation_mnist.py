@@ -11,8 +11,7 @@ from torch import nn
 from lnbook.data import load
 from lnbook.shared import permutation_mnist as experiment
 from lnbook.shared import permutation_mnist_right
-from lnbook.shared.classifiers import BatchNorm
-from lnbook.shared.permutation_mnist import EXPERIMENT, STUDIES, Classification, Norm, network
+from lnbook.shared.permutation_mnist import EXPERIMENT, Classification, Norm, network
 from lnbook.training import Machine, generators, train
 from lnbook.training.runs import run
 
@@ -43,23 +42,6 @@ def task(norm: Norm = "layer", **settings: Any) -> Classification:
     common = {"batch_size": 128, "seed": 0, "rows": 2, "updates": 4} | settings
     machine = common.pop("machine", Machine())
     return Classification(load("digits"), (16, 16), machine, norm=norm, **common)
-
-
-def test_layer_norm_is_on_the_hidden_layers_only_and_batch_norm_on_all() -> None:
-    kinds = {norm: [type(layer).__name__ for layer in make(norm)] for norm in ALL}
-    assert kinds["none"] == ["Linear", "ReLU"] * 2 + ["Linear"]
-    assert kinds["layer"] == ["Linear", "LayerNorm", "ReLU"] * 2 + ["Linear"]
-    assert kinds["rms"] == ["Linear", "RMSNorm", "ReLU"] * 2 + ["Linear"]
-    assert kinds["weight"] == ["WeightNormLinear", "ReLU"] * 2 + ["WeightNormLinear"]
-    assert kinds["batch"] == ["Linear", "BatchNorm", "ReLU"] * 2 + ["Linear", "BatchNorm"]
-    assert kinds["batch, hidden only"] == ["Linear", "BatchNorm", "ReLU"] * 2 + ["Linear"]
-    assert kinds["layer, logits too"] == ["Linear", "LayerNorm", "ReLU"] * 2 + ["Linear", "LayerNorm"]
-
-
-def test_every_layer_has_one_bias_but_those_of_rms_norm() -> None:
-    for norm in ALL:
-        biases = [len(p) for name, p in make(norm).named_parameters() if name.endswith("bias")]
-        assert biases == ([3] if norm == "rms" else [5, 4, 3]), norm
 
 
 def test_networks_of_one_seed_start_from_the_same_weights_and_touch_no_global_state() -> None:
@@ -97,9 +79,7 @@ def test_the_networks_compute_what_their_equations_say(unbiased: bool) -> None:
         torch.testing.assert_close(model(x), h, rtol=tolerance, atol=tolerance)
 
 
-def test_batch_norm_of_one_case_gives_its_bias_whatever_the_input_and_no_gradient_to_weights_and_gains() -> (
-    None
-):
+def test_batch_norm_of_one_case_gives_its_bias_and_no_gradient_to_weights_and_gains() -> None:
     model = make("batch")
     last_bias = dict(model.named_parameters())["7.bias"]
     for x in (cases(1), 1e6 * cases(1, seed=2), torch.zeros(1, 6, dtype=torch.float64)):
@@ -111,12 +91,6 @@ def test_batch_norm_of_one_case_gives_its_bias_whatever_the_input_and_no_gradien
             assert parameter.grad is not None
             moves = name == "7.bias"
             assert bool(parameter.grad.abs().max() > 0) == moves, name
-
-
-def test_the_variance_is_unbiased_at_small_batches_that_have_one() -> None:
-    for batch_size, unbiased in ((128, False), (4, True), (1, False)):
-        layers = [m for m in task("batch", batch_size=batch_size).model.modules() if isinstance(m, BatchNorm)]
-        assert [layer.unbiased for layer in layers] == [unbiased] * 3
 
 
 def test_in_a_run_at_batch_size_1_batch_norm_learns_class_frequencies_and_the_others_learn_the_task() -> None:
@@ -154,41 +128,14 @@ def test_a_quick_run_measures_some_test_cases_and_all_of_them_at_the_end_and_sel
     assert not any(key.startswith("valid") for row in done.rows for key in row)
 
 
-def test_every_setting_is_run_with_every_seed() -> None:
-    jobs = EXPERIMENT.jobs("smoke", 0)
-    wanted = [(s.batch_size, k, n) for s in STUDIES["smoke"] for k in range(s.seeds) for n in s.norms]
-    assert [(job["batch_size"], job["seed"], job["norm"]) for job in jobs] == wanted
-
-
-def test_every_network_learns_and_validation_selects() -> None:
-    jobs = [j for j in EXPERIMENT.jobs("smoke", 0) if (j["batch_size"], j["seed"]) == (128, 0)]
-    for outcome in run(EXPERIMENT, "smoke", jobs=jobs, processes=1):
-        assert not outcome.failed
-        *rows, selected = outcome.rows
-        assert len(rows) == outcome.job["rows"] + 1
-        assert all(row["cases_seen"] == row["update"] * 128 for row in rows)
-        assert selected["selected"] == 1
-        assert selected["valid_nll"] == min(row["valid_nll"] for row in rows)
-        assert rows[-1]["test_error"] < 0.3
-
-
-def test_plain_descent_and_the_width_are_settings() -> None:
-    made = task("none", optimizer="sgd", rate=0.5, units=7)
-    assert isinstance(made.optimizer, torch.optim.SGD)
-    assert made.model[0].weight.shape == (7, 64)
-
-
-def test_the_sizes_are_the_papers_where_the_paper_gives_them() -> None:
-    for scale in ("study", "paper"):
-        assert (experiment.DATA[scale], experiment.HIDDEN[scale]) == ("mnist", (1000, 1000))
-    first = STUDIES["paper"][0]
-    assert (first.batch_size, first.epochs, first.rates) == (128, 60, (1e-3,))
-    assert first.seeds >= 5
-    assert set(first.norms) == {"none", "batch", "layer"}
-
-
-def test_figure_6_right_has_sixty_passes_of_four_and_seeds_that_no_rule_has_seen() -> None:
-    jobs = permutation_mnist_right.EXPERIMENT.jobs("paper", 0)
-    assert {(job["batch_size"], job["epochs"], job["rate"]) for job in jobs} == {(4, 60, 1e-3)}
-    assert {job["seed"] for job in jobs} == set(range(200, 208)), "as the condition of the rules says"
-    assert {job["norm"] for job in jobs} == {"none", "batch", "layer"}
+def test_the_sizes_are_the_papers_and_figure_6_right_has_seeds_that_no_rule_has_seen() -> None:
+    assert (experiment.DATA["paper"], experiment.HIDDEN["paper"]) == ("mnist", (1000, 1000))
+    wanted = {
+        (128, 60, 1e-3): set(range(5)),
+        (4, 60, 1e-3): set(range(200, 208)),
+    }  # as the rules' condition says
+    found: dict[tuple[int, int, float], set[int]] = {}
+    for job in (*EXPERIMENT.jobs("paper", 0), *permutation_mnist_right.EXPERIMENT.jobs("paper", 0)):
+        found.setdefault((job["batch_size"], job["epochs"], job["rate"]), set()).add(job["seed"])
+        assert job["norm"] in ("none", "batch", "layer")
+    assert found == wanted

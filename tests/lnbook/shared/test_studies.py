@@ -1,24 +1,9 @@
-"""The runs of studies, and first weights that networks with and without the norm share."""
-
-from dataclasses import dataclass
+"""First weights that networks with and without the norm share."""
 
 import torch
 
-from lnbook.shared.studies import NORMS, begin, jobs_of
+from lnbook.shared.studies import NORMS, begin
 from lnlib import LSTM
-
-
-@dataclass(frozen=True)
-class Study:
-    units: int
-    seeds: int
-    norms: tuple[str, ...] = NORMS
-
-
-def test_every_norm_of_every_seed_is_a_run_and_seeds_are_outermost():
-    jobs = jobs_of([Study(8, seeds=2), Study(16, seeds=1, norms=("layer",))], seed=5)
-    runs = [(8, 5, "none"), (8, 5, "layer"), (8, 6, "none"), (8, 6, "layer"), (16, 5, "layer")]
-    assert jobs == [dict(zip(("units", "seed", "norm"), run, strict=True)) for run in runs]
 
 
 def test_networks_with_and_without_the_norm_begin_with_the_same_weights():

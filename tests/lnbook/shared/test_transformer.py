@@ -43,14 +43,7 @@ def test_a_block_is_torchs_encoder_layer_with_a_causal_mask(placement):
     torch.testing.assert_close(block(x), expected, rtol=1e-12, atol=1e-12)  # float64, other order of sums
 
 
-def test_without_a_norm_a_block_only_adds():
-    block, x = Block(H, HEADS, "none"), torch.randn(2, T, H)
-    after = x + block.attention(x)
-    torch.testing.assert_close(block(x), after + block.feed(after))
-    assert not any("norm" in name for name, _ in block.named_parameters())
-
-
-@pytest.mark.parametrize("placement", ["post", "pre", "none"])
+@pytest.mark.parametrize("placement", ["post", "pre"])
 def test_a_prediction_does_not_depend_on_what_comes_later(placement):
     text = torch.randint(11, (3, T), generator=torch.Generator().manual_seed(1))
     later = text.clone()
