@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 from explorable import evaluate
-from torch import Tensor, nn
+from torch import nn
 
 from lnbook.explore import fisher_ellipse as ellipse
 from lnbook.explore import recurrent_drift as drift
@@ -24,7 +24,7 @@ from lnbook.explore.residual_depth import PLACEMENTS
 from lnbook.explore.strokes import strokes
 from lnbook.explore.writing import writing
 from lnbook.pages.beyond_convolution.reductions import FIVE, axes, means, normalize
-from lnbook.pages.beyond_transformers.residual_gradients import exponent, wide_limit
+from lnbook.pages.beyond_transformers.residual_gradients import Stack, exponent, wide_limit
 from lnlib.fisher import kl
 from lnlib.invariance import eps_factor, measure, normalized, paper_columns, statistics, summed_inputs, table1
 from lnlib.norms.batch import batch_norm
@@ -271,20 +271,15 @@ PLAIN = "(one) => JSON.parse(JSON.stringify(one, (_, v) => v instanceof Float64A
 
 
 def by_autograd(one: dict[str, Any], placement: str, c: float, depth: int) -> list[float]:
-    """The gradients' norms of all blocks of the script's network, in torch with lnlib's layer norm."""
-    x, r = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
-    blocks = [[torch.tensor(W, dtype=torch.float64) for W in block] for block in one["blocks"][:depth]]
-    seconds = [(c**0.5 * W2).requires_grad_() for _, W2 in blocks]
-
-    def norm(a: Tensor) -> Tensor:
-        return layer_norm(a, eps=0.0)
-
-    for (W1, _), W2 in zip(blocks, seconds, strict=True):  # the script keeps W2 transposed
-        x = x + ((norm(x) if placement == "pre" else x) @ W1.T).relu() @ W2
-        x = norm(x) if placement == "post" else x
-    loss = (r * (norm(x) if placement == "pre" else x)).sum() / len(x)
-    unit = math.sqrt(len(blocks[0][0]) / len(x))
-    return [float(g.norm()) / unit for g in torch.autograd.grad(loss, seconds)]
+    """The gradients' norms of all blocks of the script's network, in the model of its page."""
+    W1, W2 = zip(*one["blocks"][:depth], strict=True)
+    first, second = (torch.tensor(W, dtype=torch.float64) for W in (W1, W2))
+    second = (c**0.5 * second.mT).requires_grad_()  # the script keeps W2 transposed
+    stack = Stack(placement, 1, 1, seed=0)
+    stack.x, stack.readout = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
+    loss = (stack.readout * stack.output(first, second)).sum() / len(stack.x)
+    unit = math.sqrt(first.shape[1] / len(stack.x))
+    return (torch.autograd.grad(loss, second)[0].norm(dim=(1, 2)) / unit).tolist()
 
 
 @pytest.mark.parametrize(("width", "depth", "c"), [(4, 6, 1.0), (8, 3, 0.0625), (16, 2, 4.0)])

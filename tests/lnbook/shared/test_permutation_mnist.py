@@ -11,6 +11,7 @@ from torch import nn
 from lnbook.data import load
 from lnbook.shared import permutation_mnist as experiment
 from lnbook.shared import permutation_mnist_right
+from lnbook.shared.classifiers import BatchNorm
 from lnbook.shared.permutation_mnist import EXPERIMENT, Classification, Norm, network
 from lnbook.training import Machine, generators, train
 from lnbook.training.runs import run
@@ -91,6 +92,12 @@ def test_batch_norm_of_one_case_gives_its_bias_and_no_gradient_to_weights_and_ga
             assert parameter.grad is not None
             moves = name == "7.bias"
             assert bool(parameter.grad.abs().max() > 0) == moves, name
+
+
+def test_the_variance_is_unbiased_at_small_batches_that_have_one() -> None:
+    for batch_size, unbiased in ((128, False), (4, True), (1, False)):
+        layers = [m for m in task("batch", batch_size=batch_size).model if isinstance(m, BatchNorm)]
+        assert [layer.unbiased for layer in layers] == [unbiased] * 3
 
 
 def test_in_a_run_at_batch_size_1_batch_norm_learns_class_frequencies_and_the_others_learn_the_task() -> None:

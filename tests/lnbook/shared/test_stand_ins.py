@@ -32,19 +32,18 @@ def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     forget()
 
 
-@pytest.mark.parametrize("scale", ["book", "study"])
 @pytest.mark.parametrize("name", EXPERIMENTS.values())
 def test_without_data_a_run_can_begin_and_nothing_is_written_to_stderr(
-    name: str, scale: str, nothing_there: None, capfd: pytest.CaptureFixture[str]
+    name: str, nothing_there: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     experiment = find(name)
-    job = experiment.jobs(scale, 0)[-1] | FEW.get(name, {})
+    job = experiment.jobs("study", 0)[-1] | FEW.get(name, {})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        task = experiment.task(job, scale, Machine())
+        task = experiment.task(job, "study", Machine())
     assert capfd.readouterr().err == ""
     assert len(next(task.batches)[0]) >= 1
     assert any(facts["source"] == "embedded" for facts in loaded())
-    named = set(experiment.data(job, scale))
+    named = set(experiment.data(job, "study"))
     instead = {DATA_SETS[name].stand_in for name in named & DATA_SETS.keys()}  # some runs ask for it by name
     assert {facts["requested"] for facts in loaded()} <= named | instead
