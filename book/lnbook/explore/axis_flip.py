@@ -11,8 +11,6 @@ from lnbook.explore.element import Element, two_decimals
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm
 
-__all__ = ["axis_flip"]
-
 EPS = 1e-5
 
 

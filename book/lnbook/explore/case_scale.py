@@ -13,8 +13,6 @@ from lnlib.invariance import eps_factor
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm
 
-__all__ = ["case_scale"]
-
 
 def case_scale(*, seed: int = 0) -> Element:
     r"""Let a reader multiply one case of several, and see what moves: all cases, or none.

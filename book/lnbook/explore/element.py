@@ -11,8 +11,6 @@ from typing import Any
 
 from lnbook.figures.palette import css_variables
 
-__all__ = ["FOLDER", "Element", "source", "two_decimals"]
-
 FOLDER = Path(__file__).parent  # of the scripts and styles, beside their builders
 
 PAGE = """<!doctype html>

@@ -15,8 +15,6 @@ from lnbook.explore.element import Element
 from lnlib.fisher import fisher
 from lnlib.glm import GLM
 
-__all__ = ["fisher_ellipse", "metric", "model"]
-
 # What the figure calls its models, and the normalization of each.
 MODELS = {
     "none": ("no norm", None),

@@ -8,8 +8,6 @@ import torch
 from lnbook.explore.element import Element
 from lnbook.pages.beyond_convolution.reductions import FIVE, means, normalize
 
-__all__ = ["five_reductions"]
-
 GROUPS, EPS = 2, 1e-5
 SPANS = {
     "batch": "a channel over all cases and positions",

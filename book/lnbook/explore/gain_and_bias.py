@@ -12,8 +12,6 @@ from torch import Tensor
 from lnbook.explore.element import Element, two_decimals
 from lnlib.norms.normalize import layer_norm
 
-__all__ = ["gain_and_bias"]
-
 
 def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     r"""Let a reader choose gains and biases, and see what they give back of a normalized case.

@@ -8,8 +8,6 @@ import torch
 from lnbook.explore.element import Element
 from lnlib.invariance import COLUMNS, PAPER, measure, paper_columns
 
-__all__ = ["invariance_playground"]
-
 # Which cells leave the outputs alone: Table 1, and our row for RMS norm, in the order of the columns.
 PROMISED = {norm: [PAPER[norm, column] for column in COLUMNS] for norm in ("batch", "weight", "layer")} | {
     "rms": [True, False, False, True, False, True]

@@ -8,8 +8,6 @@ import torch
 from lnbook.explore.element import Element, two_decimals
 from lnlib.norms.normalize import layer_norm, rms_norm
 
-__all__ = ["offset"]
-
 RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation of about 1.2
 
 

@@ -13,8 +13,6 @@ from torch import Tensor
 from lnbook.explore.element import Element
 from lnlib.norms.normalize import layer_norm
 
-__all__ = ["Setting", "recurrent_drift", "unroll"]
-
 MOST_STEPS = 200  # that the figure's slider reaches
 FUNCTIONS = {"none": lambda a: a, "relu": torch.relu, "tanh": torch.tanh}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from lnbook.explore.element import Element
 from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
 
-__all__ = ["residual_depth"]
-
 PLACEMENTS = {"pre": "pre-LN", "post": "post-LN", "none": "no norm"}
 WIDTH = 16  # that the figure starts with
 DEPTHS = (1, 4, 16, 64)  # of the table; the figure has the powers of two between them as well

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from lnbook.explore.element import Element
 
-__all__ = ["strokes"]
-
 
 def strokes(pictures: ArrayLike, windows: ArrayLike) -> Element:
     """Let a reader play the way of several pictures from blank to done, stop it, and drag through it.

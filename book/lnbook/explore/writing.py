@@ -8,8 +8,6 @@ import numpy as np
 
 from lnbook.explore.element import Element
 
-__all__ = ["writing"]
-
 
 def writing(scripts: Mapping[str, Mapping[float, Sequence[np.ndarray]]]) -> Element:
     """Let a reader choose a sentence and how neatly it is written, and watch the pen.

@@ -8,8 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullLocator
 
-__all__ = ["band", "bars", "decades", "exactly", "name", "plain", "runs"]
-
 Interval = tuple[float, float, float]  # mean, low, high
 
 

@@ -7,8 +7,6 @@ from matplotlib.patches import Polygon
 
 from lnbook.figures.palette import INK
 
-__all__ = ["BACK", "block"]
-
 ACROSS, UP, BACK = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.62, 0.42])  # of one cell
 
 

@@ -9,8 +9,6 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgba
 
 from lnbook.figures.palette import AMOUNT_COLOR, SIGN_COLORS
 
-__all__ = ["AMOUNT", "SIGNED"]
-
 
 def _fading(name: str, *stops: tuple[float, str, float]) -> Colormap:
     """A map through stops: a place from 0 to 1, a color, its opacity. Being of odd size, it has a middle."""

@@ -2,19 +2,6 @@
 
 from typing import Any
 
-__all__ = [
-    "AMOUNT_COLOR",
-    "COLORS",
-    "GRID",
-    "GRID_DARK",
-    "INK",
-    "INK_DARK",
-    "LINES",
-    "OTHERS",
-    "SIGN_COLORS",
-    "css_variables",
-]
-
 # Contrast >= 3:1 on white and on the dark theme's background; the line style tells them apart too.
 COLORS = {
     "none": "#7d7f85",

@@ -20,22 +20,6 @@ from lnbook.data.books import load_books
 from lnbook.shared.transformer import NORMS, Transformer
 from lnbook.training import Row, fit, generators, sweep, torch_threads
 
-__all__ = [
-    "SCALES",
-    "Job",
-    "Scale",
-    "Text",
-    "bits_of_counts",
-    "block_gradients",
-    "learn",
-    "loss",
-    "measured_on",
-    "passages",
-    "read",
-    "run",
-    "runs",
-]
-
 BOOK = "The Time Machine"
 Job = tuple[str, str, bool, float]  # placement, norm, warm-up, share of the learning rate
 

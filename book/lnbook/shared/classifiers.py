@@ -16,8 +16,6 @@ from torch import Tensor, nn
 from lnlib.norms import modules
 from lnlib.norms.batch import batch_norm
 
-__all__ = ["BINS", "BatchNorm", "calibration_error", "initialize", "measures"]
-
 BINS = 15  # of confidence; Guo et al. (2017) take as many
 
 

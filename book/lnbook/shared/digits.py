@@ -6,8 +6,6 @@ from torch import Tensor
 
 from lnbook import data
 
-__all__ = ["Cases", "digits"]
-
 Cases = tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]
 
 

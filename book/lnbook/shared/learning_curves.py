@@ -10,8 +10,6 @@ from matplotlib.figure import Figure
 
 from lnbook.figures import plots
 
-__all__ = ["LABELS", "Curve", "by_title", "lines"]
-
 LABELS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
 Curve: TypeAlias = Mapping[str, Sequence[float] | np.ndarray] | pd.DataFrame  # update, mean, low, high
 

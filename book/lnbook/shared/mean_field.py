@@ -16,18 +16,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = [
-    "critical_share",
-    "degrees",
-    "equivalent_scale",
-    "exponent",
-    "gaussian_mean",
-    "plain_exponent",
-    "plain_variance",
-    "slope",
-    "strength",
-]
-
 Function = Callable[[Tensor], Tensor]
 
 # Midpoints of equal steps: no node at 0, where a rectifier has its kink. At large g the poles of f(gz) come

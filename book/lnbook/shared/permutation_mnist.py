@@ -24,18 +24,6 @@ from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settin
 from lnlib.linear import Linear
 from lnlib.norms import modules
 
-__all__ = [
-    "EXPERIMENT",
-    "NORMS",
-    "PREVIEWS",
-    "STUDIES",
-    "Classification",
-    "Norm",
-    "Study",
-    "network",
-    "preview",
-]
-
 Norm = Literal["none", "batch", "layer", "rms", "weight", "layer, logits too", "batch, hidden only"]
 NORMS: tuple[Norm, ...] = ("none", "batch", "layer")  # of the comparison
 

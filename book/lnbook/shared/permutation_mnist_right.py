@@ -10,8 +10,6 @@ from lnbook.shared import permutation_mnist
 from lnbook.shared.permutation_mnist_stacked import train_together
 from lnbook.training import Job
 
-__all__ = ["EXPERIMENT", "FIRST", "SEEDS"]
-
 FIRST, SEEDS = 200, 8  # the condition of the rules `s66-right-*` says why so many
 
 

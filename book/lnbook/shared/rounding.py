@@ -14,8 +14,6 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = ["Moments", "largest_error", "moments", "output_error", "variance_error"]
-
 DIGITS = Context(prec=60, Emin=-9999, Emax=9999)
 
 

@@ -16,8 +16,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-__all__ = ["BATCH", "Cases", "Group", "Network", "Normalize", "Run", "compare", "train"]
-
 Normalize = Callable[[int, Tensor], Tensor]
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
 BATCH = 64

@@ -10,8 +10,6 @@ from torch import nn
 
 from lnbook.training.task import Job
 
-__all__ = ["NORMS", "begin", "jobs_of"]
-
 NORMS = ("none", "layer")
 
 

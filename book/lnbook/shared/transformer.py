@@ -23,8 +23,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from lnlib.norms.modules import LayerNorm, RMSNorm
 
-__all__ = ["NORMS", "Attention", "Block", "Transformer"]
-
 NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": LayerNorm, "rms": lambda H: RMSNorm(H, eps=1e-5)}
 
 

@@ -12,8 +12,6 @@ from torch.profiler import record_function
 from lnbook.ledger.tables import Table
 from lnbook.training import Cases, Task, torch_threads
 
-__all__ = ["seconds", "table", "update"]
-
 
 def update(task: Task, cases: Cases, noise: torch.Generator) -> None:
     """One update as the engine makes it: forward, backward, clipping where the task clips, the step."""

@@ -26,19 +26,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-__all__ = [
-    "WAYS",
-    "Centred",
-    "Way",
-    "centred_twice",
-    "layer_norm_by",
-    "mean",
-    "one_pass",
-    "shifted",
-    "two_passes",
-    "welford",
-]
-
 
 class Centred(NamedTuple):
     """What a way makes of cases: the values less their mean, and their variance, as computed."""
