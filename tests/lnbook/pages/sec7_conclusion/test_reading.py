@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from lnbook.ledger.rules import Rule, load_sentences
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.verdicts import SENTENCE_WORDS, Measurement, Verdict, judge
+from lnbook.ledger.verdicts import Measurement, Verdict, judge
 from lnbook.pages.sec7_conclusion import reading
-from lnbook.pages.sec7_conclusion.drawings import AGAINST, FOR, MARKS, OPEN
 from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section, margin
 
 
@@ -67,9 +66,3 @@ def test_an_advantage_is_the_quotient_of_geometric_means_with_welchs_interval() 
     assert (mean.value, mean.n) == (pytest.approx(2.0), 4)
     assert mean.low * mean.high == pytest.approx(4.0), "on logarithms the interval is symmetric"
     assert reading.advantage({"6.1": factors(2.0)}).n == 1
-
-
-def test_every_verdict_has_a_mark_of_its_own_whose_color_says_for_against_or_open() -> None:
-    assert list(MARKS) == list(SENTENCE_WORDS)
-    assert len(set(MARKS.values())) == len(SENTENCE_WORDS)
-    assert {color for color, _ in MARKS.values()} == {FOR, AGAINST, OPEN}
