@@ -1,4 +1,4 @@
-"""Section 6.6's pictures: learning curves, who is first, batches and rates, and how sure the networks are."""
+"""Section 6.6's pictures: learning curves, and who is first."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from lnbook.curves import Mean
 from lnbook.figures import plots
 
 LABELS = {
@@ -33,15 +32,6 @@ def listed(values: Mapping[str, float] | pd.Series, form: str) -> str:
     'no norm 1.2, batch norm 2.0'
     """
     return ", ".join(f"{LABELS[norm]} {value:{form}}" for norm, value in values.items())
-
-
-def by_setting(means: Mapping[float, Mean], form: str = ".2f") -> str:
-    """Means of one norm in words; those that are missing are left out.
-
-    >>> by_setting({0.1: Mean(2.0, 1.5, 2.5, 5), 0.01: Mean(float("nan"), None, None, 1)})
-    '2.00 at 0.1'
-    """
-    return ", ".join(f"{mean.value:{form}} at {setting:g}" for setting, mean in means.items() if mean.n > 1)
 
 
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
@@ -105,44 +95,6 @@ def overconfident(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(overconfidence=100 * (rows["test_confidence"] - 1 + rows["test_error"]))
 
 
-def settings(panels: Mapping[str, Mapping[str, Mapping[float, Mean]]]) -> Figure:
-    """Test errors in percent by a setting, the norm, and the setting's value: one panel per setting."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.4), squeeze=False, sharey=True)
-    for ax, (title, norms) in zip(axes[0], panels.items(), strict=True):
-        for shift, (norm, by_value) in enumerate(norms.items()):
-            where = np.array(list(by_value)) * 1.06 ** (shift - 1)  # side by side
-            mean, errors = _with_ends(list(by_value.values()))
-            errors[0] = np.minimum(errors[0], 0.9 * mean)  # a log axis has no zero
-            ax.errorbar(
-                where, mean, errors, color=plots.COLORS[norm], ls=plots.LINES[norm], marker="o", markersize=4,
-                capsize=3, label=LABELS[norm],
-            )  # fmt: skip
-        values = sorted({value for by_value in norms.values() for value in by_value})
-        ax.set(xlabel=title, xscale="log", yscale="log", xlim=(values[0] / 1.5, 1.5 * values[-1]))
-        ax.set_xticks(values, [f"{value:g}" for value in values])
-        ax.xaxis.set_minor_locator(NullLocator())
-    _around([m.value for norms in panels.values() for v in norms.values() for m in v.values()], axes[0, 0])
-    _in_percent(axes[0, 0])
-    axes[0, 0].set_ylabel("test error (%)")
-    axes[0, 0].legend(loc="upper right")
-    return fig
-
-
-def confidence(sure: Mapping[str, Curve], nll: Mapping[str, Curve]) -> Figure:
-    """Confidence less accuracy in points, and test loss, against passes through the data."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.4, 3.8))
-    for ax, curves in ((left, sure), (right, nll)):
-        for norm, curve in curves.items():
-            _band(ax, norm, curve, 128 / CASES)
-        ax.set(xlabel="passes through the data", xlim=(0, None))
-    left.axhline(0, color=plots.INK, linewidth=0.8)
-    left.set(ylabel="confidence less accuracy (points)")
-    highest = max(max(curve["mean"]) for curve in nll.values())
-    right.set(ylabel="test NLL (nats)", ylim=(0, 1.2 * highest))
-    right.legend(loc="upper right")
-    return fig
-
-
 def _band(ax: Axes, norm: str, curve: Curve, passes: float = 1) -> None:
     """A curve over its updates, times the passes that an update is."""
     look, at = _look(norm), passes * np.asarray(curve["update"])
@@ -162,12 +114,6 @@ def _look(norm: str) -> dict[str, Any]:
 def _around(means: Sequence[float] | np.ndarray, ax: Axes) -> None:
     """Show the means, on a log axis; few seeds have intervals that would leave no room for them."""
     ax.set_ylim(np.nanmin(means) / 1.5, 1.5 * np.nanmax(means))
-
-
-def _with_ends(means: Sequence[Mean]) -> tuple[np.ndarray, np.ndarray]:
-    """Values, and how far below and above them their intervals reach; NaN where there is none."""
-    found = np.array([m[:3] for m in means], dtype=float).reshape(-1, 3)
-    return found[:, 0], np.abs(found[:, 1:] - found[:, :1]).T
 
 
 def _in_percent(ax: Axes) -> None:
