@@ -1,4 +1,4 @@
-"""Section 4's pictures: what is averaged over, what is a straight line, first gains, and longer sequences."""
+"""Section 4's pictures: what is averaged over, and first gains."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,13 +7,10 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.figures.blocks import block
 
 INK = plots.INK
-COLOR = {**plots.COLORS, "input, by step": plots.COLORS["batch"], "input, by sequence": plots.COLORS["batch"]}
-LINE = {**plots.LINES, "input, by step": "-.", "input, by sequence": "-"}
 NAME = {
     "none": "none",
     "weight": "weight norm",
@@ -48,20 +45,6 @@ def averages() -> Figure:
     return fig
 
 
-def rays(t: np.ndarray, through: Mapping[str, np.ndarray], beside: Mapping[str, np.ndarray]) -> Figure:
-    """What one unit's non-linearity receives, along a line through 0 and along one that misses it."""
-    fig, axes = plots.subplots(1, 2, figsize=(5.9, 3.0), sharey=True)
-    for ax, values, title in zip(
-        axes, (through, beside), ("a case times $t$", "a case plus $t$ times another"), strict=True
-    ):
-        for name, y in values.items():
-            ax.plot(t, y, color=COLOR[name], ls=LINE[name], label=name)
-        ax.set(title=title, xlabel="$t$")
-    axes[0].set_ylabel("one unit")
-    axes[0].legend(loc="upper left")
-    return fig
-
-
 def gains(
     lag: Mapping[tuple[str, float], Float[np.ndarray, " T"]],
     errors: Mapping[tuple[str, float], Sequence[float]],
@@ -69,7 +52,7 @@ def gains(
     """Gradients at the start against lag for two gains, and test errors after training from them."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(5.9, 3.2), width_ratios=(3, 2))
     for (method, gain), values in lag.items():
-        style = {"color": COLOR[method], "ls": "-" if gain == 1 else "--"}
+        style = {"color": plots.COLORS[method], "ls": "-" if gain == 1 else "--"}
         left.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
     left.axhline(1, color=INK, lw=0.8)
     left.set(xlabel="steps back", title="gradient at the start", ylim=(1e-7, 1e9))
@@ -77,22 +60,9 @@ def gains(
     for place, method in enumerate(("batch", "layer")):
         pairs = np.array([errors[method, gain] for gain in (0.1, 1.0)])
         at = np.array([0, 1]) + 3 * place
-        right.plot(at, pairs, color=COLOR[method], lw=0.8, alpha=0.6)
-        right.plot(at, pairs.mean(1), "o-", color=COLOR[method], lw=2.4)
+        right.plot(at, pairs, color=plots.COLORS[method], lw=0.8, alpha=0.6)
+        right.plot(at, pairs.mean(1), "o-", color=plots.COLORS[method], lw=2.4)
         right.text(at.mean(), 3, NAME[method].split(",")[0], ha="center", color=INK, fontsize=10)
     right.set(title="test error (%)", ylim=(0, 92), xlim=(-0.5, 4.5), xlabel="initial gain")
     right.set_xticks([0, 1, 3, 4], ["0.1", "1", "0.1", "1"])
-    return fig
-
-
-def lengths(errors: Mapping[str, Mapping[int, float]]) -> Figure:
-    """Mean test error against the length of the test sequences."""
-    fig, ax = plots.subplots(figsize=(5.9, 3.2))
-    for method, of in errors.items():
-        look = {"ls": LINE[method], "color": COLOR[method], "label": NAME[method]}
-        ax.semilogx(list(of), list(of.values()), "o", base=2, **look)
-    steps = list(next(iter(errors.values())))
-    on.exactly(ax.xaxis, steps, [f"{n}\n(trained)" if n == min(steps) else str(n) for n in steps])
-    ax.set(xlabel="steps of the test sequences", title="test error (%)", ylim=(0, 92))
-    ax.legend(loc="lower right", ncols=2)
     return fig
