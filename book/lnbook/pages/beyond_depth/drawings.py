@@ -1,4 +1,4 @@
-"""The depth chapter's pictures: marks of networks against the depth, or against the block."""
+"""The depth chapter's pictures: marks of networks against the depth."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,19 +35,6 @@ def growth(
         on.runs(ax, depths, values, marker, name, color=color)
     ax.set(xscale="log", yscale="log", xlabel="depth (blocks)", ylabel=quantity)
     on.exactly(ax.xaxis, depths)
-    ax.legend(loc="best")
-    return fig
-
-
-def by_block(found: Mapping[str, Runs], quantity: str, *, block: str = "block", logs: bool = False) -> Figure:
-    """A quantity of each block, a mark a run, a line through the medians of each placement."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.4))
-    for name, values in found.items():
-        color, line, marker = LOOKS[name]
-        numbers = range(1, values.shape[1] + 1)
-        ax.plot(numbers, np.median(values, 0), color=color, ls=line, lw=1.2)
-        on.runs(ax, numbers, values, marker, name, color=color)
-    ax.set(xlabel=block, ylabel=quantity, xticks=numbers, yscale="log" if logs else "linear")
     ax.legend(loc="best")
     return fig
 
