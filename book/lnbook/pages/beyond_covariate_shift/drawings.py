@@ -12,13 +12,6 @@ from lnbook.shared.shift import Group
 
 NONE, LAYER, INK = plots.COLORS["none"], plots.COLORS["layer"], plots.INK
 NORMS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
-METHODS = {
-    "none": (NONE, ":", "o", "no norm"),
-    "simple": (LAYER, "-", "s", "layer norm"),
-    "mean detached": (LAYER, "--", "^", "mean detached"),
-    "std detached": (INK, "--", "v", "deviation detached"),
-    "both detached": (INK, "-", "D", "both detached"),
-}
 
 
 def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
@@ -51,19 +44,4 @@ def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"
     axes[1, 0].set_ylabel("reach")
     on.plain(*(ax.yaxis for ax in axes[:, 0]), numticks=6)
     axes[0, 0].legend()
-    return fig
-
-
-def by_rate(panels: Mapping[str, Mapping[str, Mapping[float, float]]]) -> Figure:
-    """The final loss at each step size: one panel per network, one line per method."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(7.4, 3.9), sharey=True)
-    for ax, (title, methods) in zip(axes, panels.items(), strict=True):
-        for norm, points in methods.items():
-            color, line, mark, label = METHODS[norm]
-            ax.plot(list(points), list(points.values()), color=color, ls=line, marker=mark, ms=5, label=label)
-        ax.set(title=title, xlabel="step size of Adam", xscale="log", yscale="log")
-        on.exactly(ax.xaxis, list(points))
-        on.plain(ax.yaxis, numticks=6)
-    axes[0].set_ylabel("final training loss (nats)")
-    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
