@@ -1,40 +1,15 @@
-"""Section 3's pictures: what layer norm keeps, removes and couples."""
+"""Section 3's pictures: what layer norm couples, and what passes backward."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
 from torch import Tensor
 
-from lnbook.figures import axes as on
 from lnbook.figures import plots
-
-
-def directions_and_dots(
-    shares: Mapping[str, Float[np.ndarray, " K"]], dots: Mapping[str, Sequence[float]], chance: float
-) -> Figure:
-    """Left, shares of a change in its K strongest directions; right, percentages that layer norm removes."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.1), width_ratios=(3, 2))
-    looks = (("-", 1), ("-", 0.4), ("--", 1), ("--", 0.4), (":", 1))
-    for (label, share), (line, alpha) in zip(shares.items(), looks, strict=True):
-        left.plot(np.arange(1, len(share) + 1), 100 * share, line, color=plots.INK, alpha=alpha, label=label)
-    left.legend(loc="upper right", bbox_to_anchor=(1, 0.72), labelspacing=0.3)
-    left.set(xlabel="number of strongest directions", ylim=(0, 102))
-    left.set_title("share of the change (%)")
-    left.set_xticks([1, *range(5, len(next(iter(shares.values()))) + 1, 5)])
-    for position, values in enumerate(dots.values()):
-        right.plot([position] * len(values), values, "o", color=plots.COLORS["layer"], alpha=0.6, mew=0)
-    right.axhline(chance, ls=":", color=plots.INK)
-    right.annotate("by chance", (0.5, chance), (0, 4), textcoords="offset points", ha="center")
-    right.set(xticks=range(len(dots)), xticklabels=list(dots), xlim=(-0.5, len(dots) - 0.5), ylim=(0, None))
-    right.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    right.set_title("removed by layer norm (%)")
-    return fig
 
 
 def couplings(derivatives: Mapping[str, Float[Tensor, "outputs inputs"]], cases: int) -> Figure:
@@ -55,29 +30,6 @@ def couplings(derivatives: Mapping[str, Float[Tensor, "outputs inputs"]], cases:
         ax.grid(False)
         ax.tick_params(length=0)
     axes[0].set_ylabel("output that moves")
-    return fig
-
-
-def curves(
-    x: Sequence[float], lines: Mapping[str, Sequence[float]], ours: Sequence[str]
-) -> tuple[Figure, Axes]:
-    """Curves over a logarithmic axis, told apart by line style; those in `ours` in layer norm's color."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.1))
-    for (name, values), line in zip(lines.items(), ("-", "--", ":", "-."), strict=False):
-        color = plots.COLORS["layer"] if name in ours else plots.INK
-        ax.semilogx(x, values, line, color=color, label=name)
-    return fig, ax
-
-
-def rounding(means: Sequence[float], errors: Mapping[str, Sequence[float]], ours: Sequence[str]) -> Figure:
-    """Errors against the mean of the summed inputs, log-log, each curve named at its right end."""
-    fig, ax = curves(means, errors, ours)
-    ax.set(xlabel="mean of the summed inputs, of standard deviation 1", ylabel="largest error")
-    ax.set(yscale="log", xlim=(means[0] * 0.7, means[-1] * 40), xticks=means)
-    ax.xaxis.set_minor_locator(NullLocator())
-    lifts = {"two passes": 2, "torch": -11}  # neighbors in print
-    for name, values in errors.items():
-        on.name(ax, name, means, values, (6, lifts.get(name, -4)))
     return fig
 
 
