@@ -1,6 +1,6 @@
-"""Section 6.4's pictures: the windows, and digits as they form."""
+"""Section 6.4's picture: the windows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -29,22 +29,6 @@ def windows(
         _show(ax, patch, title)
         _outline(ax, np.array([0.0, 0.0, len(patch)]), linestyle=("-", "--", ":")[k], linewidth=3)
     _show(axes[-1], painted, "painted back")
-    return fig
-
-
-def strip(
-    pictures: Float[np.ndarray, "T N A A"], places: Float[np.ndarray, "T N 3"], steps: Sequence[int]
-) -> Figure:
-    """Pictures as they form, one row per picture, one column per glimpse, each with its window."""
-    rows = pictures.shape[1]
-    width = min(7.4, 1.1 * len(steps))
-    fig, axes = plots.subplots(
-        rows, len(steps), figsize=(width, width / len(steps) * rows + 0.3), squeeze=False
-    )
-    for n, t in np.ndindex(rows, len(steps)):
-        ax, step = axes[n][t], steps[t]
-        _show(ax, pictures[step, n], f"{step + 1}" if n == 0 else "")
-        _outline(ax, places[step, n], linewidth=1.2)
     return fig
 
 
