@@ -37,14 +37,6 @@ def test_wild_outputs_give_finite_losses_and_gradients(dtype: torch.dtype, size:
     assert torch.isfinite(y.grad).all()
 
 
-def test_a_bias_narrows_the_components_and_favors_the_likely_ones() -> None:
-    y = outputs(5)
-    plain, biased = mixture(y), mixture(y, 1.5)
-    torch.testing.assert_close(biased.log_std, plain.log_std - 1.5)
-    assert (biased.log_weight.max(-1).values > plain.log_weight.max(-1).values).all()
-    assert torch.equal(plain.lift, biased.lift)
-
-
 def test_samples_have_the_moments_of_the_mixture() -> None:
     p = mixture(0.5 * outputs(7, components=3, rows=1))
     count = 200_000
