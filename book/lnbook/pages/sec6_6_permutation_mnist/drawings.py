@@ -1,4 +1,4 @@
-"""Section 6.6's pictures: learning curves, and who is first."""
+"""Section 6.6's pictures: learning curves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -70,23 +70,6 @@ def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Seque
     place = int(0.3 * len(floor[0]))
     ax.annotate("out of reach of normalized logits", (floor[0][place], 0.07))
     ax.legend(loc="upper right")
-    return fig
-
-
-def along(medians: pd.DataFrame) -> Figure:
-    """Factors against the share of the fall: by criterion the `medians` of `lnbook.races`, and intervals."""
-    fig, ax = plots.subplots(figsize=(6.4, 3.4))
-    ax.axhline(1, color=plots.INK, linewidth=0.8)
-    lines = zip(medians.groupby(level=0, sort=False), ("-", "--", ":"), strict=True)
-    for (criterion, some), line in lines:
-        at = 100 * some["share"]
-        ax.plot(at, some["median"], line, color=plots.COLORS["layer"], label=str(criterion))
-        ends = some["low"].clip(0.1), some["high"].clip(upper=10)
-        ax.fill_between(at, *ends, color=plots.COLORS["layer"], alpha=0.12, linewidth=0)
-    ax.set(xlabel="share of the fall (%)", ylabel="factor", yscale="log", ylim=(0.4, 4))
-    ax.set_yticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4"])
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.legend(loc="upper left", title="step size chosen by")
     return fig
 
 
