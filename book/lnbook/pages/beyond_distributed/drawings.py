@@ -1,4 +1,4 @@
-"""The pictures of distributed training: what a cut goes through, what parting does, what messages cost."""
+"""The pictures of distributed training: what a cut goes through, and what parting does."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,6 @@ from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
-SYNC = plots.OTHERS["red"]
 SIDE = 6  # cases and units of the schematic batch
 
 
@@ -74,39 +73,4 @@ def parted(sizes: Sequence[int], angles: Mapping[str, Float[np.ndarray, "sizes d
     ax.set_yticks(range(0, 91, 30))
     ax.yaxis.set_major_formatter("{x:.0f}°")
     ax.legend()
-    return fig
-
-
-def messages(
-    sizes: Sequence[int],
-    seconds: Float[np.ndarray, "sizes rounds"],
-    marked: Mapping[str, int],
-    depths: Sequence[int],
-    steps: Mapping[str, Float[np.ndarray, "depths rounds"]],
-) -> Figure:
-    """Time of an all-reduce against its bytes, two messages marked; time of a step against the layers."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(5.8, 3.3))
-    middle = 1e3 * np.median(seconds, 1)
-    bytes_ = 4 * np.array(sizes)
-    left.loglog(bytes_, middle, color=INK, marker="o", ms=4)
-    for (name, size), color in zip(marked.items(), (SYNC, NONE), strict=True):
-        left.axvline(size, color=color, lw=1.4, ls="--")
-        place = (size, 2 * middle.max())
-        left.annotate(name, place, (-4, 0), textcoords="offset points", color=color, ha="right")
-    left.set(xlabel="bytes of a message", title="time of one all-reduce (ms)")
-    left.set_ylim(middle.min() / 2, middle.max() * 3)
-    on.plain(left.yaxis, subs=(1, 3))
-    looks = {
-        "layer": (LAYER, "-", "layer"),
-        "batch": (BATCH, "--", "batch"),
-        "sync": (SYNC, "-.", "batch, sync"),
-    }
-    for norm, values in steps.items():
-        color, line, name = looks[norm]
-        height = 1e3 * np.median(values, 1)
-        right.plot(depths, height, color=color, ls=line, marker="o", ms=4)
-        on.name(right, name, depths, height, color=color, va="center")
-    right.set(xlabel="normalized layers", title="time of a step (ms)", xticks=depths)
-    right.set_xlim(0, depths[-1] * 1.45)
-    right.set_ylim(0, None)
     return fig
