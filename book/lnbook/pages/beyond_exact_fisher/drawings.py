@@ -1,6 +1,6 @@
-"""The exact Fisher's pictures: which blocks vanish, what nobody sees, and how it learns."""
+"""The exact Fisher's pictures: which blocks vanish, and what nobody sees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -11,17 +11,8 @@ from torch import Tensor
 from lnbook.figures import axes as on
 from lnbook.figures import plots
 
-INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 Curve = Float[np.ndarray, " points"]
-
-LOOKS = {
-    "sgd": (plots.OTHERS["magenta"], ":", "SGD"),
-    "adam": (INK, "--", "Adam"),
-    "natural": (plots.OTHERS["teal"], "-", "natural gradient"),
-    "kfac": (plots.OTHERS["teal"], (0, (2, 2)), "... in factors"),
-    "printed": (plots.OTHERS["red"], "-.", "... with Eq. (13)"),
-    "empirical": (plots.OTHERS["olive"], (0, (5, 1, 1, 1)), "... empirical"),
-}
 
 
 def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
@@ -74,40 +65,4 @@ def sliding(
     right.set(xlabel="weights moved (relative)", title="outputs changed (relative)", ylim=(1e-17, 1e2))
     on.decades(right.yaxis)
     right.legend(loc="center right")
-    return fig
-
-
-def damping(
-    values: Sequence[float], natural: Mapping[str, Sequence[float]], gradient: Mapping[str, float]
-) -> Figure:
-    """How far two steps of one function are apart, by damping; at the right end, by the plain gradient."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.3))
-    end = 30 * max(values)
-    for name, apart in natural.items():
-        color, line = plots.COLORS[name], plots.LINES[name]
-        ax.loglog(values, apart, color=color, ls=line, marker="o", ms=4, label=f"{name} norm")
-        ax.plot(end, gradient[name], "s", color=color, ms=8, mfc="none", mew=2, clip_on=False)
-    ax.plot([], [], "s", color=INK, ms=8, mfc="none", mew=2, label="plain gradient")
-    ax.axvspan(3 * max(values), 3 * end, color=NONE, alpha=0.15, lw=0)
-    ax.set(xlabel=r"damping $\lambda$ / mean eigenvalue", xlim=(min(values), 3 * end))
-    ax.set_title("two steps of one function: relative difference")
-    on.decades(ax.xaxis, ax.yaxis, ticks=8)
-    ax.legend(loc="lower right", bbox_to_anchor=(0.86, 0))
-    return fig
-
-
-def learning(curves: Mapping[str, Mapping[str, Curve]], goal: float) -> Figure:
-    """Training loss against steps and against seconds, and the goal as a line."""
-    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.7), sharey=True)
-    for method, curve in curves.items():
-        color, line, label = LOOKS[method]
-        for ax, clock in zip(axes, ("step", "seconds"), strict=True):
-            ax.plot(curve[clock][1:], curve["mean"][1:], color=color, ls=line, label=label)
-    for ax, xlabel in zip(axes, ("steps", "processor seconds"), strict=True):
-        ax.axhline(goal, color=INK, lw=0.8)
-        ax.set(xlabel=xlabel, yscale="log")
-    on.exactly(axes[0].yaxis, [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
-    axes[1].set_xscale("log")
-    axes[0].set_ylabel("training loss (nats)")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
