@@ -34,17 +34,6 @@ def order_of(general: Sequence[Text], special: Sequence[Text]) -> Bool[np.ndarra
     return np.array([[above(u, v) for v in special] for u in general])
 
 
-def covers(texts: Sequence[Text]) -> list[tuple[int, int]]:
-    """Pairs of one text and another below it, with none of the texts between.
-
-    >>> ball, red = frozenset({"ball"}), frozenset({"ball", "red"})
-    >>> covers([(ball,), (red,), (red, ball)])
-    [(0, 1), (1, 2)]
-    """
-    below = order_of(texts, texts) & ~order_of(texts, texts).T
-    return [(u, v) for u, v in np.argwhere(below & ~(below @ below)).tolist()]
-
-
 def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     """How well violations tell what is truly above what in generated scenes, whose true order is known.
 
