@@ -7,7 +7,7 @@ cell for all layers. `eps_factor` says what an epsilon does to the re-scaling ce
 from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns, paper_columns
 from lnlib.invariance.epsilon import EPS_DEFAULTS, EpsDefault, eps_factor
 from lnlib.invariance.methods import METHODS, normalized, statistics, summed_inputs
-from lnlib.invariance.prover import Proof, prove, prove_eps_factor, prove_mixing, prove_table1
+from lnlib.invariance.prover import Proof, prove, prove_eps_factor, prove_table1
 from lnlib.invariance.table import CLEAR, Row, measure, rounding, table1
 from lnlib.invariance.transformations import (
     Transformation,
@@ -42,7 +42,6 @@ __all__ = [
     "paper_columns",
     "prove",
     "prove_eps_factor",
-    "prove_mixing",
     "prove_table1",
     "rounding",
     "scale_cases",

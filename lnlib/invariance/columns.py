@@ -54,12 +54,10 @@ PAPER = {
 def columns(
     delta: float, draw: Callable[..., Tensor], units: int, inputs: int, cases: int
 ) -> dict[str, Transformation]:
-    """A transformation for every column, those of Table 1 first, then ours.
+    """A transformation for every column, those of Table 1 first, then ours, of H units, D inputs, N cases.
 
-    Args:
-        delta: the scale. One weight vector and one case are scaled in columns 3 and 6.
-        draw: called with sizes, returns a tensor of random numbers; the shifts are drawn by it.
-        units, inputs, cases: H, D, N.
+    `delta` is the scale; one weight vector and one case are scaled in columns 3 and 6. `draw`, called with
+    sizes, returns random numbers: the shifts.
 
     >>> by = columns(2.0, torch.ones, units=3, inputs=2, cases=4)["single training case re-scaling"]
     >>> by.data(torch.ones(4, 2))[:, 0]
@@ -88,12 +86,9 @@ def paper_columns(
     units: int,
     cases: int,
 ) -> dict[str, Transformation]:
-    """The columns of Table 1, each of a size of its own.
+    """The columns of Table 1, each of a size of its own: a scale, or what its shift is multiplied by.
 
-    Args:
-        sizes: in the order of the columns, the scale, or what a shift is multiplied by.
-        weight_shift, data_shift: added to every weight vector, and to every case.
-        units, cases: H, N.
+    The shifts are added to every weight vector, and to every case.
 
     >>> shift = torch.ones(2)
     >>> by = paper_columns([1, 5, 1, 1, 1, 3], shift, shift, units=3, cases=4)["weight matrix re-centering"]

@@ -17,27 +17,13 @@ def eps_factor(power: Float[Tensor, "..."], eps: float, delta: float) -> Float[T
     *Source* ours: the paper prints no epsilon. :func:`prove_eps_factor` is its proof. Weight norm has no
     epsilon and therefore no such factor.
 
-    Args:
-        power: $s^2$ before the scale: the variance of what is normalized together (batch, layer, group,
-            instance norm), or its mean square (RMSNorm). Not negative.
-        eps: $\epsilon$, 0 or more.
-        delta: the scale of weights or data, not 0.
-
-    Returns:
-        The sign of `delta` for `eps` 0, and between that and `delta` otherwise; NaN for 0 / 0.
-
-    Raises:
-        ValueError: `delta` is 0, `eps` or a `power` negative.
+    `power` is $s^2$ before the scale: the variance of what is normalized together, or its mean square
+    (RMSNorm). For an `eps` of 0 the factor is the sign of `delta`, otherwise between that and `delta`.
 
     >>> import torch
     >>> eps_factor(torch.tensor([1e-5, 1.0], dtype=torch.float64), eps=1e-5, delta=2.0)
     tensor([1.2649, 1.0000], dtype=torch.float64)
     """
-    if delta == 0 or eps < 0 or bool((power < 0).any()):
-        raise ValueError(
-            f"eps_factor: needs a scale that is not 0, and variance and eps that are not negative; got delta "
-            f"{delta:g}, eps {eps:g}, smallest variance {float(power.min()):g}; Table 1 wants delta > 0"
-        )
     factor = ((power + eps) / (power + eps / delta**2)).sqrt()
     return factor if delta > 0 else -factor
 

@@ -46,15 +46,8 @@ def summed_inputs(
 
     *Source* Eq. (1). The bias $\beta$ *inside* is ours: the paper adds its bias after the normalization.
 
-    Args:
-        norm: a row of the table; for "input" the features are layer-normalized first.
-        W, X: weights, data.
-        eps: for the normalization of the features.
-        input_bias: $\beta$; 0 where left out.
-        by: a transformation of weights, data or summed inputs, applied on the way.
-
-    Raises:
-        ValueError: the method is unknown.
+    For the row "input" the features are layer-normalized first, with `eps`. `by` is applied on the way.
+    Raises ValueError for an unknown row.
 
     >>> summed_inputs("layer", torch.tensor([[1.0, 2.0], [0.0, 1.0]]), torch.tensor([[3.0, 4.0]]))
     tensor([[11.,  4.]])
@@ -89,20 +82,14 @@ def normalized(
     *Source* Eq. (5) with $g = 1$, $b = 0$.
 
     Args:
-        norm: a row of the table.
-        W, X, eps, input_bias, by: as for :func:`summed_inputs`. Weight norm has no eps: it divides by
+        norm, W, X, eps, input_bias, by: as for :func:`summed_inputs`. Weight norm has no eps: it divides by
             $\lVert w_i\rVert$, a number that is 0 for a useless unit only.
         groups: for "group", how many groups of neighboring units.
         frozen: for "batch", stored means and variances to use in place of those of the cases.
 
-    Raises:
-        ValueError: the method is unknown; and whatever the normalization refuses.
-
-    >>> W, X = torch.eye(2), torch.tensor([[3.0, 4.0], [0.0, 2.0]])
-    >>> normalized("layer", W, X), normalized("layer", W, X, by=Transformation())
-    (tensor([[-1.,  1.],
-            [-1.,  1.]]), tensor([[-1.,  1.],
-            [-1.,  1.]]))
+    >>> normalized("layer", torch.eye(2), torch.tensor([[3.0, 4.0], [0.0, 2.0]]))
+    tensor([[-1.,  1.],
+            [-1.,  1.]])
     """
     a = summed_inputs(norm, W, X, eps=eps, input_bias=input_bias, by=by)
     match norm:
@@ -137,9 +124,7 @@ def statistics(a: Float[Tensor, "N H *space"]) -> Statistics:
 def scales(
     norm: str, a: Float[Tensor, "N H *space"], W: Float[Tensor, "H D"], groups: int = 2
 ) -> Float[Tensor, "..."]:
-    """What each summed input is divided by without eps, in a shape that divides `a`.
-
-    For "none" and "input" that is nothing: 1.
+    """What each summed input is divided by without eps, in a shape that divides `a`; 1 for nothing.
 
     >>> scales("batch", torch.tensor([[1.0, 0.0], [3.0, 8.0]]), torch.eye(2))
     tensor([[1., 4.]])

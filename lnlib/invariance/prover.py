@@ -19,7 +19,7 @@ from lnlib.invariance.columns import PAPER, columns
 from lnlib.invariance.methods import METHODS
 from lnlib.invariance.transformations import Transformation
 
-__all__ = ["Proof", "prove", "prove_eps_factor", "prove_mixing", "prove_table1"]
+__all__ = ["Proof", "prove", "prove_eps_factor", "prove_table1"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def prove(norm: str, transformation: str) -> Proof:
     Args:
         norm: a row, one of :data:`METHODS`.
         transformation: a column by its name in :data:`COLUMNS` or :data:`BEYOND`. The three that mix units
-            have no invariance to prove: see :func:`prove_mixing`.
+            have no invariance to prove.
 
     Returns:
         A proof for all sizes if the invariance holds, else a counterexample; for a negative scale, the steps
@@ -91,23 +91,6 @@ def prove_eps_factor() -> Proof:
     rest = symbolic.eps_identity()
     statement = "a scale changes outputs by sqrt((s^2 + eps) / (s^2 + eps / delta^2))"
     return Proof(statement, rest == 0, "all s, eps, delta > 0", "sympy", (f"difference {rest}",))
-
-
-def prove_mixing() -> tuple[Proof, Proof]:
-    """RMSNorm follows every orthogonal mixing of the units, layer norm those that keep the mean.
-
-    >>> [proof.holds for proof in prove_mixing()]
-    [True, True]
-    """
-    from lnlib.invariance import symbolic
-
-    length, total = symbolic.mixing_identity()
-    steps = ("|Q a|^2 = a' Q' Q a = |a|^2",)
-    rms = Proof("RMSNorm(Q a) = Q RMSNorm(a), Q orthogonal", length, "all H", "matrix algebra (sympy)", steps)
-    more = (*steps, "1' Q a = 1' a, so Q (a - mu 1) = Q a - mu 1 and sigma is kept")
-    both = length and total
-    layer = Proof("LN(Q a) = Q LN(a), Q orthogonal, Q 1 = 1", both, "all H", "matrix algebra (sympy)", more)
-    return rms, layer
 
 
 def _counterexamples(norm: str, transformation: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("proofs need sympy: pip install 'lnlib[proofs]'", name="sympy") from error
 
-__all__ = ["CHANGED", "eps_identity", "factor_of", "mixing_identity"]
+__all__ = ["CHANGED", "eps_identity", "factor_of"]
 
 UNIT, CASE, PLACE, INPUT = sp.symbols("i n p j", integer=True, positive=True)
 SIZES = dict(zip((UNIT, CASE, PLACE, INPUT), sp.symbols("H N P D", integer=True, positive=True), strict=True))
@@ -84,19 +84,6 @@ def eps_identity() -> sp.Expr:
     d = sp.Symbol("d", real=True)
     after, before = DELTA * d / sp.sqrt(DELTA**2 * v + e), d / sp.sqrt(v + e)
     return sp.simplify(after - before * sp.sqrt((v + e) / (v + e / DELTA**2)))
-
-
-def mixing_identity() -> tuple[bool, bool]:
-    r"""For orthogonal Q: is $|Qa|^2 = |a|^2$, and is $1^\top Qa = 1^\top a$ once $Q^\top 1 = 1$?
-
-    >>> mixing_identity()
-    (True, True)
-    """
-    H = SIZES[UNIT]
-    Q, a, one = sp.MatrixSymbol("Q", H, H), sp.MatrixSymbol("a", H, 1), sp.MatrixSymbol("1", H, 1)
-    length = a.T * sp.refine(Q.T * Q, sp.Q.orthogonal(Q)) * a
-    total = (one.T * Q * a).subs(one.T * Q, one.T)
-    return (length.doit() == a.T * a, total == one.T * a)
 
 
 def _normalized_input(weights: sp.Expr, data: sp.Expr, added: sp.Expr) -> tuple[sp.Expr | None, list[str]]:
