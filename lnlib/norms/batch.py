@@ -49,8 +49,8 @@ def batch_norm(
     check_input("batch_norm", a, eps)
     check_channels("batch_norm", a)
     x, cases = widen(a), a.numel() // a.shape[1]
-    if cases > 2**13 and x.device.type == "cpu":  # whose kernel adds up case after case
-        x = x.double()
+    if not torch.compiler.is_compiling() and x.device.type == "cpu" and cases > 2**13:
+        x = x.double()  # the kernel adds up case after case (and a compiled graph shall take any number)
     gain, bias = parameters_for("batch_norm", x, a.shape[1:2], gain, bias)
     if unbiased:
         if cases < 2:

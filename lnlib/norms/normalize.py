@@ -187,7 +187,7 @@ def group_norm(
         )
     x = widen(a)
     gain, bias = parameters_for("group_norm", x, [channels], gain, bias)
-    rows = x.reshape(len(a), groups, math.prod(a.shape[1:]) // groups)
+    rows = x.reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
     return affine(standardize(rows, eps).reshape(a.shape), gain, bias, 1).to(a.dtype)
 
 
