@@ -19,8 +19,8 @@ from lnlib.fisher.dense import chi, fisher, printed_eq13
 from lnlib.fisher.divergence import kl
 from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
+from lnlib.fisher.null_space import NullSpace
 from lnlib.fisher.operator import FisherOperator
-from lnlib.fisher.spectrum import NullSpace
 
 __all__ = [
     "GGN",

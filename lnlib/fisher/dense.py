@@ -1,15 +1,26 @@
-r"""The Fisher information matrix of a (normalized) GLM in closed form: Eqs. (9), (12) and (13)."""
+r"""The Fisher information matrix of a (normalized) GLM in closed form: Eqs. (9), (12) and (13).
+
+With $M = P\,\mathrm{diag}(s)$ and $S = MCM^\top$ the block of $w_i$ and $w_j$ is
+$\sum_n S_{ij}\,\chi_i\chi_j^\top$, that of $w_i$ and $b_j$ is $\sum_n (MC)_{ij}\,\chi_i$, that of $b_i$ and
+$b_j$ is $\sum_n C_{ij}$, and g takes $\hat a$ where b takes 1. Here $\chi_i = x$, less what the unit's own
+statistics hide of it.
+"""
+
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.fisher.assemble import CHUNK_NUMBERS, assemble
 from lnlib.fisher.linearization import Linearization, linearize
 from lnlib.glm import GLM
 from lnlib.glm.covariance import OutputCovariance
+from lnlib.matmul import product
 
-__all__ = ["chi", "fisher", "printed_eq13"]
+__all__ = ["chi", "diagonal", "fisher", "printed_eq13"]
+
+CHUNK_NUMBERS = 2**22  # of one array over cases at a time: 32 MiB in float64
+COLUMNS = 2**10  # of one product, or those of one unit
 
 
 def fisher(
@@ -41,7 +52,7 @@ def fisher(
     tensor([[5., 2.],
             [2., 1.]])
     """
-    return assemble(linearize(glm, X, weights), _covariance(glm, X, weights))
+    return _sum(linearize(glm, X, weights), _covariance(glm, X, weights))
 
 
 def printed_eq13(
@@ -52,7 +63,7 @@ def printed_eq13(
     *Erratum* exact for batch norm with differentiated statistics, for frozen ones and for weight norm; not
     for layer norm (nor RMSNorm), whose units share their statistics: the print moves unit i by row i only.
     """
-    return assemble(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
+    return _sum(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
 
 
 def chi(
@@ -64,12 +75,11 @@ def chi(
     $(1 - 1/H - \hat a_i^2/H)\,x$. Arguments as for `fisher`.
     """
     lin = linearize(glm, X, weights)
-    if lin.shared:
-        H = lin.unit.shape[1]
-        kept = 1 - lin.unit.square() / H - (1 / H if lin.centered else 0)
-        return kept[:, :, None] * lin.X[:, None, :]
-    out = lin.X[:, None, :].repeat(1, lin.unit.shape[1], 1)
-    return out if lin.U is None else out - lin.unit[:, :, None] * lin.U
+    if not lin.shared:
+        return lin.features().clone()
+    H = lin.unit.shape[1]
+    kept = 1 - lin.unit.square() / H - (1 / H if lin.centered else 0)
+    return kept[:, :, None] * lin.X[:, None, :]
 
 
 @torch.no_grad()
@@ -78,20 +88,58 @@ def _covariance(glm: GLM, X: Tensor, weights: Tensor | None) -> OutputCovariance
 
 
 @torch.no_grad()
+def _sum(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
+    """The Fisher matrix of a linearized model and its outputs' covariance, in the order of theta."""
+    (N, D), H = lin.X.shape, lin.unit.shape[1]
+    columns = D + 1 + lin.has_gain
+    F = lin.X.new_zeros(H, columns, H, columns)
+    for cases in _slices(N, H * max(H, D)):
+        part = lin[cases]
+        covariance = part.share[:, None, None] * C[cases].dense()
+        MC, S = part.sandwich(covariance)
+        chi, ones = part.features(), torch.ones_like(part.unit)
+        by = torch.stack([ones, part.unit] if lin.has_gain else [ones], -1)  # derivatives by b and g
+        F[:, D:, :, D:] += torch.einsum("nij,nik,njl->ikjl", covariance, by, by)
+        for i in range(H):
+            rows = chi[:, i].mT.contiguous()
+            F[i, :D, :, D:] += product(rows, (MC[:, i, :, None] * by).flatten(1)).view(D, H, -1)
+            for start in range(i, H, max(1, COLUMNS // D)):
+                j = slice(start, min(start + max(1, COLUMNS // D), H))
+                block = product(rows, (S[:, i, j, None] * chi[:, j]).flatten(1))
+                F[i, :D, j, :D] += block.view(D, -1, D)
+    for i in range(H):
+        F[i + 1 :, :D, i, :D] = F[i, :D, i + 1 :, :D].permute(1, 2, 0)
+    F[:, D:, :, :D] = F[:, :D, :, D:].permute(2, 3, 0, 1)
+    return F.view(H * columns, H * columns)
+
+
+@torch.no_grad()
 def diagonal(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
     r"""The diagonal of the matrix: of each unit $E[S_{ii}\chi_i^2]$, $E[C_{ii}]$, $E[C_{ii}\hat a_i^2]$."""
-    variance = C.variance()
-    curvature = lin.scale.square() * variance
+    curvature = lin.scale.square() * C.variance()
     if lin.shared:
-        chunk = max(1, CHUNK_NUMBERS // lin.unit.shape[1] ** 2)
-        parts = (slice(k, min(k + chunk, C.cases)) for k in range(0, C.cases, chunk))
+        parts = _slices(C.cases, lin.unit.shape[1] ** 2)
         curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
+    return squares(lin, curvature, C.variance()).clamp(min=0)
+
+
+def squares(
+    lin: Linearization, curvature: Float[Tensor, "N H"], variance: Float[Tensor, "N H"]
+) -> Float[Tensor, " P"]:
+    r"""$E[k_i\chi_i^2]$, $E[v_i]$ and $E[v_i\hat a_i^2]$ of each unit, for curvatures k and variances v."""
     curvature, variance = lin.share[:, None] * curvature, lin.share[:, None] * variance
     w = curvature.mT @ lin.X.square()
     if lin.U is not None:
         crossed = (curvature * lin.unit).mT @ lin.X
         w = w - lin.U * (2 * crossed - lin.U * (curvature * lin.unit.square()).sum(0)[:, None])
-    columns = [w.clamp(min=0), variance.sum(0)[:, None]]
+    columns = [w, variance.sum(0)[:, None]]
     if lin.has_gain:
         columns.append((variance * lin.unit.square()).sum(0)[:, None])
     return torch.cat(columns, 1).flatten()
+
+
+def _slices(cases: int, numbers: int) -> Iterator[slice]:
+    """The cases, as many at a time as have CHUNK_NUMBERS together, with so many each; at least one."""
+    step = max(1, CHUNK_NUMBERS // numbers)
+    for start in range(0, cases, step):
+        yield slice(start, min(start + step, cases))

@@ -64,6 +64,11 @@ class Linearization:
             share=self.share[cases],
         )
 
+    def features(self) -> Float[Tensor, "N H D"]:
+        r"""$\tilde x$ itself, or $\tilde x - \hat a_iu_i$ where the unit's own statistics hide $u_i$."""
+        X = self.X[:, None, :].expand(-1, self.unit.shape[1], -1)
+        return X if self.U is None else X - self.unit[:, :, None] * self.U
+
     def project(self, R: Float[Tensor, "N *K H"]) -> Float[Tensor, "N *K H"]:
         r"""$P_n r$: what shared statistics leave of a change of the summed inputs; $P_n$ is symmetric."""
         if not self.shared:

@@ -7,14 +7,13 @@ from torch import Tensor
 from lnlib.fisher.dense import CHUNK_NUMBERS, diagonal, fisher, printed_eq13
 from lnlib.fisher.linearization import linearize
 from lnlib.fisher.matrix_free import MatrixFree
-from lnlib.fisher.solve import dense_solver, refined, woodbury_solver
-from lnlib.fisher.spectrum import NullSpace, null_space
+from lnlib.fisher.null_space import NullSpace, factor, null_space
 from lnlib.glm import GLM
 from lnlib.norms.checks import is_eps
 
 __all__ = ["FisherOperator"]
 
-MAX_SIDE = 20_000  # of a matrix that is factorized: 3.2 GB in float64
+CORRECTIONS = 3  # each gains log10(damping / (round-off * size of F)) digits: the last one is for hard cases
 
 
 class FisherOperator(MatrixFree):
@@ -56,19 +55,15 @@ class FisherOperator(MatrixFree):
     @torch.no_grad()
     def matvec(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
         """F v."""
-        self.check_vector(v, most=1)
         lin, glm = self.linearization, self.glm
         return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v)))))
 
     @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
         """F V, as many columns at a time as fit the memory."""
-        self.check_vector(V)
-        lin, glm = self.linearization, self.glm
-        at_once = max(1, CHUNK_NUMBERS // lin.unit.numel())
-        if V.shape[1] > at_once:
-            return torch.cat([self.matmat(part) for part in V.split(at_once, 1)], 1)
-        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(V.mT))))).mT
+        at_once = max(1, CHUNK_NUMBERS // self.linearization.unit.numel())
+        # what multiplies a vector multiplies rows of them
+        return torch.cat([self.matvec(part.mT).mT for part in V.split(at_once, 1)], 1)
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, by its closed form."""
@@ -83,10 +78,13 @@ class FisherOperator(MatrixFree):
         """The sum of the eigenvalues of F."""
         return float(self.diagonal().sum())
 
+    @torch.no_grad()
     def solve(self, v: Float[Tensor, " P"], damping: float) -> Float[Tensor, " P"]:
         r"""$(F + \lambda I)^{-1}v$ by Cholesky on the smaller side, P parameters or NH outputs, then refined.
 
-        The residual $\|Fx + \lambda x - v\|$ comes down to round-off times $\|F\|\|x\| + \|v\|$.
+        On the outputs' side it is $(v - B^\top(BB^\top + \lambda I)^{-1}Bv)/\lambda$ with $F = B^\top B$.
+        The residual $\|Fx + \lambda x - v\|$ comes down to round-off times $\|F\|\|x\| + \|v\|$. The smaller
+        side's square has to fit the memory; else use `scipy.sparse.linalg.cg` on `to_scipy()`.
 
         Args:
             v: right side, such as a gradient.
@@ -94,8 +92,7 @@ class FisherOperator(MatrixFree):
 
         Raises:
             ValueError: a right side with NaN or infinity; damping that is not positive (F of a normalized
-                model is singular) or vanishes beside F in floating point; both sides beyond 20,000: use
-                `scipy.sparse.linalg.cg` on `to_scipy()`.
+                model is singular) or vanishes beside F in floating point.
         """
         self.check_vector(v, most=1)
         if not bool(torch.isfinite(v).all()):
@@ -104,17 +101,28 @@ class FisherOperator(MatrixFree):
             raise ValueError(
                 f"damping is {damping!r}; F is singular for normalized models, give a number > 0"
             )
-        P, rows = self.shape[0], self.linearization.unit.numel()
-        if min(P, rows) > MAX_SIDE:
+        N, H = self.linearization.unit.shape
+        B = None
+        if len(v) > N * H:
+            B = torch.cat(list(factor(self.linearization, self.covariance, N)))
+        A = self.to_dense() if B is None else B @ B.mT
+        size = float(A.diagonal().max())
+        A.diagonal().add_(damping)
+        L, failed = torch.linalg.cholesky_ex(A)
+        x, residual = torch.zeros_like(v), v
+        for _ in range(0 if failed else 1 + CORRECTIONS):  # as long as they shrink the residual
+            side = torch.cholesky_solve((residual if B is None else B @ residual)[:, None], L).squeeze(1)
+            new = x + (side if B is None else (residual - B.mT @ side) / damping)
+            left = v - self.matvec(new) - damping * new
+            if not left.norm() < residual.norm():
+                break
+            x, residual = new, left
+        if bool(v.any()) and not bool(x.any()):
             raise ValueError(
-                f"P = {P} parameters and N H = {rows} outputs both pass {MAX_SIDE}; "
-                "use scipy.sparse.linalg.cg on to_scipy(), or fewer cases"
+                f"damping {damping:g} disappears beside entries of F of {size:.1e} in {A.dtype}; "
+                f"give {100 * torch.finfo(A.dtype).eps * size:.1e} or more, or use float64"
             )
-        if rows < P:
-            solver = woodbury_solver(self.glm, self.linearization, self.covariance, damping)
-        else:
-            solver = dense_solver(self.to_dense(), damping)
-        return refined(solver, self.__matmul__, v, damping)
+        return x
 
     def null_space(self, tolerance: float | None = None) -> NullSpace:
         """Directions that no case sees, the singular values behind the count, and the gap between them.
@@ -123,13 +131,8 @@ class FisherOperator(MatrixFree):
             tolerance: relative to the largest singular value; None: max(NH, P) times the unit round-off.
 
         Raises:
-            ValueError: more than 20,000 parameters, a tolerance outside 0..1.
+            ValueError: a tolerance outside 0..1.
         """
-        P = self.shape[0]
-        if P > MAX_SIDE:
-            raise ValueError(
-                f"P = {P} parameters pass {MAX_SIDE}; use eigsh on to_scipy(), or fewer features"
-            )
         if tolerance is not None and not 0 <= tolerance < 1:
             raise ValueError(f"tolerance is {tolerance}; it is relative, give a number in 0..1")
         return null_space(self.linearization, self.covariance, tolerance)

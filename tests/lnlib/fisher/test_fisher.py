@@ -5,14 +5,12 @@ from itertools import product
 import pytest
 import torch
 from glms import FAMILIES, NORMS, draw, fisher_from_definition, model, relative
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from torch import Tensor
 
 import lnlib.equations as eq
 from lnlib import GLM
-from lnlib.fisher import FisherOperator, assemble, chi, dense, fisher, kl, printed_eq13
+from lnlib.fisher import FisherOperator, chi, dense, fisher, kl, printed_eq13
 from lnlib.fisher.linearization import linearize
 
 pytestmark = pytest.mark.grid
@@ -53,33 +51,6 @@ def test_the_closed_form_is_the_hessian_of_the_divergence(family, norm, weighted
         glm, X = model(family, norm, N=N, D=D, H=H, eps=eps, seed=1)
         weights = weights_for(X, weighted)
         assert relative(fisher(glm, X, weights), hessian_of_kl(glm, X, weights)) <= ROUNDING
-
-
-def test_scores_by_autograd_through_the_batch_give_the_same_matrix():
-    """Nothing but log_likelihood and its gradient by theta, also through batch norm's statistics."""
-    for norm in NORMS:
-        glm, X = model("categorical", norm)
-        total = torch.zeros(glm.theta.numel(), glm.theta.numel(), dtype=X.dtype)
-        for k in range(3):
-            y = torch.full((len(X),), k)
-            scores = torch.autograd.functional.jacobian(
-                lambda t, glm=glm, X=X, y=y: glm.with_theta(t).log_likelihood(X, y), glm.theta
-            )
-            total += torch.einsum("n,np,nq->pq", glm.log_likelihood(X, y).exp() / len(X), scores, scores)
-        assert relative(fisher(glm, X), total) <= ROUNDING
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_short_steps_have_the_divergence_of_eq_8(norm):
-    glm, X = model("categorical", norm)
-    step = draw(glm.theta.numel(), seed=7)
-    F, found = fisher(glm, X), []
-    for size in (1e-3, 1e-5):
-        delta = size * step
-        found.append(float(kl(glm, glm.with_theta(glm.theta + delta), X)) / float(delta @ F @ delta / 2) - 1)
-    # the third order is of the size of the step; at 1e-5 the divergence is 1e-11 and keeps its digits
-    assert abs(found[0]) <= 2e-2
-    assert abs(found[1] / found[0] - 1e-2) <= 1e-3
 
 
 # --- the paper ---------------------------------------------------------------------------------------
@@ -148,82 +119,12 @@ def test_the_print_is_wrong_where_units_share_their_statistics(family, norm, H):
     assert relative(P, F) > 0.25 / H**0.5
 
 
-@pytest.mark.parametrize("norm", ["layer", "rms"])
-def test_the_print_charges_for_the_directions_that_the_exact_matrix_does_not_see(norm):
-    glm, X = model("bernoulli", norm, N=60, D=3, H=6)
-    zero = torch.zeros_like(glm.b)
-    scale = glm.pack(glm.W, zero, zero)
-    shift = glm.pack(torch.ones_like(glm.b)[:, None] * draw(3, seed=5), zero, zero)
-    for direction in [scale] + [shift] * (norm == "layer"):
-        seen = [float(direction @ M(glm, X) @ direction) for M in (fisher, printed_eq13)]
-        # Without the coupling a step along W costs about its share 2/H (1/H) of the plain one.
-        assert seen[0] <= 1e-13 * seen[1]
-        assert seen[1] > 1e-3 * float(direction @ direction) / 60
-
-
-# --- properties --------------------------------------------------------------------------------------
-
-
-@given(
-    st.sampled_from(sorted(FAMILIES)),
-    st.sampled_from(NORMS),
-    st.integers(1, 6),
-    st.integers(1, 5),
-    st.integers(1, 5),
-    st.integers(0, 10**6),
-)
-def test_it_is_symmetric_and_positive_semidefinite(family, norm, N, D, H, seed):
-    if norm == "frozen" and N == 1:
-        N = 2  # one case has no variance to freeze
-    glm, X = model(family, norm, N=N, D=D, H=H, seed=seed)
-    F = fisher(glm, X)
-    size = float(F.diagonal().max())
-    assert float((F - F.mT).abs().max()) <= 1e-14 * size
-    assert float(torch.linalg.eigvalsh(F).min()) >= -1e-13 * size
-
-
 @every_model
 def test_weights_are_how_often_a_case_is_there(family, norm):
     glm, X = model(family, norm)
     times = torch.tensor([3, 1, 0, 2, 1])
     repeated = fisher(glm, X.repeat_interleave(times, 0))
     assert relative(fisher(glm, X, times.to(X.dtype)), repeated) <= ROUNDING
-
-
-@pytest.mark.parametrize("norm", NORMS)
-def test_the_order_of_the_cases_does_not_matter(norm):
-    glm, X = model("categorical", norm)
-    assert relative(fisher(glm, X.flip(0)), fisher(glm, X)) <= ROUNDING
-
-
-def test_the_parameters_are_ordered_w1_b1_g1_w2():
-    glm = GLM("gaussian", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([5.0, 6.0]))
-    assert glm.theta.tolist() == [1, 2, 5, 3, 4, 6]
-    glm = GLM("gaussian", glm.W, glm.b, norm="layer", gain=torch.tensor([7.0, 8.0]))
-    assert glm.theta.tolist() == [1, 2, 5, 7, 3, 4, 6, 8]
-    X = torch.tensor([[1.0, 0.5], [2.0, -1.0]])
-    F = fisher(glm, X)
-    assert F[2, 2] == F[6, 6] == 1  # b: unit variance, whatever the rest
-    assert_allclose(F[3, 3].item(), 1, rtol=1e-6)  # g: two units normalize to +1 and -1
-
-
-def test_batch_norm_decouples_weights_biases_and_gains_of_equally_noisy_outputs():
-    glm, X = model("gaussian", "batch", N=20)
-    blocks = fisher(glm, X).view(3, 4, 3, 4)
-    assert float(blocks[:, :2, :, 2:].abs().max()) <= 1e-15 * 100
-    assert float(blocks[:, 2, :, 3].abs().max()) <= 1e-15 * 100
-    for norm in ("layer", "weight"):
-        glm, X = model("gaussian", norm, N=20)
-        assert float(fisher(glm, X).view(3, 4, 3, 4)[:, :2, :, 2:].abs().max()) > 1e-2
-
-
-def test_the_trace_of_the_weight_block_of_layer_norm_counts_h_minus_2():
-    H, D = 7, 4
-    glm, X = model("gaussian", N=30, D=D, H=H)
-    glm = GLM("gaussian", glm.W, glm.b, norm="layer")
-    variance = (X @ glm.W.mT).var(1, unbiased=False)
-    trace = fisher(glm, X).view(H, D + 2, H, D + 2)[:, :D, :, :D].reshape(H * D, H * D).trace()
-    assert_allclose(trace.item(), (H - 2) * (X.square().sum(1) / variance).mean().item(), rtol=1e-13)
 
 
 # --- edges -------------------------------------------------------------------------------------------
@@ -233,9 +134,8 @@ def test_the_trace_of_the_weight_block_of_layer_norm_counts_h_minus_2():
 def test_many_cases_are_added_up_in_parts(norm, monkeypatch):
     glm, X = model("categorical", norm, N=23)
     whole, diagonal = fisher(glm, X), FisherOperator(glm, X).diagonal()
-    monkeypatch.setattr(dense, "CHUNK_NUMBERS", 9 * 4)
-    monkeypatch.setattr(assemble, "CHUNK_NUMBERS", 9 * 8)
-    monkeypatch.setattr(assemble, "CACHE_NUMBERS", 9 * 3)
+    monkeypatch.setattr(dense, "CHUNK_NUMBERS", 9 * 4)  # 4 cases
+    monkeypatch.setattr(dense, "COLUMNS", 4)  # 2 units
     assert relative(fisher(glm, X), whole) <= ROUNDING
     assert relative(FisherOperator(glm, X).diagonal(), diagonal) <= ROUNDING
 
@@ -327,19 +227,6 @@ def test_a_constant_row_moves_once_there_is_an_eps(norm):
     assert relative(fisher(glm, X), hessian_of_kl(glm, X)) <= ROUNDING
 
 
-@pytest.mark.parametrize("norm", NORMS)
-def test_gains_of_zero_leave_biases_and_gains(norm):
-    glm, X = model("categorical", norm)
-    if norm is None:
-        glm = GLM("categorical", torch.zeros_like(glm.W), glm.b)
-    else:
-        glm = GLM(**{**options(glm), "gain": torch.zeros_like(glm.gain)})
-    F = fisher(glm, X)
-    assert relative(F, hessian_of_kl(glm, X)) <= ROUNDING
-    if norm is not None:
-        assert float(F.view(3, 4, 3, 4)[:, :2].abs().max()) == 0
-
-
 @every_model
 @pytest.mark.parametrize(("N", "D", "H"), [(1, 3, 3), (6, 1, 1), (2, 1, 2), (1, 1, 1)])
 def test_one_case_one_feature_one_unit_are_no_special_cases(family, norm, N, D, H):
@@ -379,11 +266,3 @@ def test_frozen_statistics_are_those_of_the_first_model_in_a_divergence():
     expected = kl(glm.freeze(X), GLM(**{**options(step), "statistics": glm.moments(X)}), X)
     assert torch.equal(kl(glm, step, X), expected)
     assert float(kl(glm, step, X) - kl(glm.freeze(X), step.freeze(X), X)) != 0
-
-
-def test_models_with_different_norms_have_a_divergence():
-    glm, X = model("categorical", "layer")
-    plain = GLM("categorical", glm.W, glm.b)
-    z, other = glm.natural(X), plain.natural(X)
-    p, q = torch.softmax(z, 1), torch.softmax(other, 1)
-    assert_allclose(kl(glm, plain, X).item(), (p * (p / q).log()).sum(1).mean().item(), rtol=1e-12)

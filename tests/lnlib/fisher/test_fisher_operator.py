@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 import torch
 from glms import FAMILIES, NORMS, draw, model, relative
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import cg, eigsh, svds
 from torch import Tensor
 
 from lnlib import GLM
 from lnlib.fisher import FisherOperator, fisher, operator, printed_eq13
-from lnlib.fisher.factor import gram, row_blocks
+from lnlib.fisher.null_space import factor
 
 pytestmark = pytest.mark.grid
 
@@ -27,10 +25,6 @@ def both(family: str, norm: str | None, **sizes: int) -> tuple[FisherOperator, T
     glm, X = model(family, norm, **sizes)
     weights = draw(len(X), seed=9).abs()
     return FisherOperator(glm, X, weights), fisher(glm, X, weights)
-
-
-def factor(F: FisherOperator, cases: int = 100) -> Tensor:
-    return torch.cat(list(row_blocks(F.linearization, F.covariance, cases)))
 
 
 # --- products ----------------------------------------------------------------------------------------
@@ -57,27 +51,6 @@ def test_the_columns_of_a_matrix_are_multiplied_together(family, norm, monkeypat
     monkeypatch.setattr(operator, "CHUNK_NUMBERS", 40)  # two columns at a time
     assert relative(F @ V, dense @ V) <= ROUNDING
     assert (F @ V[:, :0]).shape == (F.shape[0], 0)
-
-
-@given(
-    st.sampled_from(sorted(FAMILIES)),
-    st.sampled_from(NORMS),
-    st.integers(2, 6),
-    st.integers(1, 5),
-    st.integers(1, 5),
-    st.integers(0, 10**6),
-)
-def test_it_is_linear_symmetric_and_positive_semidefinite(family, norm, N, D, H, seed):
-    glm, X = model(family, norm, N=N, D=D, H=H, seed=seed)
-    F = FisherOperator(glm, X)
-    u, v = draw(2, F.shape[0], seed=seed)
-    Fu, Fv = F @ u, F @ v
-    size = F.trace() * float(u.norm() * v.norm())
-    assert abs(float(v @ Fu - u @ Fv)) <= 1e-13 * size
-    assert float((F @ (2 * u - 3 * v) - (2 * Fu - 3 * Fv)).norm()) <= 1e-13 * F.trace() * 10 * float(
-        u.norm() + v.norm()
-    )
-    assert float(u @ Fu) >= -1e-13 * F.trace() * float(u @ u)
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms", "batch"])
@@ -111,12 +84,10 @@ def test_confident_classes_in_float32_keep_their_curvature():
 
 
 @every_model
-def test_the_factor_multiplies_to_the_matrix_on_both_sides(family, norm):
+def test_the_factor_multiplies_to_the_matrix(family, norm):
     F, dense = both(family, norm)
-    B = factor(F)
+    B = torch.cat(list(factor(F.linearization, F.covariance, 2)))
     assert relative(B.mT @ B, dense) <= ROUNDING
-    assert relative(gram(F.linearization, F.covariance), B @ B.mT) <= ROUNDING
-    assert torch.equal(factor(F, cases=2), B)
 
 
 # --- solves ------------------------------------------------------------------------------------------
@@ -174,15 +145,6 @@ def test_damping_is_positive(damping):
         F.solve(torch.ones(F.shape[0], dtype=F.dtype), damping)
 
 
-def test_sides_that_are_too_large_are_refused(monkeypatch):
-    F, _ = both("gaussian", "layer")
-    monkeypatch.setattr(operator, "MAX_SIDE", 11)
-    with pytest.raises(ValueError, match=r"P = 12 parameters and N H = 15 outputs both pass 11; use scipy"):
-        F.solve(torch.ones(12, dtype=F.dtype), 1.0)
-    with pytest.raises(ValueError, match=r"P = 12 parameters pass 11; use eigsh on to_scipy"):
-        F.null_space()
-
-
 # --- SciPy -------------------------------------------------------------------------------------------
 
 
@@ -202,11 +164,6 @@ def test_scipys_solvers_run_on_it():
     x, failed = cg(A, v, rtol=1e-12, maxiter=1000)
     assert failed == 0
     assert_allclose(matrix @ x, v, rtol=0, atol=1e-10)
-
-
-def test_the_scipy_operator_has_the_type_of_the_model():
-    glm, X = model("gaussian", dtype=torch.float32)
-    assert FisherOperator(glm, X).to_scipy().dtype == np.float32
 
 
 # --- what it refuses ---------------------------------------------------------------------------------
@@ -231,13 +188,6 @@ def test_what_is_no_vector_of_parameters_is_refused(v, error, message):
         F.solve(v, 1.0)
 
 
-@users_call
-def test_a_solve_takes_one_right_side():
-    F, _ = both("gaussian", "layer")
-    with pytest.raises(ValueError, match=r"is \(12, 2\), and the model's P = 12 parameters make it \(12,\)$"):
-        F.solve(torch.ones(12, 2, dtype=torch.float64), 1.0)
-
-
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_right_side_that_is_not_finite_is_refused(bad):
     F, _ = both("gaussian", "layer")
@@ -253,7 +203,7 @@ def test_a_solve_without_a_digit_left_is_an_error_not_zeros():
     W, X, v = (torch.randn(*s, generator=draw, dtype=torch.float64) for s in ((4, 60), (5, 60), (4 * 62,)))
     F = FisherOperator(GLM("bernoulli", W, torch.zeros(4).double(), norm="layer"), 100 * X)
     tiny = 0.1 * torch.finfo(torch.float64).eps * float(F.diagonal().max())
-    with pytest.raises(ValueError, match=r"damping .* (too small|disappears) beside"):
+    with pytest.raises(ValueError, match=r"damping .* disappears beside"):
         F.solve(v, tiny)
 
 
@@ -267,9 +217,3 @@ def test_scipy_vectors_may_be_read_only_or_reversed_and_not_complex():
         assert_allclose(S @ w, dense.numpy() @ w, rtol=1e-12, atol=1e-12)
     with pytest.raises(TypeError, match="F is real and the vector complex128"):
         S.matvec(v * 1j)
-
-
-def test_it_says_what_it_is():
-    glm, X = model("gaussian", "layer")
-    text = "FisherOperator(GLM(gaussian, H=3, D=2, norm=layer, torch.float64), N=5, P=12)"
-    assert repr(FisherOperator(glm, X)) == text
