@@ -112,11 +112,8 @@ class Skipping(Task):
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         every = max(1, len(text.valid[0]) // job["quick"]) if job["quick"] else 1
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
-        self.last_parts = dict(self.parts)
-        self.judged = {name: ("trained", name) for name in judges}
-        for kind, name in product(BASELINES, judges):
-            self.last_parts[f"{kind}_{name}"] = judges[name]
-            self.judged[f"{kind}_{name}"] = (kind, name)
+        without = {f"{kind}_{name}": judges[name] for kind, name in product(BASELINES, judges)}
+        self.last_parts = self.parts | without
 
     def _untrained(self) -> SkipThoughts:
         model = SkipThoughts(*self.sizes, generator=generators(self.seed, 3)[0], **self.settings)
@@ -134,17 +131,16 @@ class Skipping(Task):
         return {"nats_per_word": means["nats"] / means["words"]}
 
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float] | None:
-        if part not in self.judged:
+        if part == "valid":
             return None
+        kind = part.partition("_")[0]  # one of `BASELINES`; else the part is a set's, for the trained encoder
         with threadpool_limits(1):  # runs share the cores; more threads than cores wait for one another
-            return self._judge(model, *self.judged[part], cases)
-
-    def _judge(self, model: nn.Module, kind: str, name: str, cases: Cases) -> Mapping[str, float]:
-        vectors = self._vectors(model, kind, *cases[:2])
-        if name == "sick":
+            vectors = self._vectors(model, kind, *cases[:2])
+            if not part.endswith("sick"):
+                labels = cases[2].numpy()
+                return {"accuracy": accuracy(vectors, labels, choices=self.choices, seed=self.seed)}
             features = pair_features(vectors, self._vectors(model, kind, *cases[2:4]))
             return relatedness(features, cases[4].numpy(), cases[5].numpy(), choices=self.choices)
-        return {"accuracy": accuracy(vectors, cases[2].numpy(), choices=self.choices, seed=self.seed)}
 
     def _vectors(self, model: nn.Module, kind: str, ids: Tensor, lengths: Tensor) -> np.ndarray:
         space = self.text.vectors
