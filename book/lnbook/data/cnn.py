@@ -68,11 +68,7 @@ def most_relevant(question: Question, having: Counter[str], total: int, count: i
 
 
 def split_sentences(tokens: Sequence[str]) -> list[list[str]]:
-    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks after it.
-
-    >>> split_sentences("a b . c ! '' d".split())
-    [['a', 'b', '.'], ['c', '!', "''"], ['d']]
-    """
+    """The sentences of a text: each ends with ".", "?" or "!", and the quotation marks after it."""
     found: list[list[str]] = [[]]
     for token in tokens:
         if not {".", "?", "!"}.isdisjoint(found[-1]) and token not in ("''", '"', "'", "”"):

@@ -201,7 +201,7 @@ STROKES = """<?xml version="1.0"?>
 """
 QUESTION = """http://cnn
 
-@entity7 met @entity12 . @entity7 left . it rained . they ate . @entity12 slept .
+@entity7 met @entity12 . @entity7 left . '' it rained . they ate . @entity12 slept .
 
 @placeholder met @entity12
 
@@ -266,7 +266,7 @@ def test_of_cnns_passages_the_sentences_are_kept_that_share_rare_words_with_the_
     Ann, Bob = question.answer, question.query[-1]
     assert (question.names[Ann], question.names[Bob]) == ("Ann", "Bob")
     # Bob, whom the query names, met and slept: more than the sentences of rain and food, of which the first
-    assert " ".join(question.passage) == f"{Ann} met {Bob} . {Ann} left . it rained . {Bob} slept ."
+    assert " ".join(question.passage) == f"{Ann} met {Bob} . {Ann} left . '' it rained . {Bob} slept ."
 
 
 LINE, FORM = (f"iam_ondb/{kind}/a01/a01-000/a01-000u" for kind in ("lineStrokes", "ascii"))

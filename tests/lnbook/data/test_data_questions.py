@@ -1,8 +1,7 @@
-"""Questions: from books, generated, renumbered, cut to what is relevant, and as tensors."""
+"""Questions: from books, generated, renumbered, and as tensors."""
 
 import random
 from collections import Counter
-from math import log
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from lnbook.data import DataError, loaded
 from lnbook.data import readings as module
 from lnbook.data.books import Books
 from lnbook.data.cloze import cloze, names
-from lnbook.data.cnn import counted, most_relevant, split_sentences
 from lnbook.data.questions import PLACEHOLDER, Question, marker, permute, renumber
 from lnbook.data.readings import FIRST_MARKER, encode, load_readings
 from lnbook.data.stories import PEOPLE, UNANSWERABLE, floor, ideal, stories
@@ -139,32 +137,6 @@ def test_new_numbers_say_nothing_of_the_old_and_each_case_has_its_own() -> None:
     renumbered = [int(renumber(q, draw, MARKERS).answer[-1]) for _ in range(N)]
     for found in (permuted, renumbered):  # 5 standard deviations of a count
         assert all(abs(found.count(k) - N / 6) < 5 * (N / 6 * 5 / 6) ** 0.5 for k in range(MARKERS))
-
-
-# ------------------------------------------------------------------------------- what is relevant
-
-WORDS = st.sampled_from(["a", "b", "c", "d", ".", "@entity1", "@entity2", PLACEHOLDER])
-TEXTS = st.lists(WORDS, min_size=1, max_size=6)
-
-
-@given(st.lists(TEXTS, max_size=6), st.lists(WORDS, min_size=1, max_size=40), TEXTS, st.integers(1, 5))
-def test_no_sentence_left_out_is_worth_more_than_one_that_is_kept_and_order_stays(
-    queries: list[list[str]], passage: list[str], query: list[str], count: int
-) -> None:
-    def worth(sentence: list[str]) -> float:
-        """The formula word by word; rounded, since a sum of equal numbers depends on their order."""
-        found = 0.0
-        for word in sorted(set(query) & set(sentence) - {PLACEHOLDER}):
-            having = sum(word in one and not word.startswith("@entity") for one in queries)
-            found += log((1 + len(queries)) / (1 + having))
-        return round(found, 9)
-
-    told, kept = split_sentences(passage), list[int]()
-    while len(kept) < min(count, len(told)):  # the best of those that are left, the first of equals
-        kept.append(max((k for k in range(len(told)) if k not in kept), key=lambda k: (worth(told[k]), -k)))
-    question = Question(tuple(passage), (PLACEHOLDER, *query), "@entity1")
-    expected = tuple(token for k in sorted(kept) for token in told[k])
-    assert most_relevant(question, *counted(queries), count).passage == expected
 
 
 # ------------------------------------------------------------------------------- as tensors
