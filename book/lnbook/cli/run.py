@@ -84,7 +84,7 @@ def _run(asked: argparse.Namespace) -> int:
         if group.rank == 0:
             _check(experiment, jobs, folder, asked)
         group.wait()
-        machine = Machine(device, getattr(torch, asked.dtype), group.rank, group.world)
+        machine = Machine(device, getattr(torch, asked.dtype), group)
         alone = 1 if asked.device == "cuda" else None
         common = {"machine": machine, "folder": folder, "processes": alone}
         made = run(experiment, asked.scale, jobs=jobs, verbose=True, **common)

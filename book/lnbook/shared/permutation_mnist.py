@@ -152,8 +152,7 @@ class Classification(Task):
         self.optimizer = method(self.model.parameters(), lr=rate, fused=True)
         self.peak, self.dtype = images.peak, machine.dtype
         parts: dict[str, Cases] = {part: _cases(images, part) for part in ("train", "valid", "test")}
-        share = {"rank": machine.rank, "world": machine.world}
-        self.batches = Minibatches(parts.pop("train"), batch_size, order, **share)
+        self.batches = Minibatches(parts.pop("train"), batch_size, order, machine.group)
         self.updates = updates or max(1, round(epochs * (len(images.train_x) // batch_size)))
         self.every = -(-self.updates // rows)
         self.parts, self.select = parts, "valid_nll"

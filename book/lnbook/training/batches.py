@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from lnbook.training.distributed import ALONE, Group
 from lnbook.training.task import Cases
 
 
@@ -42,7 +43,7 @@ class Minibatches(Iterator[Cases]):
         cases: tensors of equal length.
         batch_size: cases of a batch, in all processes together.
         generator: of the order; all processes must have the same.
-        rank, world: this process takes every `world`-th case of a batch, from the `rank`-th on.
+        group: of processes that train together; each takes every `world`-th case, from the `rank`-th on.
 
     Raises ValueError for a batch that is empty or larger than the data, or does not part evenly.
 
@@ -52,17 +53,15 @@ class Minibatches(Iterator[Cases]):
     """
 
     def __init__(
-        self, cases: Cases, batch_size: int, generator: torch.Generator, *, rank: int = 0, world: int = 1
+        self, cases: Cases, batch_size: int, generator: torch.Generator, group: Group = ALONE
     ) -> None:
         if not 1 <= batch_size <= len(cases[0]):
             raise ValueError(f"A batch holds 1 to {len(cases[0])} cases, not {batch_size}.")
-        if batch_size % world:
+        if batch_size % group.world:
             raise ValueError(
-                f"A batch of {batch_size} cases does not part evenly among {world} processes; "
-                f"take a multiple of {world}."
+                f"A batch of {batch_size} cases does not part evenly among {group.world} processes."
             )
-        self.cases, self.batch_size, self.generator = cases, batch_size, generator
-        self.rank, self.world = rank, world
+        self.cases, self.batch_size, self.generator, self.group = cases, batch_size, generator, group
         self._begin()
 
     def _begin(self) -> None:
@@ -83,7 +82,7 @@ class Minibatches(Iterator[Cases]):
         if self._position == len(self._batches):
             self._begin()
         batch = self._batches[self._position]
-        chosen = batch[self.rank :: self.world]
+        chosen = batch[self.group.rank :: self.group.world]
         self._position += 1
         return tuple(x.index_select(0, chosen.to(x.device)) for x in self._cut(batch))
 
@@ -113,7 +112,7 @@ class LengthBatches(Minibatches):
     it unites differs from epoch to epoch. What is padded in a batch is cut to the longest sequence in it.
 
     Args:
-        cases, batch_size, generator, rank, world: as in `Minibatches`.
+        cases, batch_size, generator, group: as in `Minibatches`.
         lengths: of the sequences: one number a case, or one for each tensor of `cut`.
         cut: which of `cases` are padded along axis 1.
         pool: batches that are sorted together; more of them pad less and mix less.
@@ -131,15 +130,14 @@ class LengthBatches(Minibatches):
         lengths: Int64[Tensor, "N *cut"],
         batch_size: int,
         generator: torch.Generator,
+        group: Group = ALONE,
         *,
         cut: Sequence[int],
         pool: int = 32,
-        rank: int = 0,
-        world: int = 1,
     ) -> None:
         table = lengths[:, None].expand(-1, len(cut)) if lengths.ndim == 1 else lengths
         self.lengths, self.cut, self.pool = table, tuple(cut), pool
-        super().__init__(cases, batch_size, generator, rank=rank, world=world)
+        super().__init__(cases, batch_size, generator, group)
 
     def _arrange(self, order: Tensor) -> Sequence[Tensor]:
         total = self.lengths.sum(1)

@@ -67,7 +67,7 @@ def run(
     """
     jobs = jobs_of(experiment, scale) if jobs is None else jobs
     runs = Runs(experiment, scale, machine or Machine(), folder, verbose)
-    if runs.machine.world > 1:
+    if runs.machine.group.world > 1:
         with torch_threads(1):
             return [runs.one(job) for job in jobs]
     if experiment.together and runs.machine.device.type == "cuda":

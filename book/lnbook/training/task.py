@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.training.distributed import Group
+from lnbook.training.distributed import ALONE, Group
 
 Row = dict[str, Any]
 Job = Mapping[str, Any]  # strings and numbers: what tells one run from another: method, batch_size, seed, ...
@@ -23,13 +23,7 @@ class Machine:
 
     device: torch.device = CPU  # never guessed by the engine
     dtype: torch.dtype = torch.float32  # of parameters and inputs; float64 to check, float32 to train
-    rank: int = 0  # which process this is of the `world` that train together; for `Minibatches`
-    world: int = 1
-
-    @property
-    def group(self) -> Group:
-        """This process among those that train together."""
-        return Group(self.rank, self.world)
+    group: Group = ALONE  # the processes that train together; for `Minibatches`
 
 
 class Task(ABC):

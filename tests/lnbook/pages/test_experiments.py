@@ -10,7 +10,7 @@ import torch
 from lnbook.cli.experiments import _MODULES, EXPERIMENTS, find
 from lnbook.ledger.rows import read_facts
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED
-from lnbook.training import Machine, Task, noise_of, train
+from lnbook.training import Group, Machine, Task, noise_of, train
 from lnbook.training.runs import jobs_of, label, run
 
 RESULTS = Path(__file__).resolve().parents[3] / "book" / "results"
@@ -106,7 +106,7 @@ def test_all_norms_begin_with_the_same_weights_and_layer_norm_with_gains_of_one(
 @pytest.mark.parametrize("section", EXPERIMENTS)
 def test_all_norms_see_the_same_batches_and_processes_share_them(section: str) -> None:
     first, *others = (next(task(section, norm).batches) for norm in NORMS[section])
-    halves = [next(task(section, machine=Machine(rank=rank, world=2)).batches) for rank in range(2)]
+    halves = [next(task(section, machine=Machine(group=Group(rank, 2))).batches) for rank in range(2)]
     shared = tuple(torch.stack(pair, 1).flatten(0, 1) for pair in zip(*halves, strict=True))
     for seen in (*others, shared):
         torch.testing.assert_close(seen, first, rtol=0, atol=0, equal_nan=True)

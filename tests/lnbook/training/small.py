@@ -41,8 +41,7 @@ class Small(Task):
         draw = torch.Generator().manual_seed(7)
         x = torch.randn(60, 3, generator=draw, dtype=torch.float64).to(machine.dtype)
         cases = x, (x.prod(1) > 0).long()
-        share = {"rank": machine.rank, "world": machine.world}
-        self.batches = Minibatches(tuple(c[:44] for c in cases), 8, order, **share)
+        self.batches = Minibatches(tuple(c[:44] for c in cases), 8, order, machine.group)
         # in chunks of 5: three, the last smaller; one, so that a second process has none
         self.parts = {"valid": tuple(c[44:57] for c in cases), "test": tuple(c[57:] for c in cases)}
         self.last_parts = self.parts | {"train": tuple(c[:44] for c in cases)}

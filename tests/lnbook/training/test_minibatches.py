@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnbook.training import LengthBatches, Minibatches, generators, noise_of
+from lnbook.training import Group, LengthBatches, Minibatches, generators, noise_of
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -51,7 +51,7 @@ def test_a_batch_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match="1 to 5 cases, not 6"):
         Minibatches((torch.zeros(5),), 6, seeded())
     with pytest.raises(ValueError, match="4 cases does not part evenly among 3 processes"):
-        Minibatches((torch.zeros(5),), 4, seeded(), world=3)
+        Minibatches((torch.zeros(5),), 4, seeded(), Group(0, 3))
 
 
 def sentences(count: int, longest: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -73,13 +73,3 @@ def test_an_epoch_visits_every_case_whole_and_cuts_to_the_longest_of_each_batch(
             assert torch.equal((rows > 0).sum(1), long)  # nothing of a sequence is cut off
         cases = [int(row[0]) for rows, _ in epoch for row in rows]
         assert len(set(cases)) == count // size * size
-
-
-def test_processes_part_a_batch_and_cut_alike():
-    words, lengths = sentences(48, 9)
-    one, *two = (
-        LengthBatches((words,), lengths, 6, seeded(), cut=[0], rank=k, world=world)
-        for k, world in ((0, 1), (0, 2), (1, 2))
-    )
-    for (rows,), *parts in itertools.islice(zip(one, *two, strict=True), 16):
-        assert all(torch.equal(part, rows[k::2]) for k, (part,) in enumerate(parts))

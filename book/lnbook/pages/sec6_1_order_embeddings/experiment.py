@@ -93,8 +93,8 @@ class Embedding(Task):
             asked = part if name == "train" else part.first(CAPTIONS)
             numbers, lengths = self.encoded(asked.texts)
             cases[name] = numbers, lengths, torch.from_numpy(asked.owner)
-        train, share = cases.pop("train"), {"rank": machine.rank, "world": machine.world}
-        self.batches = LengthBatches(train, train[1], job["batch_size"], order, cut=[0], **share)
+        train = cases.pop("train")
+        self.batches = LengthBatches(train, train[1], job["batch_size"], order, machine.group, cut=[0])
         self.parts, self.last_parts = {"valid": cases["valid"]}, cases
 
     def encoded(self, texts: Sequence[str]) -> tuple[Tensor, Tensor]:

@@ -123,9 +123,8 @@ class Reading(Task):
             torch.stack([readings.train[1], readings.train[3]], 1),
             job["batch_size"],
             order,
+            machine.group,
             cut=(0, 2),
-            rank=machine.rank,
-            world=machine.world,
         )
         self.parts = {"valid": readings.valid}
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])

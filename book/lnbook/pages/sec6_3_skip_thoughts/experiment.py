@@ -106,9 +106,10 @@ class Skipping(Task):
         self.model = self._untrained()
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         order = generators(self.seed, 3)[1]
-        share = {"rank": machine.rank, "world": machine.world}
         lengths = text.train[3]
-        self.batches = LengthBatches(text.train, lengths, job["batch_size"], order, cut=[0, 1, 2], **share)
+        self.batches = LengthBatches(
+            text.train, lengths, job["batch_size"], order, machine.group, cut=[0, 1, 2]
+        )
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         every = max(1, len(text.valid[0]) // job["quick"]) if job["quick"] else 1
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}

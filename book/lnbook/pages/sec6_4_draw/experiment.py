@@ -80,8 +80,7 @@ class Drawing(Task):
         parts: dict[str, Cases] = {
             part: (torch.from_numpy(getattr(images, f"{part}_x")),) for part in ("train", "valid", "test")
         }
-        share = {"rank": machine.rank, "world": machine.world}
-        self.batches = Minibatches(parts.pop("train"), job["batch_size"], order, **share)
+        self.batches = Minibatches(parts.pop("train"), job["batch_size"], order, machine.group)
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         self.parts = self.last_parts = parts
         if quick := job["quick"]:

@@ -106,8 +106,7 @@ class Writing(Task):
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         steps = torch.stack([lengths + 1, letters], 1)
-        share = {"rank": machine.rank, "world": machine.world}
-        self.batches = LengthBatches(train, steps, job["batch_size"], order, cut=[0, 2], **share)
+        self.batches = LengthBatches(train, steps, job["batch_size"], order, machine.group, cut=[0, 2])
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         self.parts = parts
         self.machine, self.back, self.longest = machine, job["back"], points.shape[1] - 1

@@ -140,7 +140,7 @@ class Classification(Task):
         model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, *kind)
         self.model: nn.Module = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
-        self.batches = Minibatches((x, y), BATCH, order, rank=machine.rank, world=machine.world)
+        self.batches = Minibatches((x, y), BATCH, order, machine.group)
         self.updates = updates or max(1, round(job["epochs"] * (len(x) // BATCH)))
         self.every = -(-self.updates // job["rows"])
         self.parts = {part: _some(cases, quick) for part, cases in held_out.items()}
