@@ -154,46 +154,25 @@ def factors(rows: pd.DataFrame, above: str = "none", below: str = "layer") -> pd
 
 
 def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, count: int = 20) -> pd.DataFrame:
-    """The factor at fixed levels: a row a level and seed, with the `low` and `high` between which it lies.
+    """By share of the fall, the median factor at fixed levels, and an interval from the order of the seeds.
 
     The levels, the same for all seeds, divide the fall from where every run has been measured in training to
-    the lowest of its pair, in the median over seeds. Where both arrive, low and high are equal. Where one
-    does not, its last update bounds the factor on one side only; where neither does, nothing is known.
+    the lowest of its pair, in the median over seeds. Where one of a pair does not arrive, its last update
+    bounds the factor on one side only; where neither does, nothing is known. Such a factor is `missed` and
+    counts with its lower bound from below and its upper bound from above: an end that depends on it is 0 or
+    infinite, and the median then NaN. `confidence` is that of the narrowest interval between two of the
+    ordered factors with at least 0.9 (0.94 of five seeds, 0.93 of eight).
     """
-    pairs = _pairs(rows, above, below)
-    top = min(run["level"].iloc[1] for pair in pairs.values() for run in pair)
-    bottom = float(np.median([min(run["level"].min() for run in pair) for pair in pairs.values()]))
+    pairs = list(_pairs(rows, above, below).values())
+    top = min(run["level"].iloc[1] for pair in pairs for run in pair)
+    bottom = float(np.median([min(run["level"].min() for run in pair) for pair in pairs]))
+    n = len(pairs)
+    outside = 2 * stats.binom.cdf(np.arange(n // 2 + 1), n, 0.5)
+    k = max(int((outside <= 0.1).sum()) - 1, 0)
     found = []
     for share in np.linspace(0, 1, count + 1):
-        level = top - share * (top - bottom)
-        for seed, (one, other) in pairs.items():
-            times = arrival(one, level), arrival(other, level)
-            ends = one["time"].iloc[-1], other["time"].iloc[-1]
-            low = min(times[0], ends[0]) / times[1]
-            high = times[0] / min(times[1], ends[1])
-            if math.isinf(times[0]) and math.isinf(times[1]):
-                low, high = 0.0, math.inf
-            found.append({"share": float(share), "level": level, "seed": seed, "low": low, "high": high})
-    return pd.DataFrame(found)
-
-
-def medians(table: pd.DataFrame) -> pd.DataFrame:
-    """By share of the fall, the median of the factors of `along`, and an interval from their order.
-
-    A factor that is only bounded counts with its lower bound from below and its upper bound from above: an
-    end that depends on it is 0 or infinite, and the median then NaN. `confidence` is that of the narrowest
-    interval between two of the ordered factors with at least 0.9 (0.94 of five seeds, 0.93 of eight).
-
-    >>> bounds = {"low": [0.0, 2.0, 8.0, 9.0], "high": [1.0, 2.0, 8.0, 9.0]}
-    >>> f"{medians(pd.DataFrame({'share': 0.5, **bounds}))['median'].item():.2f}"
-    '4.00'
-    """
-    found = []
-    for share, some in table.groupby("share"):
-        low, high = np.sort(some["low"]), np.sort(some["high"])
-        n = len(low)
-        outside = 2 * stats.binom.cdf(np.arange(n // 2 + 1), n, 0.5)
-        k = max(int((outside <= 0.1).sum()) - 1, 0)
+        bounds = np.array([_bounds(*pair, top - share * (top - bottom)) for pair in pairs])
+        low, high = np.sort(bounds, axis=0).T
         with np.errstate(divide="ignore"):  # the logarithm of 0, a bound of a miss
             middle = [float(np.exp(np.median(np.log(ends)))) for ends in (low, high)]
         found.append(
@@ -203,10 +182,19 @@ def medians(table: pd.DataFrame) -> pd.DataFrame:
                 "low": float(low[k]),
                 "high": float(high[n - 1 - k]),
                 "confidence": float(1 - outside[k]),
-                "missed": int((some["low"] != some["high"]).sum()),
+                "missed": int((bounds[:, 0] != bounds[:, 1]).sum()),
             }
         )
     return pd.DataFrame(found)
+
+
+def _bounds(one: pd.DataFrame, other: pd.DataFrame, level: float) -> tuple[float, float]:
+    """Between what the factor of two runs to a level lies; equal where both arrive."""
+    times = arrival(one, level), arrival(other, level)
+    if math.isinf(times[0]) and math.isinf(times[1]):
+        return 0.0, math.inf
+    ends = one["time"].iloc[-1], other["time"].iloc[-1]
+    return min(times[0], ends[0]) / times[1], times[0] / min(times[1], ends[1])
 
 
 def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float]]:

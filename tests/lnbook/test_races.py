@@ -51,8 +51,11 @@ def test_a_miss_bounds_the_factor_on_the_side_of_who_misses():
 
 
 def test_a_miss_stays_in_the_median():
-    table = pd.DataFrame({"share": 1.0, "low": [0.0, 0.5, 2.0, 3.0, 4.0], "high": [0.9, 0.5, 2.0, 3.0, 4.0]})
-    (found,) = races.medians(table).to_dict("records")
+    rows = []
+    for seed, at in enumerate((2, 2, 8, 12, 16)):  # layer norm arrives at 40, but for the first seed
+        rows.append(run("none", [10.0] + [9.0] * (at - 1) + [5.0], seed=seed))
+        rows.append(run("layer", [10.0, 9.0, 9.0, 9.0, 5.0 if seed else 9.0], seed=seed))
+    found = races.along(pd.concat(rows)).iloc[-1]
     assert (found["median"], found["missed"]) == (pytest.approx(2.0), 1)
     assert (found["low"], found["high"], found["confidence"]) == (0.0, 4.0, 0.9375)
 
