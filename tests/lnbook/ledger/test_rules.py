@@ -22,9 +22,7 @@ ESTIMATE = {
     [
         ({"kind": '"true"'}, "kind is 'true'; use one of"),
         ({"size": '"large"'}, "size is 'large'"),
-        ({"steps": '"two"'}, "steps is 'two'"),
         ({"expect": '"about 1"'}, "'a' expects 'about 1'; compare with a number"),
-        ({"expect": '"<= 1.2.3"'}, "could not convert string to float: '1.2.3'"),
         ({"sentence": '"nowhere"'}, "['a'] in claims.toml test what is no [[sentence]]"),
         (ESTIMATE | {"scale": '""'}, "use one of ('ratio', 'difference')"),
         (ESTIMATE | {"expect": '"== 1"'}, "effect 2 is not on the claimed side of '== 1'"),
