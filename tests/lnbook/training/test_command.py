@@ -1,7 +1,6 @@
 """`python -m lnbook run`: sweeps, arrays, resumption, what is gathered, and what is refused."""
 
 import csv
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,14 +13,13 @@ from small import EXPERIMENT, JOB, jobs, without_clock
 
 from lnbook.cli import run as command
 from lnbook.cli.experiments import find
-from lnbook.data import DATA_SETS, DataSet, PublishedFile, load, loaded
+from lnbook.data import load, loaded
 from lnbook.ledger.rows import as_csv
 from lnbook.training import Job, Machine, RunFolder, Task, train
 from lnbook.training.runs import Outcome, label, run
 
 DIGITS = "digits", "binarized_digits"
 ONE = ["--only", "norm=layer", "--only", "seed=0"]
-CONTENT = b"1 2 3\n"
 
 
 def table(out: Path) -> list[dict[str, str]]:
@@ -41,21 +39,6 @@ def as_text(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
 def whole() -> list[dict[str, Any]]:
     """The rows of all runs of the small experiment, as `run` gives them."""
     return without_clock([row for outcome in run(EXPERIMENT, "smoke") for row in outcome.rows])
-
-
-@pytest.fixture
-def points(tmp_path: Path, monkeypatch) -> Path:
-    """The published file of a data set, which the small experiment is about, in a user's folder."""
-    file = PublishedFile("points.txt", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
-    entry = DataSet("points", "Points", (file,), (), "none", "nobody", stand_in="digits")
-    monkeypatch.setitem(DATA_SETS, "points", entry)
-    folders = {"LNLIB_CACHE": str(tmp_path / "cache"), "LNLIB_DATA": str(tmp_path / "data")}
-    for name, value in {"LNLIB_OFFLINE": "1", "DATA": "points", **folders}.items():
-        monkeypatch.setenv(name, value)
-    path = tmp_path / "data" / "points" / "points.txt"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(CONTENT)
-    return path
 
 
 def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(small, whole, tmp_path, capfd):
@@ -105,35 +88,38 @@ def test_a_run_that_another_process_is_at_is_refused_and_the_others_go_on(small,
 
 
 def test_a_run_goes_on_only_with_the_data_the_code_and_the_rules_that_it_began_with(
-    small, points, tmp_path, monkeypatch, capsys
+    small, tmp_path, monkeypatch, capsys
 ):
+    def everything_is(word: str) -> None:
+        monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: word)
+        monkeypatch.setattr("lnbook.training.runs.content_of", lambda name: word)
+        monkeypatch.setattr("lnbook.training.runs._rules_of", lambda study: {"a": word})
+
     monkeypatch.setattr("lnbook.training.runs.train", partial(train, every_seconds=0))
-    monkeypatch.setattr("lnbook.training.runs._rules_of", lambda study: {"a": "older"})
+    monkeypatch.setenv("DATA", "points")
+    everything_is("old")
     assert small("--out", tmp_path / "whole", *ONE) == 0
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
         patched.setenv("FAULT", "stop 30")
         assert small("--out", out, *ONE) == 130
     assert "Interrupted. Go on with --resume" in capsys.readouterr().err
-    points.rename(tmp_path / "away")
-    with monkeypatch.context() as patched:
-        patched.setattr("lnbook.ledger.provenance._commit", lambda: "c3d4")
-        patched.setattr("lnbook.training.runs._rules_of", lambda study: {"a": "newer"})
-        assert small("--out", out, "--resume", *ONE) == 1
-    listing = f"{hashlib.sha256(CONTENT).hexdigest()}  points.txt\n".encode()
-    there = f"commit = 'a1b2', data:points = '{hashlib.sha256(listing).hexdigest()}', rule a = 'older'"
-    here = "commit = 'c3d4', data:points = 'stand-in', rule a = 'newer'"
+    everything_is("new")
+    assert small("--out", out, "--resume", *ONE) == 1
+    there, here = (f"commit = '{w}', data:points = '{w}', rule a = '{w}'" for w in ("old", "new"))
     assert f"{there} there, {here} here" in capsys.readouterr().err
-    (tmp_path / "away").rename(points)
+    everything_is("old")
     assert small("--out", out, "--resume", *ONE) == 0
     assert table(out) == table(tmp_path / "whole")
-    assert facts(out)["rules"] == {"a": "older"}
 
 
-def test_a_study_accepts_a_stand_in_only_if_told_to(small, points, tmp_path):
-    points.unlink()
+def test_a_study_accepts_a_stand_in_only_if_told_to(small, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("LNLIB_DATA", raising=False)
+    for name, value in {"LNLIB_OFFLINE": "1", "DATA": "mnist", "LNLIB_CACHE": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
     words = ["--out", tmp_path, "--scale", "study", *ONE]
     assert small(*words) == 1
+    assert "To run what stands in for it, give --anyway." in capsys.readouterr().err
     assert not (tmp_path / "small").exists()
     assert small(*words, "--anyway") == 0
 
