@@ -31,6 +31,12 @@ KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors 
 )
 OTHER_GAINS: tuple[Kind, ...] = (("batch", 1.0, "small"), ("layer", 0.1, "small"))
 UNIT: tuple[Kind, ...] = (("none", 1.0, "unit"), ("layer", 1.0, "unit"))
+LABELS = {
+    "none": "no norm",
+    "batch": "batch norm",
+    "batch everywhere": "batch norm everywhere",
+    "layer": "layer norm",
+}
 OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)  # of the study, for `TUNED`
 TUNED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind[0] != "batch everywhere")
 RELEASED_CODE = {"cut": "top4", **RELEASED}  # the passages of "cnn" are always cut so
