@@ -1,10 +1,8 @@
-"""The timeline, a row for each work and years along the other axis; and losses while networks train."""
+"""The timeline, a row for each work and years along the other axis."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
@@ -16,14 +14,6 @@ COLORS = {
     "Over one case": "layer",
     "Without the mean": "rms",
     "No normalization": "none",
-}
-LAYER, OTHERS = plots.COLORS["layer"], plots.OTHERS
-LOOKS = {
-    "not told": (plots.COLORS["none"], ":"),
-    "FiLM": (OTHERS["magenta"], "--"),
-    "adaLN": (LAYER, "-"),
-    "gate from 1": (OTHERS["olive"], "-."),
-    "adaLN-Zero": (OTHERS["teal"], "-"),
 }
 ROW = 0.215  # inches
 YEARS = (1990, 2027)
@@ -46,15 +36,4 @@ def timeline(works: Iterable[Any]) -> Figure:
     ax.set(xlim=YEARS, ylim=(len(rows) - 0.4, -0.6), xticks=range(1990, 2027, 10))
     ax.tick_params(top=True, labeltop=True)
     ax.tick_params(axis="y", length=0)
-    return fig
-
-
-def losses(updates: Sequence[int], found: Mapping[str, Float[np.ndarray, "seeds rows"]]) -> Figure:
-    """Test loss against updates, a line for each method: means over the seeds."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.4))
-    for name, values in found.items():
-        color, line = LOOKS[name]
-        ax.plot(updates, values.mean(0), color=color, ls=line, label=name)
-    ax.set(xlabel="updates", ylabel="test loss (mean square)", ylim=(0, None))
-    ax.legend(loc="upper right")
     return fig
