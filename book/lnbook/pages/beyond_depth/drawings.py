@@ -39,15 +39,6 @@ def growth(
     return fig
 
 
-def rows(places: Sequence[int], found: Mapping[str, Runs]) -> list[dict[str, object]]:
-    """What is drawn, as rows: name, number of the run, depth or block, value."""
-    return [
-        {"name": name, "run": run, "place": places[k], "value": value}
-        for name, values in found.items()
-        for (run, k), value in np.ndenumerate(values)
-    ]
-
-
 def said(found: Mapping[str, Runs]) -> str:
     """The medians at both ends of each line, in words."""
     ends = {name: np.median(values, 0)[[0, -1]] for name, values in found.items()}
