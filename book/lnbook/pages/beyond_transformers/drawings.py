@@ -1,44 +1,16 @@
-"""The Transformer chapter's pictures: where the norm stands, gradients by depth, learning curves."""
+"""The Transformer chapter's pictures: where the norm stands, and learning curves."""
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.ledger.intervals import interval
-from lnbook.pages.beyond_transformers.placements import JOBS, Readers, Stacks
+from lnbook.pages.beyond_transformers.placements import JOBS
 from lnbook.shared.characters import Job
 from lnbook.training import Row
 
 INK, LAYER = plots.INK, plots.COLORS["layer"]
 NAMES = {"post": "after (2017)", "pre": "before", "summed": "inside (2016)", "none": "no norm"}
-LOOKS = {
-    "post": (LAYER, "--", "s"),
-    "pre": (LAYER, "-", "o"),
-    "summed": (plots.OTHERS["teal"], "-.", "^"),
-    "none": (plots.COLORS["none"], ":", "v"),
-}
-Runs = Float[np.ndarray, "_ _"]  # one row per seed, one column per place on the axis
-
-
-def rows(**panels: Mapping[str, Runs]) -> list[dict[str, object]]:
-    """What is drawn, as rows: panel, name, the number of the place on the axis, mean and 95 % interval."""
-    return [
-        {"panel": panel, "name": name, "place": k, "mean": mean, "low": low, "high": high}
-        for panel, lines in panels.items()
-        for name, values in lines.items()
-        for k, (mean, low, high) in enumerate(_intervals(values).T)
-    ]
-
-
-def said(lines: Mapping[str, Runs]) -> str:
-    """The means at both ends of each line, in words."""
-    ends = {name: values.mean(0)[[0, -1]] for name, values in lines.items()}
-    return "; ".join(f"{NAMES.get(name, name)} from {a:.2f} to {b:.2f}" for name, (a, b) in ends.items())
 
 
 def placements() -> Figure:
@@ -69,38 +41,6 @@ def placements() -> Figure:
     return fig
 
 
-def gradients(found: Stacks, read: Readers) -> Figure:
-    """Of the last block against depth (above) and of all blocks (below), of stacks and of Transformers.
-
-    Lines are the limits of stacks, and join the means of Transformers.
-    """
-    fig, ((last, last_read), (every, every_read)) = plots.subplots(2, 2, figsize=(7.2, 6.4))
-    limits = found.limits()
-    for name, values in found.last.items():
-        _marks(last, found.depths[: values.shape[1]], values, name, limits["last"][name])
-    for name, values in found.blocks.items():
-        _marks(every, range(1, 1 + found.block_depth), values, name, limits["blocks"][name])
-    for name, values in read.last.items():
-        _marks(last_read, read.depths, values, name, values.mean(0).tolist())
-    for name, values in read.blocks.items():
-        _marks(every_read, range(1, 1 + read.block_depth), values, name, values.mean(0).tolist())
-    for ax, depths in ((last, found.depths), (last_read, read.depths)):
-        ax.set(xscale="log", xlabel="depth $L$ (blocks)")
-        on.exactly(ax.xaxis, depths)
-    for ax, L in ((every, found.block_depth), (every_read, read.block_depth)):
-        ax.set(xlabel="block $l$, the last at the right", xticks=(1, L // 2, L))
-    near = (0.3, 0.6, 1)
-    for ax, ticks in ((last, (1, 4, 16)), (every, (1, 2, 3)), (last_read, near), (every_read, near)):
-        ax.set_yscale("log")
-        on.exactly(ax.yaxis, ticks)
-    last.set(title="stack without attention", ylabel="gradient of the last block")
-    last_read.set(title="Transformer")
-    every.set_ylabel("gradient of each block")
-    handles, names = last.get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside upper center", ncols=4)
-    return fig
-
-
 def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]) -> Figure:
     """Bits per character against updates, one panel per placement, one line per run; yardsticks."""
     fig, axes = plots.subplots(1, len(JOBS), figsize=(7.2, 3.8), sharey=True)
@@ -128,20 +68,5 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
     return fig
 
 
-def _intervals(values: Runs) -> Float[np.ndarray, "3 places"]:
-    """Mean, low and high of each column."""
-    return np.array([interval(column) for column in values.T]).T
-
-
 def _box(style: str, face: str, edge: str) -> dict[str, str]:
     return {"boxstyle": f"{style},pad=0.35", "facecolor": face, "edgecolor": edge}
-
-
-def _marks(ax: Axes, x: Sequence[int], values: Runs, name: str, line: Sequence[float]) -> None:
-    """Means with intervals, over a line."""
-    mean, low, high = _intervals(values)
-    color, style, marker = LOOKS[name]
-    ax.plot(x, line, color=color, ls=style, lw=1.2)
-    bars, hollow = (mean - low, high - mean), name == "summed"  # it lies on "pre"
-    drawn = ax.errorbar(x, mean, bars, fmt=marker, color=color, ms=4, capsize=2, lw=1.2, label=NAMES[name])
-    drawn.lines[0].set(markersize=9 if hollow else 4, markerfacecolor="none" if hollow else color)

@@ -47,20 +47,6 @@ class Stacks:
     blocks: Curves  # their gradients, the first block first
     moved: Curves  # how far a random step moves the output
 
-    def limits(self) -> dict[str, dict[str, list[float]]]:
-        """What many units tend to: for `last`, `blocks` and `moved`, by placement."""
-        L = self.block_depth
-        return {
-            "last": {
-                p: [residual.wide_limit(p, d, d, self.width) for d in self.depths[: v.shape[1]]]
-                for p, v in self.last.items()
-            },
-            "blocks": {
-                p: [residual.wide_limit(p, L, k, self.width) for k in range(1, L + 1)] for p in self.blocks
-            },
-            "moved": {p: [residual.change_limit(p, d) for d in self.depths] for p in self.moved},
-        }
-
 
 def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
     """Measure them."""
@@ -88,11 +74,6 @@ class Readers:
     def last(self) -> Curves:
         """Gradients of the last block by placement."""
         return {p: np.stack([found[d][:, -1] for d in self.depths], 1) for p, found in self.every.items()}
-
-    @property
-    def blocks(self) -> Curves:
-        """Gradients of all blocks of the networks of `block_depth` by placement."""
-        return {p: found[self.block_depth] for p, found in self.every.items()}
 
 
 def first_over_last(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
