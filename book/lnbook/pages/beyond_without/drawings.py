@@ -34,13 +34,3 @@ def dots(panels: Mapping[str, Mapping[str, Seeds]], quantity: str) -> Figure:
         ax.set(title=title, xlabel=quantity, yticks=range(len(found)), yticklabels=list(found))
         ax.set_ylim(len(found) - 0.5, -0.5)
     return fig
-
-
-def rows(panels: Mapping[str, Mapping[str, Seeds]]) -> list[dict[str, object]]:
-    """What is drawn, as rows: setting, way, number of the network, value."""
-    return [
-        {"setting": setting, "way": way, "network": network, "value": value}
-        for setting, ways in panels.items()
-        for way, values in ways.items()
-        for network, value in enumerate(values)
-    ]
