@@ -1,6 +1,6 @@
-"""The page's pictures: angles in equilibrium, task after task, and eigenvalues by width."""
+"""The page's pictures: angles in equilibrium, and task after task."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
@@ -45,19 +45,4 @@ def tasks(losses: Mapping[str, Float[np.ndarray, "seeds tasks"]], lengths: Mappi
     right.set(xlabel="task", title="length of the weights", ylim=(0, None))
     on.plain(left.yaxis)
     left.legend(loc="upper left")
-    return fig
-
-
-def eigenvalues(widths: Sequence[int], found: Mapping[str, Float[np.ndarray, "networks widths"]]) -> Figure:
-    """Largest eigenvalue against width, every network and the geometric mean, by norm of the outputs."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.4))
-    for (name, values), mark in zip(found.items(), MARKS, strict=True):
-        color, line = plots.COLORS[name], plots.LINES[name]
-        ax.loglog(widths, values.T, mark, color=color, ms=4, alpha=0.5, mew=0)
-        label = "no norm" if name == "none" else f"{name} norm"
-        ax.loglog(widths, np.exp(np.log(values).mean(0)), color=color, ls=line, label=label)
-    ax.set(xlabel="width", title="largest eigenvalue")
-    on.plain(ax.yaxis)
-    on.exactly(ax.xaxis, widths)
-    ax.legend(loc="upper left")
     return fig
