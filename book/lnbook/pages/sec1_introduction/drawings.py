@@ -1,4 +1,4 @@
-"""Section 1's pictures: one network at three batch sizes, and one case at a time."""
+"""Section 1's picture: one network at three batch sizes."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,6 @@ from matplotlib.figure import Figure
 
 from lnbook.figures import plots
 from lnbook.shared.learning_curves import Curve, lines
-
-__all__ = ["learning_curves", "training_losses"]
 
 
 def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
@@ -20,16 +18,4 @@ def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
         ax.minorticks_off()
     axes[0].set_ylabel("test error (%)")
     axes[0].legend(loc="upper right")
-    return fig
-
-
-def training_losses(curves: Mapping[str, Curve], chance: float) -> Figure:
-    """Training loss in nats against updates, and the loss of always answering with the class frequencies."""
-    fig, ax = plots.subplots(figsize=(6.4, 3.0))
-    lines(ax, curves.items())
-    end = max(curve["update"][-1] for curve in curves.values())
-    ax.axhline(chance, color=plots.INK, linewidth=0.8)
-    ax.annotate("class frequencies alone", (end, chance), (0, 5), textcoords="offset points", ha="right")
-    ax.set(xlabel="updates", ylabel="training loss (nats)", ylim=(0, 1.5 * chance))
-    ax.legend(loc="lower left")
     return fig
