@@ -4,9 +4,7 @@ Measured by benchmarks/recurrent.py, on one machine, as its provenance says; not
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from lnbook.ledger.rows import read_facts, read_rows
 from lnbook.ledger.tables import Table
 
 # The methods of the benchmark that the page shows, by the names it gives them.
@@ -18,16 +16,6 @@ PEERS = {
     "JAX scan": "JAX, lax.scan",
 }
 Row = Mapping[str, str]
-
-
-def recorded() -> list[dict[str, str]]:
-    """The benchmark's rows: task, kind, size, mode, method, ms, ratio to torch.nn, error, MB."""
-    return read_rows("recurrent", scale="benchmarks")
-
-
-def facts() -> dict[str, Any]:
-    """Where and when they were measured."""
-    return read_facts("recurrent", scale="benchmarks")
 
 
 def sizes(rows: Sequence[Row], mode: str) -> list[tuple[str, str]]:

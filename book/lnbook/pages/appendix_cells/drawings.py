@@ -1,14 +1,12 @@
-"""The supplement's pictures: the cell and its normalizations, and the dead start."""
+"""The supplement's picture: the cell and its normalizations."""
 
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
-from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnlib.rnn.variants import Variant
 
@@ -111,22 +109,3 @@ def _draw_cell(ax: Axes) -> None:
     arrow((10.69, 2.57), (11.01, 2.57))
     arrow((11.59, 2.57), (13.2, 2.57))
     ax.text(13.55, 2.57, "$h_t$", ha="center", va="center", fontsize=13)
-
-
-def dead_start(
-    losses: Mapping[str, Float[np.ndarray, "seeds updates"]],
-    moved: Mapping[str, Float[np.ndarray, " updates"]],
-) -> Figure:
-    """Left, the mean loss of each start over its seeds; right, how far the gains have moved."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.9))
-    for (name, runs), color, line in zip(losses.items(), (LAYER, INK, NONE), ("-", "--", "-."), strict=True):
-        mean = np.convolve(runs.mean(0), np.ones(10) / 10, "valid")  # of ten updates in a row
-        left.semilogy(np.arange(1, len(mean) + 1), mean, line, color=color, label=name)
-    left.set(xlabel="update", ylabel="loss")
-    on.plain(left.yaxis)
-    for (name, distance), line in zip(moved.items(), ("--", ":"), strict=True):
-        right.plot(np.arange(len(distance)), distance, color=INK, ls=line, lw=2.4, label=name)
-    right.set(xlabel="update", ylabel="how far gains have moved")
-    for ax in (left, right):
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
-    return fig
