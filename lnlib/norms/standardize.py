@@ -65,7 +65,7 @@ def standardize(x: Tensor, eps: float) -> Tensor:
 def over_root(d: Tensor, power: Tensor) -> Tensor:
     """d / sqrt(power); where both are 0 it is 0 by definition, and passes no gradient."""
     undefined = power == 0
-    return d / power.masked_fill(undefined, 1.0).sqrt().masked_fill(undefined, math.inf)
+    return d * power.masked_fill(undefined, 1.0).rsqrt().masked_fill(undefined, 0.0)
 
 
 def affine(x: Tensor, gain: Tensor | None, bias: Tensor | None, dim: int) -> Tensor:
