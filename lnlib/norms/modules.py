@@ -30,14 +30,9 @@ class BatchNorm(nn.BatchNorm1d):
 
     *Source* Eq. (2), its expectation over the data estimated as Ioffe and Szegedy (2015) do.
 
+    Arguments are `torch`'s (`momentum` is m; None averages all batches equally), and
+
     Args:
-        num_features: units, or channels: the length of axis 1.
-        eps: added to the variance.
-        momentum: the weight m of the newest batch; None averages all batches equally.
-        affine: learn a gain and a bias.
-        track_running_stats: keep running statistics; without them evaluation uses the batch as well.
-        device, dtype: of parameters and statistics.
-        bias: learn the bias too.
         unbiased: normalize by the unbiased variance too. `torch` has the biased one there, also in what
             `torch.nn.SyncBatchNorm.convert_sync_batchnorm` makes of this layer.
 
@@ -106,12 +101,9 @@ class LayerNorm(nn.LayerNorm):
 
     *Source* Eqs. (3) and (5); gain 1 and bias 0 at the start, which the supplement swaps.
 
+    Arguments are `torch`'s, and
+
     Args:
-        normalized_shape: the lengths of the last axes, which count as one axis of units; or the last one's.
-        eps: added to the variance.
-        elementwise_affine: learn a gain and a bias.
-        bias: learn the bias too.
-        device, dtype: of the parameters.
         dim: the axes of the units, in the order of their lengths; the last ones where left out. In pictures
             of shape (N, C, H, W), `LayerNorm(C, dim=1)` normalizes each place over its channels.
 
@@ -150,13 +142,9 @@ class WeightNormLinear(nn.Module):
 
     $a_i = \frac{g_i}{\lVert v_i \rVert_2}\, v_i^\top x + b_i$ with :func:`lnlib.weight_norm`.
 
-    *Source* Section 5.1, after Salimans and Kingma (2016). `weight_g` and `weight_v` are `torch`'s names: its
-    state dicts load here, those of :func:`torch.nn.utils.parametrizations.weight_norm` too, and ours there.
-
-    Args:
-        in_features, out_features: D inputs and H units.
-        bias: learn a bias.
-        device, dtype: of the parameters.
+    *Source* Section 5.1, after Salimans and Kingma (2016). Arguments are those of :class:`torch.nn.Linear`.
+    `weight_g` and `weight_v` are `torch`'s names: its state dicts load here, those of
+    :func:`torch.nn.utils.parametrizations.weight_norm` too, and ours there.
 
     Raises:
         TypeError: the input is not a tensor.
@@ -220,11 +208,7 @@ class RMSNorm(nn.RMSNorm):
 
     *Source* Zhang and Sennrich (2019).
 
-    Args:
-        normalized_shape: the lengths of the last axes, which count as one axis of units; or the last one's.
-        eps: added to the mean square; None, `torch`'s default, for the rounding unit of the computation.
-        elementwise_affine: learn a gain.
-        device, dtype: of the parameters.
+    Arguments are `torch`'s; an `eps` of None, the default, is the rounding unit of the computation.
 
     Raises:
         TypeError: the input is not a floating point tensor.
@@ -265,13 +249,6 @@ class InstanceNorm(nn.InstanceNorm1d):
     running statistics. `torch` has their momentum where `affine` would stand, so `affine` goes by name.
 
     *Source* Ulyanov, Vedaldi, Lempitsky (2016).
-
-    Args:
-        num_features: channels: the length of axis 1.
-        eps: added to the variance.
-        affine: learn a gain and a bias; `torch` does not by default.
-        bias: learn the bias too.
-        device, dtype: of the parameters.
 
     >>> InstanceNorm(1, eps=0.0)(torch.tensor([[[1.0, 3.0]]]))
     tensor([[[-1.,  1.]]])
