@@ -16,7 +16,7 @@ ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_li
 
 def onednn() -> bool:
     """Whether oneDNN is there and not switched off by `torch.backends.mkldnn.flags`."""
-    return ONEDNN and torch.backends.mkldnn.enabled
+    return ONEDNN and bool(torch.backends.mkldnn.enabled)
 
 
 def product(A: Float[Tensor, "M K"], B: Float[Tensor, "K N"]) -> Float[Tensor, "M N"]:

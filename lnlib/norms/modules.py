@@ -180,7 +180,7 @@ class WeightNormLinear(nn.Module):
     def reset_parameters(self) -> None:
         """Draw weight and bias as :class:`torch.nn.Linear` does."""
         like = {"device": self.weight_v.device, "dtype": self.weight_v.dtype}
-        plain = nn.Linear(self.in_features, self.out_features, self.bias is not None, **like)  # type: ignore[arg-type]
+        plain = nn.Linear(self.in_features, self.out_features, self.bias is not None, **like)
         self.weight_v.copy_(plain.weight)
         self.weight_g.copy_(torch.linalg.vector_norm(self.weight_v, dim=1, keepdim=True))
         if self.bias is not None:
