@@ -1,7 +1,7 @@
 """Recurrent networks with a normalization inside, in torch.nn's shape."""
 
-from lnlib.rnn.backends import Backend, backend, plain
-from lnlib.rnn.layers import GRU, LSTM, RNN
+from lnlib.rnn.backends import Backend, plain
+from lnlib.rnn.network import GRU, LSTM, RNN, backend
 from lnlib.rnn.variants import VARIANTS, Variant
 
 __all__ = [

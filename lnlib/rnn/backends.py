@@ -26,10 +26,10 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell
-from lnlib.rnn.spec import Network, NetworkSpec
+from lnlib.rnn.config import Config
 from lnlib.rnn.variants import VARIANTS
 
-__all__ = ["Backend", "backend", "plain", "watching", "why_not_compiled", "why_not_torch"]
+__all__ = ["Backend", "plain", "watching", "why_not_compiled", "why_not_torch"]
 
 SMALLEST_EPS = 1e-30  # float32 holds its sum with any variance
 COMPILED = {
@@ -65,35 +65,13 @@ def plain() -> Iterator[None]:
         _plain.reset(token)
 
 
-def backend(module: Network) -> Backend:
-    """What a call of this network would run on now, for an input like its parameters.
-
-    >>> from lnlib import LSTM
-    >>> backend(LSTM(2, 3, dtype=torch.float64))
-    Backend(name='plain', reason='the weights are torch.float64; the kernels are float32')
-    """
-    spec = module.spec
-    if spec.norm == "none":
-        reason = why_not_torch(spec)
-        return (
-            Backend("plain", reason) if reason else Backend("torch", "without a norm this is torch.nn's own")
-        )
-    cell = module.cells()[0]
-    if spec.variational_dropout and cell.training:
-        cell = replace(cell, keep=cell.p["weight_hh"][:1])
-    reason = why_not_compiled(cell, cell.p["weight_ih"], (cell.p["weight_hh"],))
-    return Backend("plain", reason) if reason else Backend("numba", "float32 on the CPU")
-
-
-def why_not_torch(spec: NetworkSpec) -> str:
+def why_not_torch(config: Config, proj_size: int) -> str:
     """Why a network without a norm cannot be left to torch.nn; "" if it can."""
-    if spec.zoneout or spec.recurrent_dropout or spec.variational_dropout:
+    if config.rates or config.recurrent_dropout:
         return "zoneout and dropout inside the loop are the plain path's"
-    if spec.learn_initial_state:
-        return "torch.nn starts from zeros"
-    if spec.memory == "recompute":
+    if config.memory == "recompute":
         return "torch.nn keeps everything for the backward pass"
-    if spec.kind == "LSTM" and not spec.proj_size and torch.is_autocast_enabled("cpu") and not _half_lstm():
+    if config.kind == "LSTM" and not proj_size and torch.is_autocast_enabled("cpu") and not _half_lstm():
         return f"this processor has no LSTM in {torch.get_autocast_dtype('cpu')}, autocast's type"
     return _outside()
 
@@ -105,22 +83,13 @@ def _half_lstm() -> bool:
     return bool(getattr(torch.ops.mkldnn, name, lambda: False)())
 
 
-def why_not_compiled(
-    cell: Cell, x: Tensor, state: tuple[Tensor, ...], reset: Tensor | None = None, cells: bool = False
-) -> str:
+def why_not_compiled(cell: Cell, x: Tensor, state: tuple[Tensor, ...], cells: bool = False) -> str:
     """Why the compiled kernels do not apply; "" if they do."""
     variants = COMPILED.get(type(cell), ())
     if cell.norm not in ("layer", "rms") or replace(cell.variant, eps=None) not in variants:
         return "the kernels are for LSTM and GRU, variants paper and released, norms layer and rms"
-    if (
-        cell.zoneout
-        or cell.drop
-        or cell.keep is not None
-        or reset is not None
-        or cells
-        or "weight_hr" in cell.p
-    ):
-        return "proj_size, zoneout, dropout inside the loop, reset and return_cells are the plain path's"
+    if cell.zoneout or cell.drop or cells or "weight_hr" in cell.p:
+        return "proj_size, zoneout, dropout inside the loop and return_cells are the plain path's"
     if cell.eps < SMALLEST_EPS:
         return f"eps is {cell.eps}; the kernels need {SMALLEST_EPS} or more"
     for tensor in (x, *state, *cell.p.values()):

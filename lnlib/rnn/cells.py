@@ -14,7 +14,7 @@ from math import sqrt
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.norms.normalize import layer_norm, rms_norm
@@ -26,6 +26,7 @@ __all__ = ["CELLS", "Cell", "GRUCell", "LSTMCell", "RNNCell"]
 
 
 HALF = torch.finfo(torch.float16).max
+INNER = {"ih": "bias_inner", "hh": "bias_inner_hh"}
 
 Normalize = Callable[[Tensor, Tensor | None, Tensor | None, float], Tensor]
 
@@ -47,7 +48,6 @@ class Cell(ABC):
     Attributes:
         zoneout: how often h, and c, keep their old values; () for never.
         drop: how often an entry of the candidate is dropped.
-        keep: what the state is multiplied with on its way to the gates, (N, R): variational dropout's mask.
         training: draw masks; otherwise zoneout takes their mean.
         statistics: batch norm's; None for norms that look at one sequence at a time.
     """
@@ -58,7 +58,6 @@ class Cell(ABC):
     eps: float
     zoneout: tuple[float, ...] = ()
     drop: float = 0.0
-    keep: Tensor | None = None
     training: bool = False
     statistics: StepStatistics | None = None
 
@@ -67,13 +66,13 @@ class Cell(ABC):
 
     def inputs(self, x: Float[Tensor, "M D"], t: int = 0) -> Float[Tensor, "M G"]:
         """The input's side of the gates: of all steps at once, but of step t alone with batch norm."""
-        return self._side("ih", "bias_inner", x, t)
+        return self.project("ih", x, t)
 
     def inputs_by_step(self, x: Float[Tensor, "M D"], sizes: Sequence[int], first: int) -> Sequence[Tensor]:
         """The same of the steps `first`, `first` + 1, ..., at which so many sequences run: (n, G) each."""
         if self.statistics is None or self.variant.gates != "separate":
             return self.inputs(x).split(sizes)
-        a, bias = self._projected("ih", "bias_inner", x), self.bias("bias_ih")
+        a, bias = self._product("ih", x), self.bias("bias_ih")
         if min(sizes) == max(sizes):
             steps = range(first, first + len(sizes))
             return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.together, steps).unbind()
@@ -82,9 +81,14 @@ class Cell(ABC):
 
     def recurrent(self, h: Float[Tensor, "N R"], t: int = 0) -> Float[Tensor, "N G"]:
         """The state's side of the gates."""
-        if self.keep is not None:
-            h = h * self.keep[: h.shape[0]]
-        return self._side("hh", "bias_inner_hh", h, t)
+        return self.project("hh", h, t)
+
+    def project(self, side: str, x: Float[Tensor, "M _"], t: int) -> Float[Tensor, "M G"]:
+        """One side, "ih" or "hh", before the two are added; a hook for those who compute it otherwise."""
+        a, bias = self._product(side, x), self.bias(f"bias_{side}")
+        if self.variant.gates == "separate":
+            return self.normalize(side, a, bias, self.together, t)
+        return a + bias.to(a.dtype) if self.variant.gates == "none" and bias is not None else a
 
     def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...], t: int = 0) -> tuple[Tensor, ...]:
         """The state after step t, counted from 0; its first tensor is the output."""
@@ -94,11 +98,6 @@ class Cell(ABC):
     @abstractmethod
     def update(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...], t: int) -> tuple[Tensor, ...]:
         """The state that the cell's equations give."""
-
-    def restart(self, state: tuple[Tensor, ...], here: Bool[Tensor, " N"]) -> tuple[Tensor, ...]:
-        """The initial state in the marked rows."""
-        initial = (self.p.get(name, 0.0) for name in ("initial_h", "initial_c"))
-        return tuple(torch.where(here.unsqueeze(1), i, s) for i, s in zip(initial, state, strict=False))
 
     def candidate(self, a: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
         """What a gated network offers to its memory."""
@@ -157,16 +156,8 @@ class Cell(ABC):
             gain, eps = gain * sqrt((n - 1) / n), eps * (n - 1) / n
         return NORMALIZE[self.norm](a, gain, bias, eps)
 
-    def _side(self, side: str, inner: str, x: Tensor, t: int) -> Tensor:
-        """One projection, with what the variant does to it before the two are added."""
-        a = self._projected(side, inner, x)
-        bias = self.bias(f"bias_{side}")
-        if self.variant.gates == "separate":
-            return self.normalize(side, a, bias, self.together, t)
-        return a + bias.to(a.dtype) if self.variant.gates == "none" and bias is not None else a
-
-    def _projected(self, side: str, inner: str, x: Tensor) -> Tensor:
-        a = nn.functional.linear(x, self.p[f"weight_{side}"])
+    def _product(self, side: str, x: Tensor) -> Tensor:
+        a, inner = nn.functional.linear(x, self.p[f"weight_{side}"]), INNER[side]
         return a + self.p[inner].to(a.dtype) if inner in self.p else a
 
     def _zone_out(self, rate: float, new: Tensor, old: Tensor) -> Tensor:

@@ -7,7 +7,8 @@ own layout. Parameters and gradients of the module stay as they are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,8 +16,9 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from lnlib.rnn.spec import Network
-from lnlib.rnn.steps import push, recurrence, walk
+from lnlib.rnn.cells import Cell
+from lnlib.rnn.forms import Form
+from lnlib.rnn.network import Normalized
 
 __all__ = [
     "Diagnosis",
@@ -28,6 +30,8 @@ __all__ = [
     "singular_values",
     "trace",
 ]
+
+State = tuple[Tensor, ...]  # h, and of an LSTM c: (layers, N, _) each
 
 BEYOND = 0.95  # of its range, where a unit counts as saturated
 
@@ -74,7 +78,7 @@ class _Squashed(TorchFunctionMode):
         return out
 
 
-def trace(module: Network, x: Tensor, hx: Any = None, *, layer: int = -1) -> Trace:
+def trace(module: Normalized, x: Tensor, hx: Any = None, *, layer: int = -1) -> Trace:
     """Follow one layer through a sequence.
 
     $a^t = W_{xh}x^t + W_{hh}h^{t-1}$.
@@ -97,10 +101,10 @@ def trace(module: Network, x: Tensor, hx: Any = None, *, layer: int = -1) -> Tra
     >>> trace(RNN(3, 8), torch.zeros(5, 2, 3)).std.shape
     torch.Size([5, 2])
     """
-    cells, x, state = recurrence(module, x, hx)
+    cells, x, state = _begin(module, x, hx)
     layer, squashed = range(len(cells))[layer], _Squashed()
     with torch.no_grad():
-        states = [state, *walk(cells, x, state)]
+        states = [state, *_walk(cells, x, state)]
         h, *rest = (torch.stack([s[k] for s in states]) for k in range(len(state)))  # (T + 1, layers, N, .)
         below, cell = h[1:, layer - 1] if layer else x, cells[layer]
         with squashed:
@@ -112,7 +116,7 @@ def trace(module: Network, x: Tensor, hx: Any = None, *, layer: int = -1) -> Tra
     return Trace(h[1:, layer], rest[0][1:, layer] if rest else None, summed, saturation)
 
 
-def jacobians(module: Network, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S S"]:
+def jacobians(module: Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S S"]:
     r"""How each state depends on the one before.
 
     $J_t = \partial s^t/\partial s^{t-1}$ at fixed input; rows are the new state's.
@@ -125,17 +129,17 @@ def jacobians(module: Network, x: Tensor, hx: Any = None) -> Float[Tensor, "T N 
     >>> jacobians(LSTM(3, 8), torch.zeros(5, 2, 3)).shape
     torch.Size([5, 2, 16, 16])
     """
-    cells, x, state = recurrence(module, x, hx)
+    cells, x, state = _begin(module, x, hx)
     size = sum(s.shape[0] * s.shape[2] for s in state)
     directions = torch.eye(size, dtype=x.dtype, device=x.device).expand(x.shape[1], size, size)
     steps = []
     for t, x_t in enumerate(x):
-        state, columns = push(cells, x_t, state, t, directions)
+        state, columns = _push(cells, x_t, state, t, directions)
         steps.append(columns.mT)
     return torch.stack(steps)
 
 
-def singular_values(module: Network, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S"]:
+def singular_values(module: Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "T N S"]:
     """Singular values of :func:`jacobians`, descending: how much one step stretches a change of the state.
 
     >>> from lnlib.rnn import RNN
@@ -146,7 +150,7 @@ def singular_values(module: Network, x: Tensor, hx: Any = None) -> Float[Tensor,
 
 
 def lyapunov(
-    module: Network, x: Tensor, hx: Any = None, exponents: int = 1, skip: int = 0
+    module: Normalized, x: Tensor, hx: Any = None, exponents: int = 1, skip: int = 0
 ) -> Float[Tensor, "N exponents"]:
     r"""The largest Lyapunov exponents along a sequence, in nats a step.
 
@@ -173,7 +177,7 @@ def lyapunov(
     >>> lyapunov(half, torch.ones(50, 1, 1))
     tensor([[-0.6931]])
     """
-    cells, x, state = recurrence(module, x, hx)
+    cells, x, state = _begin(module, x, hx)
     size = sum(s.shape[0] * s.shape[2] for s in state)
     if not 1 <= exponents <= size:
         raise ValueError(f"exponents is {exponents}; the state has {size} directions, ask for 1 to {size}")
@@ -185,7 +189,7 @@ def lyapunov(
     q = torch.linalg.qr(start).Q.to(x).expand(x.shape[1], size, exponents)
     total = x.new_zeros(x.shape[1], exponents)
     for t, x_t in enumerate(x):
-        state, pushed = push(cells, x_t, state, t, q.mT)
+        state, pushed = _push(cells, x_t, state, t, q.mT)
         q, r = torch.linalg.qr(pushed.mT)
         if t >= skip:
             total += r.diagonal(dim1=-2, dim2=-1).abs().log()
@@ -193,7 +197,7 @@ def lyapunov(
 
 
 def gradient_by_lag(
-    module: Network, x: Tensor, hx: Any = None, *, probes: int | None = 16
+    module: Normalized, x: Tensor, hx: Any = None, *, probes: int | None = 16
 ) -> Float[Tensor, " T"]:
     r"""How strongly the last output depends on the input k steps before, for every k.
 
@@ -218,10 +222,10 @@ def gradient_by_lag(
     """
     if probes is not None and probes < 1:
         raise ValueError(f"probes is {probes}; give at least 1, or None for the exact norm")
-    cells, x, state = recurrence(module, x, hx)
+    cells, x, state = _begin(module, x, hx)
     x = x.requires_grad_()
     with torch.enable_grad():
-        for new in walk(cells, x, state):
+        for new in _walk(cells, x, state):
             last = new[0][-1]  # the top layer's h
     if probes is None:
         vectors = torch.eye(last.shape[1]).unsqueeze(1).expand(-1, *last.shape)
@@ -244,14 +248,98 @@ class Diagnosis:
     gradient_by_lag: Float[Tensor, " T"]
 
 
-def diagnose(module: Network, x: Tensor, hx: Any = None) -> Diagnosis:
+def diagnose(module: Normalized, x: Tensor, hx: Any = None) -> Diagnosis:
     """Every measurement of this module at once; arguments as :func:`trace`, a handful of cases is enough.
 
     >>> from lnlib.rnn import RNN
     >>> diagnose(RNN(3, 8), torch.zeros(5, 2, 3)).lyapunov.shape
     torch.Size([2])
     """
-    exponent = lyapunov(module, x, hx, skip=len(x) // 4 if x.dim() == 3 else 0)[:, 0]
-    return Diagnosis(
-        trace(module, x, hx), singular_values(module, x, hx), exponent, gradient_by_lag(module, x, hx)
+    found = trace(module, x, hx)
+    exponent = lyapunov(module, x, hx, skip=len(found.h) // 4)[:, 0]
+    return Diagnosis(found, singular_values(module, x, hx), exponent, gradient_by_lag(module, x, hx))
+
+
+# A network as one map from state to state, and the derivative of that map along directions.
+
+
+def _begin(module: Normalized, x: Tensor, hx: Any) -> tuple[list[Cell], Tensor, State]:
+    """The layers' cells as in evaluation, x as (T, N, D), the state before the first step: all detached."""
+    if not isinstance(module, Normalized) or not isinstance(x, Tensor):
+        raise TypeError(
+            f"the diagnostics follow a network of lnlib.rnn through a tensor, and were given "
+            f"{type(module).__name__} and {type(x).__name__}; for torch.nn's networks take "
+            f"norm='none' and load_torch, for packed sequences one call a length"
+        )
+    if module.bidirectional:
+        raise ValueError(f"{module} also runs backward in time, where no state follows from the one before")
+    with torch.no_grad():
+        cells = _evaluated(module)
+        form, x = Form.of(x.detach(), module.batch_first)
+        state = form.initial(x, hx, module.num_layers, module.widths)
+    if not form.steps or not form.cases:
+        raise ValueError(
+            f"the sequence has {form.steps} steps and {form.cases} cases; give at least one of each"
+        )
+    fixed = [replace(cell, p={name: value.detach() for name, value in cell.p.items()}) for cell in cells]
+    return fixed, x.transpose(0, form.time), tuple(s.detach() for s in state)
+
+
+def _evaluated(module: Normalized) -> list[Cell]:
+    """The module's cells in evaluation: no noise, running statistics. The module stays in its mode."""
+    training = module.training
+    try:
+        module.train(mode=False)
+        return module.cells()
+    finally:
+        module.train(training)
+
+
+def _advance(cells: list[Cell], x: Float[Tensor, "N D"], state: State, t: int) -> State:
+    """Step t of all layers, counted from 0."""
+    new: list[State] = []
+    for layer, cell in enumerate(cells):
+        new.append(cell.step(cell.inputs(x, t), tuple(s[layer] for s in state), t))
+        x = new[-1][0]
+    return tuple(torch.stack(s) for s in zip(*new, strict=True))
+
+
+def _walk(cells: list[Cell], x: Float[Tensor, "T N D"], state: State) -> Iterator[State]:
+    """The state after each step."""
+    for t, x_t in enumerate(x):
+        state = _advance(cells, x_t, state, t)
+        yield state
+
+
+def _push(
+    cells: list[Cell], x: Float[Tensor, "N D"], state: State, t: int, v: Float[Tensor, "N k S"]
+) -> tuple[State, Float[Tensor, "N k S"]]:
+    r"""The state after step t, and $J v$ for k directions v of each case.
+
+    $J = \partial s^t/\partial s^{t-1}$ at fixed input. $J^\top u$ is linear in u; its derivative along v is
+    $J v$: reverse mode twice, on k copies of the case.
+    """
+    cases, k, _ = v.shape
+    split = _splitter(state)
+    flat = (
+        torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1).repeat_interleave(k, 0).requires_grad_()
     )
+    with torch.enable_grad():
+        new = _advance(cells, x.repeat_interleave(k, 0), split(flat), t)
+        out = torch.cat([s.transpose(0, 1).flatten(1) for s in new], 1)
+        u = torch.zeros_like(out, requires_grad=True)
+        (pulled,) = torch.autograd.grad(out, flat, u, create_graph=True)
+        (pushed,) = torch.autograd.grad(pulled, u, v.reshape(cases * k, -1))
+    return split(out.detach()[::k]), pushed.reshape(cases, k, -1)
+
+
+def _splitter(like: State) -> Callable[[Tensor], State]:
+    """The way back from flat states to those of these shapes, whatever the number of cases."""
+    shapes = [(s.shape[0], s.shape[2]) for s in like]
+    sizes = [layers * width for layers, width in shapes]
+
+    def split(flat: Tensor) -> State:
+        parts = zip(flat.split(sizes, 1), shapes, strict=True)
+        return tuple(part.unflatten(1, shape).transpose(0, 1) for part, shape in parts)
+
+    return split

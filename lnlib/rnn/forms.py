@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
 from lnlib.norms.checks import check_tensor
-from lnlib.rnn.spec import NetworkSpec
 
 __all__ = ["Form"]
 
@@ -35,10 +34,18 @@ class Form:
     packed: PackedSequence | None = None
 
     @classmethod
-    def of(cls, given: Tensor | PackedSequence, batch_first: bool) -> tuple[Form, Tensor]:
+    def of(cls, given: Tensor | PackedSequence, batch_first: bool, name: str = "RNN") -> tuple[Form, Tensor]:
         """The form of an input, and its numbers as torch.nn's checks want them: with an axis of sequences."""
         if isinstance(given, PackedSequence):
             return cls(len(given.batch_sizes), int(given.batch_sizes[0]), packed=given), given.data
+        check_tensor("a recurrent network", "the input", given)
+        if given.is_nested:
+            raise TypeError(
+                "a recurrent network: the input is a nested tensor; "
+                "give its sequences as torch.nn.utils.rnn.pack_sequence(x.unbind(), enforce_sorted=False)"
+            )
+        if given.dim() not in (2, 3):
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {given.dim()}D instead")
         time = int(batch_first)
         x = given.unsqueeze(1 - time) if given.dim() == 2 else given
         return cls(x.shape[time], x.shape[1 - time], time, given.dim() == 2), x
@@ -60,18 +67,12 @@ class Form:
         return out.squeeze(1 - self.time) if self.unbatched else out
 
     def initial(
-        self, spec: NetworkSpec, x: Tensor, hx: Any, learned: Sequence[Mapping[str, Tensor]]
+        self, x: Tensor, hx: Any, layers: int, widths: Sequence[int]
     ) -> tuple[Float[Tensor, "layers N _"], ...]:
-        """The caller's hx; for None zeros, or the `learned` initial_h and initial_c, a mapping a layer."""
+        """The caller's hx, or zeros of these widths: of h, and of an LSTM's c."""
         if hx is not None:
-            return _given_state(hx, x, spec.kind == "LSTM", self.packed is not None, self.unbatched)
-        shapes = [(len(spec.suffixes), self.cases, size) for size in spec.state_sizes]
-        if not spec.learn_initial_state:
-            return tuple(x.new_zeros(shape) for shape in shapes)
-        return tuple(
-            torch.stack([p[f"initial_{part}"] for p in learned]).unsqueeze(1).to(x.dtype).expand(shape)
-            for part, shape in zip("hc", shapes, strict=False)
-        )
+            return _given_state(hx, x, len(widths) == 2, self.packed is not None, self.unbatched)
+        return tuple(x.new_zeros(layers, self.cases, width) for width in widths)
 
     def sort(self, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """States of the caller's sequences in the order of their lengths, longest first."""
@@ -85,24 +86,6 @@ class Form:
         order = None if self.packed is None else self.packed.unsorted_indices
         return state if order is None else tuple(s.index_select(1, order) for s in state)
 
-    def marks(self, reset: Tensor | None) -> Bool[Tensor, "T N"] | None:
-        """A reset mask laid out as the input, for the loop over time: (T, N), sequences sorted."""
-        if reset is None:
-            return None
-        check_tensor("a recurrent network", "reset", reset)
-        batch = (self.cases, self.steps) if self.time else (self.steps, self.cases)
-        shape = (self.steps,) if self.unbatched else batch
-        if reset.dtype != torch.bool or reset.shape != shape:
-            raise ValueError(
-                f"reset marks the steps of this input by booleans of shape {shape}, and it is "
-                f"{reset.dtype} of shape {tuple(reset.shape)}; "
-                f"a packed input takes (steps, sequences), in the order of the caller"
-            )
-        if self.unbatched:
-            return reset.unsqueeze(1)
-        order = None if self.packed is None else self.packed.sorted_indices
-        return reset.transpose(0, self.time) if order is None else reset.index_select(1, order)
-
 
 def _given_state(
     hx: Any, x: Tensor, two: bool, packed: bool, unbatched: bool
@@ -111,6 +94,8 @@ def _given_state(
     if two and (isinstance(hx, Tensor) or len(hx) != 2):
         raise RuntimeError("lstm expects two hidden states: give hx=(h, c), or None for zeros")
     state = tuple(hx) if two else (hx,)
+    for part in state:
+        check_tensor("a recurrent network", "hx, or each of (h, c) of an LSTM,", part)
     rank = 2 if unbatched else 3
     if not packed and any(s.dim() != rank for s in state):
         kind, names = "unbatched" if unbatched else "batched", "hx and cx" if two else "hx"

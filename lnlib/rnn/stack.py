@@ -1,67 +1,91 @@
-"""From layer to layer: what each reads, drops and hands on; both directions of it."""
+"""From layer to layer, both directions of each; and which code runs one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnlib.rnn import recurrence
+from lnlib.rnn.backends import why_not_compiled
 from lnlib.rnn.cells import Cell
-from lnlib.rnn.recurrence import unroll
-from lnlib.rnn.spec import NetworkSpec
 
-__all__ = ["run_layers"]
+__all__ = ["run_layers", "unroll"]
 
 State = tuple[Tensor, ...]
 
 
 def run_layers(
-    spec: NetworkSpec,
     cells: Sequence[Cell],
     x: Float[Tensor, "M D"],
     sizes: Sequence[int],
     state: tuple[Float[Tensor, "layers N _"], ...],
-    reset: Bool[Tensor, "T N"] | None = None,
-    return_cells: bool = False,
+    *,
+    bidirectional: bool,
+    dropout: float,
+    return_cells: bool,
+    recompute: bool,
 ) -> tuple[State, State]:
-    """Run all layers over sequences sorted by length, laid out as for :func:`lnlib.rnn.recurrence.unroll`.
+    """Run all layers over sequences sorted by length, laid out as for :func:`unroll`.
 
     Returns:
         The last layer's outputs, alone or with its cells; and the last states of all layers.
     """
     final: list[State] = []
-    sides: list[State] = []  # of one layer
     outputs: State = (x,)
-    run = partial(unroll, reset=reset, cells=return_cells, recompute=spec.memory == "recompute")
-    for index, cell in enumerate(cells):
-        backward = index % (1 + spec.bidirectional) == 1
-        if not backward:
-            x = nn.functional.dropout(outputs[0], spec.dropout if index else 0.0, cell.training)
-            sides = []
-        seen, start = x, tuple(s[index] for s in state)
-        if spec.variational_dropout and cell.training:
-            cell, seen = mask_sequences(cell, x, sizes, start[0], spec.variational_dropout)
-        out, last = run(cell, seen, sizes, start, backward)
-        sides.append(out)
-        final.append(last)
-        if backward or not spec.bidirectional:
-            both = zip(*sides, strict=True)
-            outputs = tuple(torch.cat(parts, -1) for parts in both) if backward else sides[0]
+    for first in range(0, len(cells), 1 + bidirectional):
+        x = nn.functional.dropout(outputs[0], dropout if first else 0.0, cells[first].training)
+        sides: list[State] = []
+        for index in range(first, first + 1 + bidirectional):
+            start = tuple(s[index] for s in state)
+            out, last = unroll(cells[index], x, sizes, start, index > first, return_cells, recompute)
+            sides.append(out)
+            final.append(last)
+        outputs = tuple(torch.cat(parts, -1) for parts in zip(*sides, strict=True)) if bidirectional else out
     return outputs, tuple(torch.stack(s) for s in zip(*final, strict=True))
 
 
-def mask_sequences(
-    cell: Cell, x: Float[Tensor, "M D"], sizes: Sequence[int], h: Float[Tensor, "N R"], rate: float
-) -> tuple[Cell, Float[Tensor, "M D"]]:
-    """Drop entries of the inputs, and of the state on its way to the gates: one mask a sequence.
+def unroll(
+    cell: Cell,
+    x: Float[Tensor, "M D"],
+    sizes: Sequence[int],
+    state: tuple[Float[Tensor, "N _"], ...],
+    reverse: bool = False,
+    cells: bool = False,
+    recompute: bool = False,
+) -> tuple[tuple[Float[Tensor, "M _"], ...], tuple[Float[Tensor, "N _"], ...]]:
+    """Run a cell over sequences sorted by length, as PackedSequence lays them out.
 
-    *Source* Gal and Ghahramani, "A Theoretically Grounded Application of Dropout in RNNs" (2016).
+    Args:
+        cell: the step and the projection of the inputs.
+        x: inputs of step 1, then of step 2, ...: M = sum of the sizes.
+        sizes: how many sequences still run at each step, never increasing; padded batches have N, N, ...
+        state: before the first step, (N, ...) each.
+        reverse: each sequence from its own last step to its first.
+        cells: return an LSTM's cells too.
+        recompute: keep for the backward pass the state at every sqrt(T)-th step only.
+
+    Returns:
+        Outputs laid out as x, alone or with the cells; and the state after each sequence's last step.
     """
-    mask = torch.dropout(x.new_ones(h.shape[0], x.shape[1]), rate, True)
-    masked = [part * mask[: part.shape[0]] for part in x.split(list(sizes))]
-    cell = replace(cell, keep=torch.dropout(torch.ones_like(h), rate, True))
-    return cell, torch.cat(masked) if masked else x
+    if not sizes:
+        return tuple(x.new_empty(0, s.shape[1]) for s in state[: 1 + cells]), state
+    x = recurrence.turn(x, sizes) if reverse else x
+    outputs, state = _run(cell, x, sizes, state, cells, recompute)
+    return tuple(recurrence.turn(out, sizes) for out in outputs) if reverse else outputs, state
+
+
+def _run(
+    cell: Cell, x: Tensor, sizes: Sequence[int], state: State, cells: bool, recompute: bool
+) -> tuple[State, State]:
+    """All steps, on the compiled kernels where they apply."""
+    if not why_not_compiled(cell, x, state, cells):
+        from lnlib.rnn import compiled  # brings numba, which takes half a second
+
+        try:
+            return compiled.run(cell, x, sizes, state, recompute)
+        except compiled.OverflowInStatistics:
+            pass  # the plain path scales such numbers first
+    return recurrence.run(cell, x, sizes, state, cells, recompute)

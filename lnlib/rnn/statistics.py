@@ -22,26 +22,20 @@ from torch import Tensor
 
 from lnlib.norms.batch import batch_moments, batch_norm, batch_norm_by
 
-__all__ = ["StepStatistics", "buffers", "check_cases", "reset", "track"]
+__all__ = ["StepStatistics", "buffers", "check_cases", "track"]
 
 
 def buffers(
-    gains: Sequence[tuple[str, int]], suffixes: Sequence[str], max_steps: int, like: Tensor
+    gains: Mapping[str, int], suffixes: Sequence[str], max_steps: int, like: Tensor
 ) -> Iterator[tuple[str, Tensor]]:
     """Buffers beside each gain: running mean and variance of its units at each step; a count of batches."""
     dtype = torch.promote_types(like.dtype, torch.float32)
     for suffix in suffixes:
-        for side, units in gains:
+        for side, units in gains.items():
             for kind in ("mean", "var"):
                 buffer = torch.empty(max_steps, units, dtype=dtype, device=like.device)
                 yield f"running_{kind}_{side}{suffix}", buffer
     yield "num_batches_tracked", torch.zeros(max_steps, dtype=torch.long, device=like.device)
-
-
-def reset(named: Iterable[tuple[str, Tensor]]) -> None:
-    """Forget all batches: means 0 and variances 1, as torch.nn's."""
-    for name, buffer in named:
-        buffer.fill_(1 if name.startswith("running_var") else 0)
 
 
 def check_cases(sizes: Sequence[int]) -> None:

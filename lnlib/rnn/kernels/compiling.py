@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
@@ -14,7 +13,6 @@ from typing import Any
 
 import numba
 from numba import njit
-from numba.core.caching import FunctionCache
 
 __all__ = ["INLINE", "OPTIONS", "compiled"]
 
@@ -28,16 +26,15 @@ _turn = Lock()
 def compiled(loop: Any, parallel: bool = False) -> Callable[..., None]:
     """The loop as machine code for one thread, without a thread pool, or for many; also as a decorator.
 
-    What was compiled is kept on disk. If there is no place for it, or none left, it is compiled anew in each
-    process, which the second case warns of once; what cannot be read is written again. Numba looks for
-    changes in the file of the loop alone, by its date: the name has a digest of all the code in the kernel.
+    Numba keeps it on disk where there is a place for it, and looks for changes in the file of the loop alone:
+    the name has a digest of all the code in the kernel.
     """
     name = f"{loop.__name__}{'_parallel' * parallel}_{_digest(Path(loop.__code__.co_filename))}"
     named = FunctionType(loop.__code__, loop.__globals__, name)
     named.__qualname__, named.__module__ = name, loop.__module__
     kernel = njit(parallel=parallel, **OPTIONS)(named)
     with suppress(RuntimeError, OSError):  # neither beside the file nor in the user's cache may one write
-        kernel._cache = _Kept(named)
+        kernel.enable_caching()
     return _by_turns(kernel) if parallel else kernel
 
 
@@ -46,35 +43,6 @@ def _digest(file: Path) -> str:
     files = {file, *Path(__file__).parent.glob("*.py")}
     contents = (path.read_bytes() for path in sorted(files) if path.is_file())
     return hashlib.sha256(b"".join(contents)).hexdigest()[:8]
-
-
-class _Kept(FunctionCache):
-    """Numba's cache, no trouble of which stops anyone: it saves time, and nothing depends on it."""
-
-    warned = False
-
-    def load_overload(self, *key: Any) -> Any:
-        try:
-            return super().load_overload(*key)
-        except Exception:  # of a damaged file, whatever its bytes say
-            self._try(self.flush)
-            return None
-
-    def save_overload(self, *entry: Any) -> None:
-        self._try(super().save_overload, *entry)
-
-    def _try(self, write: Callable[..., None], *arguments: Any) -> None:
-        try:
-            write(*arguments)
-        except Exception as error:
-            if not _Kept.warned:
-                _Kept.warned = True
-                warnings.warn(
-                    f"compiled kernels cannot be kept in {self.cache_path} ({error}), so that each process "
-                    f"compiles them anew; make room there, or name another folder in NUMBA_CACHE_DIR",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
 
 
 def _by_turns(kernel: Callable[..., None]) -> Callable[..., None]:

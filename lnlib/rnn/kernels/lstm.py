@@ -8,16 +8,16 @@ from lnlib.rnn.kernels.compiling import INLINE, compiled
 from lnlib.rnn.kernels.matmul import multiply, share
 from lnlib.rnn.kernels.rows import normalize, normalize_backward, one, sigmoid, statistics, tanh
 
-__all__ = ["backward", "forward"]
+__all__ = ["backward", "forward", "quarters", "row_backward", "row_forward"]
 
 
 @njit(**INLINE)
-def _quarters(row, size):
+def quarters(row, size):
     return row[:size], row[size : 2 * size], row[2 * size : 3 * size], row[3 * size : 4 * size]
 
 
 @njit(**INLINE)
-def _row(x, r, kept, c, h, stats, scratch, p, center, eps):
+def row_forward(x, r, kept, c, h, stats, scratch, p, center, eps):
     """Eqs. (20)-(22) from the summed inputs x and r: x and kept become normalized, c and h the next state."""
     gain_ih, gain_hh, bias, gain_cell, bias_cell = p
     size = c.shape[0]
@@ -25,7 +25,7 @@ def _row(x, r, kept, c, h, stats, scratch, p, center, eps):
     stats[1] = normalize(r[: 4 * size], kept, center, eps)
     for j in range(4 * size):
         scratch[j] = gain_ih[j] * x[j] + gain_hh[j] * kept[j] + bias[j]
-    i, f, g, o = _quarters(scratch, size)
+    i, f, g, o = quarters(scratch, size)
     for j in range(size):
         c[j] = sigmoid(f[j]) * c[j] + sigmoid(i[j]) * tanh(g[j])
     stats[3], stats[2] = statistics(c, center, eps)
@@ -34,13 +34,13 @@ def _row(x, r, kept, c, h, stats, scratch, p, center, eps):
 
 
 @njit(**INLINE)
-def _row_backward(x, r, c, d_out, dh, dc, stats, scratch, p, dp, center):
+def row_backward(x, r, c, d_out, dh, dc, stats, scratch, p, dp, center):
     """The same backward: x and r become the summed inputs' gradients, dc that of the cell before, c."""
     gain_ih, gain_hh, bias, gain_cell, bias_cell = p
     d_gain_ih, d_gain_hh, d_bias, d_gain_cell, d_bias_cell = dp
     size = c.shape[0]
     gates = scratch[: 4 * size]
-    i, f, g, o = _quarters(scratch, size)
+    i, f, g, o = quarters(scratch, size)
     cell, d_cell = scratch[4 * size : 5 * size], scratch[5 * size : 6 * size]
     for j in range(4 * size):
         gates[j] = gain_ih[j] * x[j] + gain_hh[j] * r[j] + bias[j]
@@ -75,7 +75,7 @@ def _step(part, parts, n, start, save, room, saved, state, out, p, center, eps):
         at = here if save else row
         if save:
             before[0, here], before[1, here] = h[row], c[row]
-        _row(x[here], r[row], kept[at], c[row], h[row], stats[here], scratch[part], p, center, eps)
+        row_forward(x[here], r[row], kept[at], c[row], h[row], stats[here], scratch[part], p, center, eps)
         out[here] = h[row]
 
 
@@ -86,7 +86,7 @@ def _step_backward(part, parts, n, start, scratch, saved, d_out, d_state, p, dp,
     for row in range(part, n, parts):
         at = start + row
         h_side = before[1, at], d_out[at], dh[row], dc[row]
-        _row_backward(x[at], kept[at], *h_side, stats[at], scratch[part], p, mine, center)
+        row_backward(x[at], kept[at], *h_side, stats[at], scratch[part], p, mine, center)
 
 
 def _forward(parts, together, sizes, starts, save, w, room, saved, state, out, p, center, eps):

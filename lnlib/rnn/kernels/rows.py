@@ -7,14 +7,14 @@ from numba import njit
 
 from lnlib.rnn.kernels.compiling import INLINE
 
-__all__ = ["normalize", "normalize_backward", "one", "sigmoid", "statistics", "tanh"]
+__all__ = ["exp", "normalize", "normalize_backward", "one", "sigmoid", "statistics", "tanh"]
 
 one, two, half = np.float32(1), np.float32(2), np.float32(0.5)
 
 
 @njit(**INLINE)
 def _exp_parts(x):
-    """2^n and e^r - 1, of x = n log 2 + r: e^x = 2^n (1 + (e^r - 1)), to 1 ulp; x _within +-87."""
+    """2^n and e^r - 1, of x = n log 2 + r: e^x = 2^n (1 + (e^r - 1)), to 1 ulp; x within +-87."""
     n = np.floor(x * np.float32(1.44269504) + half)
     r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)  # log 2 in two parts
     p = np.float32(1.9875691e-4) * r + np.float32(1.3981999e-3)
@@ -34,9 +34,14 @@ def _within(x, bound):
 
 
 @njit(**INLINE)
+def exp(x):
+    scale, p = _exp_parts(_within(x, np.float32(87)))
+    return scale + scale * p
+
+
+@njit(**INLINE)
 def sigmoid(x):
-    scale, p = _exp_parts(_within(-x, np.float32(87)))
-    return one / (one + (scale + scale * p))
+    return one / (one + exp(-x))
 
 
 @njit(**INLINE)

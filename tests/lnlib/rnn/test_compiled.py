@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 import lnlib
-from lnlib.rnn import backend, backends, chunks, plain
+from lnlib.rnn import backend, backends, compiled, plain
 from lnlib.rnn.kernels import matmul
 
 KINDS = {"LSTM": lnlib.LSTM, "GRU": lnlib.GRU}
@@ -106,8 +106,8 @@ def test_many_threads_and_small_chunks_change_nothing(
         expected = run()
     before = torch.get_num_threads()
     for threads, chunk, cache in [(1, 1, 10**9), (2, 500, 10**9), (2, 10**9, 1), (2, 1, 1)]:
-        monkeypatch.setattr(chunks, "TRAINING", chunk)
-        monkeypatch.setattr(chunks, "CACHE", cache)
+        monkeypatch.setattr(compiled, "TRAINING", chunk)
+        monkeypatch.setattr(compiled, "CACHE", cache)
         torch.set_num_threads(threads)
         try:
             assert max(map(distance, run(), expected)) < 1e-5  # a hundred roundings, over 11 steps
@@ -164,16 +164,6 @@ def test_gradients_stop_at_what_needs_none() -> None:
     module.gain_hh_l0.requires_grad_()
     module(torch.randn(5, 2, 3))[0].sum().backward()
     assert [name for name, p in module.named_parameters() if p.grad is not None] == ["gain_hh_l0"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_sums_beyond_float32_take_the_plain_path(kind: str) -> None:
-    module = network(kind, 3, 8)
-    x = torch.randn(4, 2, 3) * 1e30  # their squares are infinite
-    with plain():
-        expected = module(x)[0]
-    assert torch.isfinite(expected).all()
-    assert torch.equal(module(x)[0], expected)
 
 
 def test_a_common_offset_of_the_inputs_costs_no_accuracy() -> None:

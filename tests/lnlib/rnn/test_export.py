@@ -1,8 +1,5 @@
 """Away from here: traces, torch.compile, and ONNX run by onnxruntime."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,23 +70,6 @@ def test_torch_compile_leaves_a_network_out_of_its_graphs_and_a_new_length_compi
             found.append([p.grad.clone() for p in model.parameters() if p.grad is not None])
         assert_close(found[-2], found[-1])
         assert sum(graphs) < 20, "a step of the loop would be some nodes"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        ("RNN", {"norm": "batch", "max_steps": 1, "bidirectional": True}),
-        ("GRU", {"norm": "weight", "memory": "recompute"}),
-        ("LSTM", {}),
-    ],
-    ids=str,
-)
-def test_a_network_is_compiled_in_one_graph(kind: str, options: dict) -> None:
-    script = Path(__file__).with_name("one_graph.py")
-    command = [sys.executable, "-W", "error", script, kind, json.dumps(options)]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.stdout == "equal\n", run.stderr
 
 
 @pytest.mark.slow

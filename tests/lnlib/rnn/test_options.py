@@ -92,6 +92,8 @@ def test_an_option_that_is_assigned_to_counts_at_the_next_call() -> None:
     assert module.eval()(x, start)[0].abs().max() > 0
     module.zoneout = 1.0
     assert all(map(torch.equal, module(x, start)[1], start))
+    with pytest.raises(ValueError, match="zoneout of h"):
+        module.zoneout = 1.5
 
 
 @pytest.mark.parametrize(

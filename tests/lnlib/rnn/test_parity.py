@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequen
 from torch.testing import assert_close
 
 import lnlib
+from lnlib.rnn import plain
 
 # Both sum the same products in different orders: at most a dozen additions a number, 6 steps and 3 layers
 # deep, in numbers of size 1 to 30. That is some 50 roundings.
@@ -80,9 +81,8 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@every_path
 @given(case=cases())
-def test_values_and_gradients_are_those_of_torch(path: Callable, case: dict[str, Any]) -> None:
+def test_values_and_gradients_are_those_of_torch(case: dict[str, Any]) -> None:
     torch.manual_seed(case["seed"])
     options = {name: case[name] for name in ("bias", "batch_first", "bidirectional")}
     theirs, ours = pair(case["kind"], *case["sizes"], dtype=torch.float64, **options)
@@ -98,7 +98,7 @@ def test_values_and_gradients_are_those_of_torch(path: Callable, case: dict[str,
         hx = tuple(s[:, 0] for s in hx) if isinstance(hx, tuple) else hx[:, 0]
     wanted = [x, *([] if hx is None else tensors(hx))]
     expected = values_and_gradients(theirs, given_x, hx, wanted)
-    with path():
+    with plain():  # not on torch's own code, which is chosen where it may be
         found = values_and_gradients(ours, given_x, hx, wanted)
     for mine, reference in zip(found, expected, strict=True):
         assert mine.shape == reference.shape
@@ -107,13 +107,9 @@ def test_values_and_gradients_are_those_of_torch(path: Callable, case: dict[str,
 
 @every_path
 @every_kind
-@pytest.mark.parametrize("form", ["batch first", "packed"])
-def test_dropout_between_layers_draws_what_torch_draws(kind: str, form: str, path: Callable) -> None:
-    options = {"dropout": 0.5, "bidirectional": True, "batch_first": form == "batch first"}
-    theirs, ours = pair(kind, 3, 4, 3, dtype=torch.float64, **options)
-    x: Any = torch.randn(5, 6, 3, dtype=torch.float64)
-    if form == "packed":
-        x = pack_padded_sequence(x, [5, 5, 4, 4, 2, 1])
+def test_dropout_between_layers_draws_what_torch_draws(kind: str, path: Callable) -> None:
+    theirs, ours = pair(kind, 3, 4, 3, dtype=torch.float64, dropout=0.5, bidirectional=True)
+    x = pack_padded_sequence(torch.randn(5, 6, 3, dtype=torch.float64), [5, 5, 4, 4, 2, 1])
     torch.manual_seed(7)
     reference = tensors(theirs(x))
     torch.manual_seed(7)
@@ -142,14 +138,9 @@ X = torch.zeros(4, 2, 3)  # what a network of 3 inputs and 5 units takes
 SAME_ERROR: dict[str, Callable[[Any], Any]] = {
     "four axes": lambda m: m(torch.zeros(2, 3, 4, 5)),
     "another input size": lambda m: m(torch.zeros(4, 2, 4)),
-    "another input size, no cases": lambda m: m(torch.zeros(4, 0, 4)),
     "double for float": lambda m: m(X.double()),
-    "integers": lambda m: m(X.long()),
-    "hx without layers": lambda m: m(X, hx_of(m, 2, 5)),
-    "hx of four axes": lambda m: m(X, hx_of(m, 1, 1, 2, 5)),
     "a batch's hx for one sequence": lambda m: m(X[:, 0], hx_of(m, 1, 1, 5)),
     "hx of more cases": lambda m: m(X, hx_of(m, 1, 3, 5)),
-    "hx of fewer units": lambda m: m(X, hx_of(m, 1, 2, 4)),
 }
 
 
@@ -179,6 +170,11 @@ CLEARER: dict[str, tuple[str, Callable[[Any], Any], type[Exception], str]] = {
         RuntimeError,
         "float32 and torch.float32, torch.f",
     ),
+    "an array": ("GRU", lambda m: m(X.numpy()), TypeError, "input must be a tensor"),
+    "an output and its state": ("GRU", lambda m: m((X, None)), TypeError, "input must be a tensor"),
+    "nested": ("GRU", lambda m: m(torch.nested.nested_tensor([X[0]])), TypeError, "pack_sequence"),
+    "None for c": ("LSTM", lambda m: m(X, (HALF_C[0], None)), TypeError, "hx, or each of"),
+    "a tuple for h": ("GRU", lambda m: m(X, HALF_C[:1]), TypeError, "hx, or each of"),
     "h alone": ("LSTM", lambda m: m(X, HALF_C[0]), RuntimeError, re.escape("give hx=(h, c)")),
     "three states": ("LSTM", lambda m: m(X, HALF_C * 2), RuntimeError, "lstm expects two hidden states"),
     "packed size": ("LSTM", lambda m: m(packed(4, 2, inputs=4)), RuntimeError, "Expected 3, got 4"),
@@ -189,6 +185,7 @@ CLEARER: dict[str, tuple[str, Callable[[Any], Any], type[Exception], str]] = {
 
 
 @as_users_call
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype:UserWarning")
 @pytest.mark.parametrize("name", CLEARER)
 def test_where_torch_fails_obscurely_ours_names_the_argument(name: str) -> None:
     kind, call, error, words = CLEARER[name]

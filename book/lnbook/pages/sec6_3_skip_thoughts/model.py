@@ -24,7 +24,7 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from lnbook.data.text import PAD
 from lnlib.linear import Linear
-from lnlib.rnn.layers import GRU
+from lnlib.rnn import GRU
 
 PAPER = (620, 2400)  # numbers of a word, units
 DECODERS = ("article", "code")  # a thought at each step, or as the first state alone

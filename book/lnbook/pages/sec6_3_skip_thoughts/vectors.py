@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from lnbook.pages.sec6_3_skip_thoughts.model import SkipThoughts
-from lnlib.rnn.layers import GRU
+from lnlib.rnn import GRU
 
 CHUNK = 500  # sentences at a time
 

@@ -263,5 +263,5 @@ class _Recurrent(nn.Module):
 class _Cell(LSTMCell):
     """The same step, its products on oneDNN."""
 
-    def _side(self, side: str, inner: str, x: Tensor, t: int) -> Tensor:
+    def project(self, side: str, x: Tensor, t: int) -> Tensor:
         return linear(x, self.p[f"weight_{side}"], self.bias(f"bias_{side}"))

@@ -12,19 +12,13 @@ import numpy as np
 from numba import njit
 
 from lnlib.rnn.kernels.compiling import INLINE, compiled
-from lnlib.rnn.kernels.lstm import _quarters
-from lnlib.rnn.kernels.lstm import _row as normalized_row
-from lnlib.rnn.kernels.lstm import _row_backward as normalized_row_backward
+from lnlib.rnn.kernels.lstm import quarters
+from lnlib.rnn.kernels.lstm import row_backward as normalized_row_backward
+from lnlib.rnn.kernels.lstm import row_forward as normalized_row
 from lnlib.rnn.kernels.matmul import multiply, share
-from lnlib.rnn.kernels.rows import _exp_parts, _within, one, sigmoid, tanh
+from lnlib.rnn.kernels.rows import exp, one, sigmoid, tanh
 
-two, largest = np.float32(2), np.float32(87)
-
-
-@njit(**INLINE)
-def _exp(x):
-    scale, p = _exp_parts(_within(x, largest))
-    return scale + scale * p
+two = np.float32(2)
 
 
 @njit(**INLINE)
@@ -33,7 +27,7 @@ def _row(a, r, c, h):
     size = c.shape[0]
     for j in range(4 * size):
         a[j] += r[j]
-    i, f, g, o = _quarters(a, size)
+    i, f, g, o = quarters(a, size)
     for j in range(size):
         c[j] = sigmoid(f[j]) * c[j] + sigmoid(i[j]) * tanh(g[j])
         h[j] = sigmoid(o[j]) * tanh(c[j])
@@ -43,7 +37,7 @@ def _row(a, r, c, h):
 def _row_backward(a, c, d_out, dh, dc):
     """The same backward: a becomes the gradient of the gates' inputs, dc that of the cell before, c."""
     size = c.shape[0]
-    i, f, g, o = _quarters(a, size)
+    i, f, g, o = quarters(a, size)
     for j in range(size):
         si, sf, so, tg = sigmoid(i[j]), sigmoid(f[j]), sigmoid(o[j]), tanh(g[j])
         t = tanh(sf * c[j] + si * tg)
@@ -61,14 +55,14 @@ def _window(q, text, length, p, kappa, near, phi, w):
     """From the parameters' logarithms q: p, their exponentials; positions kappa moved on; the window w."""
     K = kappa.shape[0]
     for k in range(3 * K):
-        p[k] = _exp(q[k])
+        p[k] = exp(q[k])
     phi[:], w[:] = np.float32(0), np.float32(0)
     for k in range(K):
         kappa[k] += p[2 * K + k]
         alpha, beta, center = p[k], p[K + k], kappa[k]
         for u in range(length):
             d = center - np.float32(u)
-            near[k, u] = _exp(-beta * d * d)
+            near[k, u] = exp(-beta * d * d)
             phi[u] += alpha * near[k, u]
     for u in range(length):
         w[text[u]] += phi[u]
