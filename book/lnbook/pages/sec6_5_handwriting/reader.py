@@ -182,7 +182,7 @@ class _Compiled(torch.autograd.Function):
             tuple(o.numpy() for o in out),
             norm,
             bias.detach().contiguous().numpy(),
-            np.float32(layer.lstm.eps),
+            np.float32(layer.lstm.config.eps),
         )
         ctx.mark_non_differentiable(out[2], *carried)
         ctx.set_materialize_grads(True)
