@@ -15,15 +15,12 @@ from lnlib import GLM
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gaussian": ("gaussian", {}),
     "gaussian, variance": ("gaussian", {"dispersion": 2.5}),
-    "gaussian, matrix": ("gaussian", {}),  # gets a matrix of its size
     "bernoulli": ("bernoulli", {}),
-    "binomial": ("binomial", {"trials": 3}),
     "poisson": ("poisson", {"dispersion": 0.5}),
     "gamma": ("gamma", {"dispersion": 0.4}),
     "categorical": ("categorical", {}),
-    "reference": ("categorical", {"reference": True}),
 }
-NORMS = (None, "batch", "frozen", "weight", "layer", "rms")
+NORMS = (None, "batch", "weight", "layer", "rms")
 POISSON_COUNTS = 45  # rates below 4: what lies beyond has probability 1e-30
 
 
@@ -51,13 +48,8 @@ def model(
         W, b = W / 4, b - 6
     if name == "poisson":
         b = b - 1
-    if family == "gaussian, matrix":
-        root = draw(H, H, seed=seed * 10 + 5)
-        options["dispersion"] = (root @ root.mT + torch.eye(H, dtype=torch.float64)).to(dtype)
     if norm is not None:
-        options["norm"] = "batch" if norm == "frozen" else norm
-        options["gain"] = g.to(dtype)
-        options["frozen"] = norm == "frozen"
+        options |= {"norm": norm, "gain": g.to(dtype)}
     return GLM(name, W.to(dtype), b.to(dtype), **options), X.to(dtype)
 
 
@@ -84,7 +76,7 @@ def outcomes(glm: GLM, z: Tensor) -> tuple[Tensor, Tensor]:
     """All outcomes of each case with their probabilities, or a quadrature exact for squares of scores."""
     N, H = z.shape
     if glm.family == "categorical":
-        classes = torch.arange(H + glm.reference)[:, None].expand(-1, N)
+        classes = torch.arange(H)[:, None].expand(-1, N)
         return classes, probabilities(glm, classes, z)
     if glm.family in ("gaussian", "gamma"):  # scores are linear in y: 3 nodes a unit are exact
         nodes, mass = (
@@ -92,14 +84,9 @@ def outcomes(glm: GLM, z: Tensor) -> tuple[Tensor, Tensor]:
         )
         grid = torch.tensor(list(product(nodes, repeat=H)), dtype=z.dtype)[:, None]
         probability = torch.tensor([np.prod(m) for m in product(mass / mass.sum(), repeat=H)], dtype=z.dtype)
-        if glm.family == "gamma":
-            y = -grid * glm.dispersion / z
-        elif isinstance(glm.dispersion, Tensor):
-            y = z + grid @ torch.linalg.cholesky(glm.dispersion).mT
-        else:
-            y = z + grid * glm.dispersion**0.5
+        y = -grid * glm.dispersion / z if glm.family == "gamma" else z + grid * glm.dispersion**0.5
         return y, probability[:, None].expand(-1, N)
-    top = {"bernoulli": 1, "binomial": glm.trials, "poisson": POISSON_COUNTS}[glm.family]
+    top = {"bernoulli": 1, "poisson": POISSON_COUNTS}[glm.family]
     counts = torch.cartesian_prod(*[torch.arange(top + 1, dtype=z.dtype)] * H).view(-1, 1, H)
     y = (counts * glm.dispersion).expand(-1, N, -1)
     return y, probabilities(glm, y, z)

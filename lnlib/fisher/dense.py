@@ -60,7 +60,7 @@ def printed_eq13(
 ) -> Float[Tensor, "P P"]:
     r"""Eq. (13) as printed, with $\chi$ of Eq. (14); arguments and order as for `fisher`.
 
-    *Erratum* exact for batch norm with differentiated statistics, for frozen ones and for weight norm; not
+    *Erratum* exact for batch norm, its statistics differentiated, and for weight norm; not
     for layer norm (nor RMSNorm), whose units share their statistics: the print moves unit i by row i only.
     """
     return _sum(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
@@ -118,7 +118,7 @@ def diagonal(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
     r"""The diagonal of the matrix: of each unit $E[S_{ii}\chi_i^2]$, $E[C_{ii}]$, $E[C_{ii}\hat a_i^2]$."""
     curvature = lin.scale.square() * C.variance()
     if lin.shared:
-        parts = _slices(C.cases, lin.unit.shape[1] ** 2)
+        parts = _slices(len(lin.unit), lin.unit.shape[1] ** 2)
         curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
     return squares(lin, curvature, C.variance()).clamp(min=0)
 

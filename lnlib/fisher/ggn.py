@@ -10,7 +10,7 @@ from torch.func import functional_call, jacrev, vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lnlib.fisher.matrix_free import MatrixFree
-from lnlib.glm.checks import check_case_weights, check_dispersion
+from lnlib.glm.checks import check_case_weights
 from lnlib.glm.families import named_family
 
 __all__ = ["GGN", "predictions"]
@@ -73,7 +73,6 @@ class GGN(MatrixFree):
         self.outputs = predictions(model, X)
         super().__init__(self.outputs, sum(v.numel() for v in self.values.values()))
         distribution = named_family(family)
-        check_dispersion(dispersion, self.outputs.mT)
         distribution.check_dispersion(dispersion)
         distribution.check_domain(self.outputs)
         self.covariance = distribution.scaled_covariance(self.outputs, dispersion)

@@ -8,7 +8,6 @@ norm         $\tilde x$            $P_n$                                $U$     
 ===========  ====================  ===================================  =================  ===========
 None         $x$                   $I$                                  -                  1
 batch        $x - E[x]$            $I$                                  $E[\hat a_i\tilde x]$  $g/\sigma_i$
-frozen       $x$                   $I$                                  -                  $g/\sigma_i$
 weight       $x$                   $I$                                  $w_i/\|w_i\|$      $g/\|w_i\|$
 layer        $x$                   $I - 11^\top/H - \hat a\hat a^\top/H$  -                $g/\sigma_n$
 rms          $x$                   $I - \hat a\hat a^\top/H$            -                  $g/\sigma_n$
@@ -161,10 +160,6 @@ def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | 
         U, rstd = _standardize(W, W.new_ones(W.shape[1]), 0.0)
         rstd = rstd.mT.expand_as(a)
         unit = a * rstd
-    elif glm.norm == "batch" and glm.frozen:
-        mean, var = glm.moments(X, weights)
-        rstd = (var + glm.eps).rsqrt().expand_as(a)
-        unit = (a - mean) * rstd
     elif glm.norm == "batch":
         mean, _ = glm.moments(X, weights)
         unit, rstd = (t.mT for t in _standardize((a - mean).mT, share, glm.eps))

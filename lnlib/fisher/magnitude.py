@@ -7,14 +7,13 @@ $$ds^2 = \frac12 E_x\Big[\sum_{ij}\delta_{gi}\hat a_i\,C_{ij}\,\hat a_j\delta_{g
 What differs is $\hat a$.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.fisher.linearization import linearize
 from lnlib.glm import GLM
+from lnlib.glm.checks import check_array
 
 __all__ = ["gain_metric", "standard_magnitude_metric"]
 
@@ -55,7 +54,7 @@ def gain_metric(
         raise ValueError("the model has no norm, hence no gains; use standard_magnitude_metric")
     if printed and glm.norm == "rms":
         raise ValueError("the paper prints no equation for rms norm; leave printed=False")
-    _check_change(glm, delta_g)
+    check_array("delta_g", delta_g, glm.b, glm.b.shape)
     C = glm.scaled_covariance(X, weights)
     lin = linearize(glm, X, weights)
     hat = torch.ones_like(lin.unit) if printed and glm.norm == "batch" else lin.unit
@@ -104,52 +103,29 @@ def standard_magnitude_metric(
     """
     if glm.norm is not None:
         raise ValueError(f"the model has norm {glm.norm!r}, where gains set the magnitude; use gain_metric")
-    _check_change(glm, delta_g)
-    moving = _rows(glm, i, j, printed)
+    check_array("delta_g", delta_g, glm.b, glm.b.shape)
+    H, length = len(glm.b), torch.linalg.vector_norm(glm.W, dim=1)
+    pair = (i, j)
+    if (i is None) != (j is None) or (printed and i is None):
+        raise ValueError(
+            f"the pair of rows is {pair}; give both i and j, or neither for all rows unless printed"
+        )
+    if i is not None and j is not None:
+        if not (0 <= i < H and 0 <= j < H):
+            raise IndexError(f"the pair of rows is {pair}; the model has rows 0..{H - 1}")
+        kept = torch.zeros_like(delta_g)
+        kept[[i, j]] = 1
+        delta_g = delta_g * kept
+    rows = ((length == 0) & (delta_g != 0)).nonzero().flatten().tolist()
+    if rows:
+        raise ValueError(
+            f"rows {rows} of W are zero and have no direction to grow in; set their delta_g to 0"
+        )
     C = glm.scaled_covariance(X, weights)
     share = glm.case_weights(X, weights)
-    move = (X @ glm.W.mT) * torch.where(moving, _rate(glm, delta_g, moving), 0.0)
+    move = (X @ glm.W.mT) * torch.where(delta_g == 0, 0.0, delta_g / length)
     if not printed:
         return share @ (move * C.times(move)).sum(1) / 2
     row_j = torch.zeros_like(move)
     row_j[:, j] = move[:, j]
     return share @ (move[:, i] * C.times(row_j)[:, i]) / 2
-
-
-def _rows(glm: GLM, i: int | None, j: int | None, printed: bool) -> Tensor:
-    """Which rows move, as a mask."""
-    H = len(glm.b)
-    if i is None and j is None:
-        if printed:
-            raise ValueError("Eq. (35) prints one pair of rows; give i and j with printed=True")
-        return torch.ones(H, dtype=torch.bool, device=glm.b.device)
-    if i is None or j is None:
-        raise ValueError(f"the pair of rows is ({i}, {j}); give both i and j, or neither for all rows")
-    if not (0 <= i < H and 0 <= j < H):
-        raise IndexError(f"the pair of rows is ({i}, {j}); the model has rows 0..{H - 1}")
-    moving = torch.zeros(H, dtype=torch.bool, device=glm.b.device)
-    moving[[i, j]] = True
-    return moving
-
-
-def _rate(glm: GLM, delta_g: Tensor, moving: Tensor) -> Tensor:
-    """delta_g over the lengths of the rows; 0 for a row that stays."""
-    length = torch.linalg.vector_norm(glm.W, dim=1)
-    undefined = moving & (length == 0) & (delta_g != 0)
-    if bool(undefined.any()):
-        rows = undefined.nonzero().flatten().tolist()
-        raise ValueError(
-            f"rows {rows} of W are zero and have no direction to grow in; set their delta_g to 0"
-        )
-    return torch.where(delta_g == 0, 0.0, delta_g / length)
-
-
-def _check_change(glm: GLM, delta_g: Tensor) -> None:
-    if delta_g.dtype != glm.b.dtype:
-        raise TypeError(f"delta_g is {delta_g.dtype} and the model {glm.b.dtype}; convert one of them")
-    if delta_g.shape != glm.b.shape:
-        raise ValueError(
-            f"delta_g has shape {tuple(delta_g.shape)}; give one number a unit: {tuple(glm.b.shape)}"
-        )
-    if not bool(torch.isfinite(delta_g).all()):
-        raise ValueError("delta_g contains NaN or infinity; a small step is finite")

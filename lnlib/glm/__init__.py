@@ -10,7 +10,6 @@ module                       what it holds
 ===========================  ====================================================================
 """
 
-from lnlib.glm.checks import NORMS
-from lnlib.glm.model import GLM
+from lnlib.glm.model import GLM, NORMS
 
 __all__ = ["GLM", "NORMS"]

@@ -10,23 +10,17 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from lnlib.glm.checks import (
-    NORMS,
-    check_case_weights,
-    check_dispersion,
-    check_eps,
-    check_features,
-    check_parameters,
-    check_standard_deviations,
-    check_statistics,
-)
+from lnlib.glm.checks import check_array, check_case_weights
 from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.families import Family, named_family
-from lnlib.norms.checks import check_tensor
+from lnlib.norms.checks import check_tensor, is_eps
 from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import affine, inner_mean, over_root
 
 __all__ = ["GLM", "NORMS"]
+
+#: What a GLM may be normalized by.
+NORMS = (None, "batch", "weight", "layer", "rms")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,17 +33,13 @@ class GLM:
     *Source* Eqs. (10)-(11), and the paragraph above Eq. (13) for the normalized models.
 
     Args:
-        family: "gaussian", "bernoulli", "binomial", "poisson", "gamma" or "categorical".
+        family: "gaussian", "bernoulli", "poisson", "gamma" or "categorical".
         W: weights, (H, D).
         b: biases, (H,).
-        dispersion: $\phi$; for Gaussian outputs the variance or an (H, H) covariance matrix.
+        dispersion: $\phi$; for Gaussian outputs the variance.
         norm: None, "batch" (Eq. (2) over the given cases), "weight", "layer" (Eq. (3)) or "rms".
         gain: g, (H,); ones where a normalization has none; refused without a normalization.
-        trials: of a binomial outcome.
-        reference: a categorical family has one more class, H, whose logit is 0.
         eps: added to the variance under the root; the paper prints none.
-        frozen: batch norm's statistics are constants: nothing is differentiated through them.
-        statistics: mean and variance, (H,) each, that frozen batch norm uses; None: those of the given cases.
 
     Raises:
         TypeError: parameters that are not floating point or of different dtypes.
@@ -64,25 +54,38 @@ class GLM:
     family: str
     W: Float[Tensor, "H D"]
     b: Float[Tensor, " H"]
-    dispersion: float | Tensor = 1.0
+    dispersion: float = 1.0
     norm: str | None = None
     gain: Float[Tensor, " H"] | None = None
     _: KW_ONLY
-    trials: int = 1
-    reference: bool = False
     eps: float = 0.0
-    frozen: bool = False
-    statistics: tuple[Float[Tensor, " H"], Float[Tensor, " H"]] | None = None
     distribution: Family = field(init=False)
 
     def __post_init__(self) -> None:
-        check_parameters(self.W, self.b, self.gain, self.norm)
-        check_dispersion(self.dispersion, self.W)
-        check_eps(self.eps, self.norm)
-        check_statistics(self.statistics, self.frozen, self.W, self.norm, self.eps)
+        if not isinstance(self.W, Tensor) or self.W.dtype not in (torch.float32, torch.float64):
+            found = self.W.dtype if isinstance(self.W, Tensor) else type(self.W).__name__
+            raise TypeError(f"W is of type {found}; give a tensor of torch.float32 or torch.float64")
+        if self.W.ndim != 2 or 0 in self.W.shape:
+            raise ValueError(f"W has shape {tuple(self.W.shape)}; give it as (H, D) with H, D >= 1")
+        if self.norm not in NORMS:
+            raise ValueError(f"norm is {self.norm!r}; use None, 'batch', 'weight', 'layer' or 'rms'")
+        if self.norm is None and self.gain is not None:
+            raise ValueError("a gain was given without a norm; choose one, or multiply the rows of W by it")
         if self.norm is not None and self.gain is None:
-            object.__setattr__(self, "gain", torch.ones_like(self.b))
-        object.__setattr__(self, "distribution", named_family(self.family, self.trials, self.reference))
+            object.__setattr__(self, "gain", torch.ones_like(self.W[:, 0]))
+        check_array("W", self.W, self.W, self.W.shape)
+        for name, value in (("b", self.b), ("gain", self.gain)):
+            if value is not None or name == "b":
+                check_array(name, value, self.W, self.W.shape[:1])
+        if self.norm == "weight" and bool((self.W == 0).all(1).any()):
+            raise ValueError("a row of W is zero, and weight norm divides by its length; start it elsewhere")
+        if not is_eps(self.eps):
+            raise ValueError(f"eps is {self.eps!r}; it is added to a variance, give a number >= 0")
+        if self.eps and self.norm in (None, "weight"):
+            raise ValueError(f"eps is {self.eps} with norm {self.norm!r}, which has no variance; leave it 0")
+        if isinstance(self.dispersion, bool) or not isinstance(self.dispersion, (int, float)):
+            raise TypeError(f"dispersion is of type {type(self.dispersion).__name__}; give a float")
+        object.__setattr__(self, "distribution", named_family(self.family))
         self.distribution.check_dispersion(self.dispersion)
 
     def __repr__(self) -> str:
@@ -127,44 +130,32 @@ class GLM:
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None
     ) -> Float[Tensor, " N"]:
         """Non-negative weights that sum to 1; equal ones for None. Raises ValueError for any other."""
-        check_features(X, self.W)
+        self._check_features(X)
         if weights is None:
             return X.new_full((len(X),), 1 / len(X))
         check_case_weights(X, weights)
         weights = weights.to(X.dtype)
         return weights / weights.sum()
 
+    def _check_features(self, X: Tensor) -> None:
+        cases = max(1, len(X)) if isinstance(X, Tensor) and X.ndim else 1
+        check_array("X", X, self.W, (cases, self.W.shape[1]))
+
     def moments(
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> tuple[Float[Tensor, " H"], Float[Tensor, " H"]]:
-        """Mean and biased variance of each unit over the cases, or the constants of frozen batch norm.
-
-        Raises ValueError where those constants would be divided by and are 0.
-        """
-        if self.statistics is not None:
-            return self.statistics
+        """Mean and biased variance of each unit over the cases."""
         share = self.case_weights(X, weights)
         a = X @ self.W.mT
         origin = inner_mean(a[share > 0], [0])  # equal values have exactly themselves as their mean
         mean = origin.squeeze(0) + share @ (a - origin)
-        var = share @ (a - mean).square()
-        if not self.frozen:
-            return mean, var
-        check_standard_deviations(var.detach(), self.eps)
-        return mean.detach(), var.detach()
-
-    def freeze(self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> "GLM":
-        """The model whose batch statistics are constants from now on: those of these cases."""
-        if self.norm != "batch":
-            raise ValueError(f"norm is {self.norm!r}; only batch norm has statistics to freeze")
-        mean, var = self.moments(X, weights)
-        return replace(self, frozen=True, statistics=(mean.detach(), var.detach()))
+        return mean, share @ (a - mean).square()
 
     def natural(
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N H"]:
         """Natural parameters z of each case; the weights matter to batch norm's statistics only."""
-        check_features(X, self.W)
+        self._check_features(X)
         if self.norm == "weight":
             z = X @ weight_norm(self.W, self.gain).mT + self.b
         elif self.norm == "batch":
@@ -184,16 +175,14 @@ class GLM:
     def mean(
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N H"]:
-        """$E[y|x]$, Eq. (11); for a categorical family the probabilities of the first H classes."""
+        """$E[y|x]$, Eq. (11); for a categorical family the probabilities."""
         return self.distribution.mean(self.natural(X, weights))
 
     def covariance(
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
     ) -> Float[Tensor, "N H H"]:
         r"""$\mathrm{Cov}[y|x]$, Eq. (11); of the classes' indicators for a categorical family."""
-        C = self.scaled_covariance(X, weights).dense()
-        phi = self.dispersion
-        return phi @ C @ phi if isinstance(phi, Tensor) else C * phi**2
+        return self.scaled_covariance(X, weights).dense() * self.dispersion**2
 
     def scaled_covariance(
         self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
@@ -215,29 +204,11 @@ class GLM:
     ) -> Float[Tensor, " N"]:
         r"""$D_{KL}[P(y|x;\theta)\,\|\,P(y|x;\theta')]$ of each case, exactly.
 
-        Frozen batch statistics are this model's in both. Raises ValueError for different distributions.
+        Raises ValueError for different distributions.
         """
-        same = self.distribution == other.distribution and self.W.shape[0] == other.W.shape[0]
-        if not same or not _equal(self.dispersion, other.dispersion):
+        kinds = [(m.family, m.dispersion, len(m.W)) for m in (self, other)]
+        if kinds[0] != kinds[1]:
             raise ValueError(
                 f"the divergence of {self!r} from {other!r} needs one family, dispersion and number of units"
             )
-        if self.norm == other.norm == "batch" and self.frozen and other.frozen and other.statistics is None:
-            other = replace(other, statistics=self.moments(X, weights))
         return self.distribution.kl(self.natural(X, weights), other.natural(X, weights), self.dispersion)
-
-    def sample(
-        self,
-        X: Float[Tensor, "N D"],
-        generator: torch.Generator | None = None,
-        weights: Float[Tensor, " N"] | None = None,
-    ) -> Shaped[Tensor, "N *H"]:
-        """One outcome for each case."""
-        with torch.no_grad():
-            return self.distribution.sample(self.natural(X, weights), self.dispersion, generator)
-
-
-def _equal(one: float | Tensor, two: float | Tensor) -> bool:
-    if isinstance(one, Tensor) and isinstance(two, Tensor):
-        return torch.equal(one, two)
-    return not isinstance(one, Tensor) and not isinstance(two, Tensor) and one == two

@@ -22,18 +22,16 @@ CLOSE = 1e-4
 MEANS: dict[str, Callable[[GLM, Tensor], Tensor]] = {
     "gaussian": lambda glm, z: z,
     "bernoulli": lambda glm, z: 1 / (1 + torch.exp(-z)),
-    "binomial": lambda glm, z: glm.trials / (1 + torch.exp(-z)),
     "poisson": lambda glm, z: torch.exp(z),
     "gamma": lambda glm, z: -1 / z,
-    "categorical": lambda glm, z: torch.exp(z) / (torch.exp(z).sum(1, keepdim=True) + glm.reference),
+    "categorical": lambda glm, z: torch.exp(z) / torch.exp(z).sum(1, keepdim=True),
 }
 
 
 def doubled(glm: GLM) -> GLM:
     """The same model, from the same numbers, in float64."""
-    phi = glm.dispersion.double() if isinstance(glm.dispersion, Tensor) else glm.dispersion
     gain = None if glm.gain is None else glm.gain.double()
-    return replace(glm, W=glm.W.double(), b=glm.b.double(), gain=gain, dispersion=phi)
+    return replace(glm, W=glm.W.double(), b=glm.b.double(), gain=gain)
 
 
 def natural(glm: GLM, X: Tensor) -> Tensor:

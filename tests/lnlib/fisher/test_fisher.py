@@ -17,7 +17,7 @@ pytestmark = pytest.mark.grid
 
 ROUNDING = 1e-12  # relative: sums of some thousand products; measured 1e-16 to 1e-14
 every_model = pytest.mark.parametrize(("family", "norm"), list(product(FAMILIES, NORMS)))
-OWN_STATISTICS = (None, "batch", "frozen", "weight")
+OWN_STATISTICS = (None, "batch", "weight")
 
 
 def weights_for(X: Tensor, weighted: bool) -> Tensor | None:
@@ -86,7 +86,7 @@ def test_the_printed_matrix_is_eq13_with_eq14(family, norm):
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.3])
-@pytest.mark.parametrize("norm", ["batch", "frozen", "weight", "layer", "rms"])
+@pytest.mark.parametrize("norm", ["batch", "weight", "layer", "rms"])
 def test_chi_is_what_moving_its_own_row_does_to_a_normalized_input(norm, eps):
     """chi_i = (std_i / g_i) dz_i / dw_i, by autograd through mean and standard deviation."""
     glm, X = model("gaussian", norm, eps=0.0 if norm == "weight" else eps)
@@ -96,8 +96,7 @@ def test_chi_is_what_moving_its_own_row_does_to_a_normalized_input(norm, eps):
 
 
 def options(glm: GLM) -> dict[str, object]:
-    names = ("family", "W", "b", "dispersion", "norm", "gain", "trials", "reference", "eps", "frozen")
-    return {name: getattr(glm, name) for name in (*names, "statistics")}
+    return {n: getattr(glm, n) for n in ("family", "W", "b", "dispersion", "norm", "gain", "eps")}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -230,11 +229,6 @@ def test_a_constant_row_moves_once_there_is_an_eps(norm):
 @every_model
 @pytest.mark.parametrize(("N", "D", "H"), [(1, 3, 3), (6, 1, 1), (2, 1, 2), (1, 1, 1)])
 def test_one_case_one_feature_one_unit_are_no_special_cases(family, norm, N, D, H):
-    if norm == "frozen" and N == 1:
-        glm, X = model(family, norm, N=1, D=D, H=H)
-        with pytest.raises(ValueError, match=r"frozen variance of units .* is 0"):
-            fisher(glm, X)
-        return
     glm, X = model(family, norm, N=N, D=D, H=H)
     F, true = fisher(glm, X), hessian_of_kl(glm, X)
     assert float((F - true).abs().max()) <= ROUNDING * max(1.0, float(true.abs().max()))
@@ -249,20 +243,3 @@ def test_weights_of_any_magnitude_give_the_matrix_of_plain_ones_rescaled(norm, s
     # In the units of W: one factor 1 / size for each side that is a weight; two can leave the range.
     assert relative(G[:, 2:, :, 2:], F[:, 2:, :, 2:]) <= ROUNDING
     assert relative(G[:, :2, :, 2:] * size, F[:, :2, :, 2:]) <= ROUNDING
-
-
-def test_a_model_frozen_on_some_cases_keeps_their_statistics_on_others():
-    glm, X = model("bernoulli", "batch")
-    fixed = glm.freeze(X)
-    other = draw(4, 2, seed=8)
-    assert relative(fisher(fixed, other), hessian_of_kl(fixed, other)) <= ROUNDING
-    assert relative(fisher(fixed, X), fisher(glm, X)) > 0.01  # its statistics do not move
-    assert torch.equal(fixed.natural(X), glm.natural(X))
-
-
-def test_frozen_statistics_are_those_of_the_first_model_in_a_divergence():
-    glm, X = model("bernoulli", "frozen")
-    step = glm.with_theta(glm.theta + 1e-2 * draw(glm.theta.numel(), seed=4))
-    expected = kl(glm.freeze(X), GLM(**{**options(step), "statistics": glm.moments(X)}), X)
-    assert torch.equal(kl(glm, step, X), expected)
-    assert float(kl(glm, step, X) - kl(glm.freeze(X), step.freeze(X), X)) != 0

@@ -82,7 +82,7 @@ def test_units_of_the_features_do_not_change_the_count(norm):
     glm, X = model("bernoulli", norm, N=30, D=4, H=5)
     scales = torch.tensor([1e6, 1.0, 1e-6, 1.0], dtype=torch.float64)
     plain = FisherOperator(glm, X).null_space()
-    scaled = GLM("bernoulli", glm.W / scales, glm.b, norm=glm.norm, gain=glm.gain, frozen=glm.frozen)
+    scaled = GLM("bernoulli", glm.W / scales, glm.b, norm=glm.norm, gain=glm.gain)
     found = FisherOperator(scaled, X * scales).null_space()
     assert found.nullity == plain.nullity
     assert found.gap > 1e6

@@ -12,31 +12,25 @@ from scipy import stats
 from torch import Tensor
 from torch.testing import assert_close
 
-from lnlib import GLM
 from lnlib.glm.families import (
-    FAMILIES,
     Bernoulli,
-    Binomial,
     Categorical,
     Family,
     Gamma,
     Gaussian,
     Poisson,
+    exp_excess,
+    log_mean_exp,
     named_family,
 )
-from lnlib.glm.families.base import exp_excess, log_mean_exp
 
-MATRIX = torch.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=torch.float64)
 # name -> (family, dispersion)
-CASES: dict[str, tuple[Family, float | Tensor]] = {
+CASES: dict[str, tuple[Family, float]] = {
     "gaussian": (Gaussian(), 2.5),
-    "gaussian, matrix": (Gaussian(), MATRIX),
     "bernoulli": (Bernoulli(), 1.0),
-    "binomial": (Binomial(5), 1.0),
     "poisson": (Poisson(), 0.5),
     "gamma": (Gamma(), 0.4),
     "categorical": (Categorical(), 1.0),
-    "reference": (Categorical(reference=True), 1.0),
 }
 every_family = pytest.mark.parametrize("name", CASES)
 
@@ -47,8 +41,10 @@ def natural(name: str, cases: int = 6) -> Tensor:
 
 
 def outcome(name: str, cases: int = 6) -> Tensor:
-    family, phi = CASES[name]
-    return family.sample(natural(name, cases), phi, torch.Generator().manual_seed(1))
+    """In the support, spread over it."""
+    u = torch.arange(2 * cases).view(cases, 2)
+    y = {"gaussian": draw(cases, 2, seed=1), "bernoulli": u % 2, "poisson": (u % 5) / 2, "gamma": (1 + u) / 3}
+    return u[:, 0] % 2 if name == "categorical" else y[name].double()
 
 
 # --- likelihood, mean, covariance ------------------------------------------------------------------
@@ -58,20 +54,15 @@ def outcome(name: str, cases: int = 6) -> Tensor:
 def test_the_log_likelihood_is_scipys(name):
     (family, phi), z, y = CASES[name], natural(name), outcome(name)
     p = torch.sigmoid(z)
-    rows = torch.cat([z, torch.zeros_like(z[:, :1])], 1) if name == "reference" else z
     theirs: dict[str, Callable[[], object]] = {
         "gaussian": lambda: stats.norm.logpdf(y, z, math.sqrt(phi)).sum(1),
-        "gaussian, matrix": lambda: [
-            stats.multivariate_normal.logpdf(a, m, MATRIX.numpy()) for a, m in zip(y, z, strict=True)
-        ],
         "bernoulli": lambda: stats.bernoulli.logpmf(y, p).sum(1),
-        "binomial": lambda: stats.binom.logpmf(y, 5, p).sum(1),
         "poisson": lambda: stats.poisson.logpmf((y / phi).round(), z.exp() / phi).sum(1),
         "gamma": lambda: stats.gamma.logpdf(y, 1 / phi, scale=-phi / z).sum(1),
     }
     ours = family.log_likelihood(y, z, phi)
     if isinstance(family, Categorical):
-        assert_close(ours, -torch.nn.functional.cross_entropy(rows, y, reduction="none"))
+        assert_close(ours, -torch.nn.functional.cross_entropy(z, y, reduction="none"))
     else:
         assert_allclose(ours.numpy(), theirs[name](), rtol=1e-12)
 
@@ -84,49 +75,12 @@ def test_the_score_is_the_residual_over_the_dispersion_and_its_slope_the_covaria
     (score,) = torch.autograd.grad(family.log_likelihood(y, z, phi).sum(), z, create_graph=True)
     mean = family.mean(z)
     if isinstance(family, Categorical):
-        y = torch.nn.functional.one_hot(y, 2 + family.reference)[:, :2].to(z.dtype)
-    residual = y - mean
-    expected = torch.linalg.solve(phi, residual.mT).mT if isinstance(phi, Tensor) else residual / phi
-    assert_close(score, expected)
+        y = torch.nn.functional.one_hot(y, 2).to(z.dtype)
+    assert_close(score, (y - mean) / phi)
     slope = torch.stack(
         [torch.autograd.grad(score[:, i].sum(), z, retain_graph=True)[0] for i in range(2)], 1
     )
     assert_close(-slope, family.scaled_covariance(z.detach(), phi).dense())
-
-
-@pytest.mark.parametrize("name", ["bernoulli", "binomial", "poisson", "categorical", "reference"])
-def test_probabilities_of_all_outcomes_add_up_to_one(name):
-    (family, phi), z = CASES[name], natural(name)
-    if isinstance(family, Categorical):
-        counts = torch.arange(2 + family.reference)[:, None].expand(-1, len(z))
-    else:
-        top = {"bernoulli": 1, "binomial": 5, "poisson": 80}[name]
-        axis = torch.arange(top + 1, dtype=z.dtype) * phi
-        counts = torch.cartesian_prod(axis, axis)[:, None].expand(-1, len(z), -1)
-    total = sum(family.log_likelihood(y, z, phi).exp() for y in counts)
-    assert_close(total, torch.ones_like(z[:, 0]))
-
-
-@every_family
-def test_samples_have_the_stated_mean_and_covariance(name):
-    family, phi = CASES[name]
-    z = natural(name, 1).expand(40_000, -1)
-    y = family.sample(z, phi, torch.Generator().manual_seed(3))
-    family.check_outcome(y, z, phi)
-    again = family.sample(z, phi, torch.Generator().manual_seed(3))
-    assert torch.equal(y, again)
-    if isinstance(family, Categorical):
-        y = torch.nn.functional.one_hot(y, 2 + family.reference)[:, :2].to(z.dtype)
-    C = family.scaled_covariance(z[:1], phi).dense()[0]
-    C = phi @ C @ phi if isinstance(phi, Tensor) else C * phi**2
-    # five standard errors of the mean; 10 % of the covariance, whose own error is below 2 %
-    assert bool(((y.mean(0) - family.mean(z[:1])[0]).abs() <= 5 * (C.diagonal() / len(z)).sqrt()).all())
-    assert float((y.mT.cov() - C).norm()) <= 0.1 * float(C.norm())
-
-
-def test_gamma_samples_of_a_small_shape_stay_positive():
-    y = Gamma().sample(torch.full((500, 1), -1.0, dtype=torch.float64), 1e4, torch.Generator().manual_seed(0))
-    assert float(y.min()) > 0
 
 
 # --- divergences -------------------------------------------------------------------------------------
@@ -143,17 +97,14 @@ def exact(name: str, z: float, other: float) -> Decimal:
             return (b / a - 1 - (b / a).ln()) / Decimal("0.4")
         p = [1 / (1 + (-s * a).exp()) for s in (1, -1)]
         q = [1 / (1 + (-s * b).exp()) for s in (1, -1)]
-        one = sum(u * (u.ln() - v.ln()) for u, v in zip(p, q, strict=True))
-        return one * (5 if name == "binomial" else 1)
+        return sum(u * (u.ln() - v.ln()) for u, v in zip(p, q, strict=True))
 
 
 PLACES = {
     "bernoulli": [-800.0, -40.0, -1.0, 0.0, 0.5, 40.0, 800.0],
-    "binomial": [-800.0, 3.0],
     "poisson": [-800.0, -20.0, 0.0, 3.0],
     "gamma": [-800.0, -1.0, -1e-6],
     "categorical": [-800.0, -40.0, 0.5, 40.0],
-    "reference": [-800.0, -40.0, 0.5, 40.0],
 }
 STEPS = [1e-12, 1e-6, 0.3, 0.49, 0.51, 0.99, 1.01, 30.0, 400.0, 1500.0]
 
@@ -179,13 +130,6 @@ def test_divergences_keep_their_digits_near_and_far(name):
 
 
 @every_family
-def test_the_divergence_of_equals_is_zero(name):
-    family, phi = CASES[name]
-    z = natural(name)
-    assert float(family.kl(z, z.clone(), phi).abs().max()) == 0
-
-
-@every_family
 def test_derivatives_of_divergences_are_those_of_their_definition(name):
     """By both arguments, first and second: d KL = Cov / phi^2 (z' - z) along z, mean' - mean along z'."""
     family, phi = CASES[name]
@@ -197,12 +141,12 @@ def test_derivatives_of_divergences_are_those_of_their_definition(name):
     C = family.scaled_covariance(z.detach(), phi)
     assert_close(by_z, C.times((z - other).detach()))
     shift = family.mean(other) - family.mean(z)
-    assert_close(by_other, torch.linalg.solve(phi, shift.mT).mT if isinstance(phi, Tensor) else shift / phi)
+    assert_close(by_other, shift / phi)
     slopes = [torch.autograd.grad(by_other[:, i].sum(), other, retain_graph=True)[0] for i in range(2)]
     assert_close(torch.stack(slopes, 1), family.scaled_covariance(other.detach(), phi).dense())
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "binomial", "categorical", "reference"])
+@pytest.mark.parametrize("name", ["bernoulli", "categorical"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_logits_of_800_give_finite_values_and_gradients(name, dtype):
     family, phi = CASES[name]
@@ -228,8 +172,6 @@ def test_log_likelihoods_at_800_are_the_logits():
     one = torch.ones_like(z)
     assert Bernoulli().log_likelihood(one, z, 1.0).tolist() == [0, -800]
     assert Bernoulli().log_likelihood(0 * one, z, 1.0).tolist() == [-800, 0]
-    reference = Categorical(reference=True)
-    assert reference.log_likelihood(torch.tensor([1, 1]), z, 1.0).tolist() == [-800, 0]
 
 
 def test_the_excess_of_the_exponential_keeps_its_digits():
@@ -250,80 +192,24 @@ def test_the_mean_exponential_does_not_overflow():
 # --- what is refused ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_is_found_by_its_name(name):
-    assert named_family(name).name == name
-
-
-def test_unknown_families_and_options_of_others_are_refused():
+def test_unknown_families_are_refused():
     with pytest.raises(ValueError, match=r"family is 'normal'; use one of gaussian, bernoulli"):
         named_family("normal")
-    with pytest.raises(ValueError, match=r"trials is 3 for poisson outputs; only binomial"):
-        named_family("poisson", trials=3)
-    with pytest.raises(ValueError, match=r"reference is set for gamma outputs; only a categorical"):
-        named_family("gamma", reference=True)
-    with pytest.raises(ValueError, match=r"trials is 0; a binomial outcome"):
-        named_family("binomial", trials=0)
 
 
-@pytest.mark.parametrize("name", ["bernoulli", "binomial", "categorical"])
-@pytest.mark.parametrize("phi", [0.5, MATRIX])
-def test_families_without_dispersion_refuse_one(name, phi):
-    with pytest.raises(ValueError, match=r"no such distribution exists, leave it 1"):
-        named_family(name).check_dispersion(phi)
-
-
-@pytest.mark.parametrize("name", ["gaussian", "poisson", "gamma"])
-@pytest.mark.parametrize("phi", [0.0, -1.0, math.inf, math.nan])
-def test_dispersions_are_positive(name, phi):
-    with pytest.raises(ValueError, match=rf"dispersion of {name} outputs is {phi}; give a positive number"):
-        named_family(name).check_dispersion(phi)
-    if name != "gaussian":
-        with pytest.raises(ValueError, match=r"a tensor of shape \(2, 2\); give a positive number"):
-            named_family(name).check_dispersion(MATRIX)
-
-
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        [[1.0, 2.0], [2.0, 1.0]],  # indefinite
-        [[1.0, 1.0], [1.0, 1.0]],  # singular
-        [[1.0, 0.5], [0.0, 1.0]],  # not symmetric
-        [[1.0, 0.0]],  # not square
-        [[math.nan, 0.0], [0.0, 1.0]],
-    ],
-)
-def test_a_covariance_matrix_is_symmetric_and_positive_definite(matrix):
-    with pytest.raises(ValueError, match=r"is no covariance; give a positive number or a symmetric"):
-        Gaussian().check_dispersion(torch.tensor(matrix))
-
-
-def test_a_covariance_matrix_may_be_symmetric_up_to_roundings():
-    root = draw(6, 6)
-    phi = root @ root.mT
-    phi[0, 1] += 1e-16
-    Gaussian().check_dispersion(phi)
-
-
-def test_natural_parameters_outside_the_domain_are_refused():
-    with pytest.raises(
-        ValueError, match=r"gamma outputs with the canonical link need z < 0 and z reaches 0.5"
-    ):
-        Gamma().check_domain(torch.tensor([[-1.0, 0.5]]))
-    with pytest.raises(ValueError, match=r"overflows torch.float32 at z = 89; keep z below 89"):
-        Poisson().check_domain(torch.tensor([[89.0]]))
-    Poisson().check_domain(torch.tensor([[89.0]], dtype=torch.float64))
-    for name in FAMILIES:
-        for bad in (math.nan, -math.inf):
-            with pytest.raises(ValueError, match=rf"natural parameters of {name} outputs overflow"):
-                named_family(name).check_domain(torch.tensor([[-1.0, bad]]))
+@pytest.mark.parametrize("name", CASES)
+def test_dispersions_are_positive_and_1_where_there_is_none(name):
+    with pytest.raises(ValueError, match=rf"dispersion of {name} outputs is -1.0; (give a|no such)"):
+        named_family(name).check_dispersion(-1.0)
+    if name in ("bernoulli", "categorical"):
+        with pytest.raises(ValueError, match=r"no such distribution exists, leave it 1"):
+            named_family(name).check_dispersion(0.5)
 
 
 @pytest.mark.parametrize(
     ("name", "y", "message"),
     [
-        ("bernoulli", [[2.0, 0.0]], r"bernoulli outcomes lie in \[0, 2\]; give whole numbers in 0..1"),
-        ("binomial", [[0.5, 0.0]], r"give whole numbers in 0..5"),
+        ("bernoulli", [[0.5, 0.0]], r"bernoulli outcomes lie in \[0, 0.5\]; give 0 and 1"),
         ("poisson", [[0.3, 0.5]], r"give whole multiples >= 0 of the dispersion 0.5"),
         ("poisson", [[-0.5, 0.5]], r"poisson outcomes lie in \[-0.5, 0.5\]"),
         ("gamma", [[0.0, 1.0]], r"gamma outcomes reach down to 0; they are positive"),
@@ -331,9 +217,7 @@ def test_natural_parameters_outside_the_domain_are_refused():
         ("gaussian", [[1.0]], r"gaussian outcomes have shape \(1, 1\); give one a case and unit: \(1, 2\)"),
         ("categorical", [2], r"categorical outcomes lie in 2..2; classes are 0..1"),
         ("categorical", [-1], r"classes are 0..1"),
-        ("reference", [3], r"classes are 0..2"),
         ("categorical", [0.0], r"dtype torch.float32; give 1 integer classes in 0..1"),
-        ("categorical", [[1, 0]], r"shape \(1, 2\)"),
     ],
 )
 def test_outcomes_outside_the_support_are_refused(name, y, message):
@@ -343,7 +227,6 @@ def test_outcomes_outside_the_support_are_refused(name, y, message):
 
 
 def test_outcomes_may_be_true_and_false():
-    glm = GLM("bernoulli", torch.ones(2, 1, dtype=torch.float64), torch.zeros(2, dtype=torch.float64))
-    X = torch.tensor([[0.5], [-1.0]], dtype=torch.float64)
-    y = torch.tensor([[True, False], [False, True]])
-    assert torch.equal(glm.log_likelihood(X, y), glm.log_likelihood(X, y.double()))
+    y, z = torch.tensor([[True, False], [False, True]]), torch.tensor([[0.5, -1.0], [2.0, 0.0]])
+    Bernoulli().check_outcome(y, z, 1.0)
+    assert torch.equal(Bernoulli().log_likelihood(y, z, 1.0), Bernoulli().log_likelihood(y.float(), z, 1.0))

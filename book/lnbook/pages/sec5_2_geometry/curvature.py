@@ -21,7 +21,6 @@ from lnlib.glm.families import FAMILIES
 # all outcomes of a tiny model, where they can be listed
 OUTCOMES: dict[str, list] = {
     "bernoulli": list(product((0.0, 1.0), repeat=3)),
-    "binomial": list(product((0.0, 1.0, 2.0), repeat=3)),
     "categorical": [0, 1, 2],
 }
 D = 4  # inputs of a random layer
@@ -38,7 +37,7 @@ def tiny(family: str, norm: str | None, seed: int = 0) -> tuple[GLM, Float[Tenso
     X, W, b, spread = draw(20, 2), draw(3, 2), draw(3) / 2, draw(3)
     gain = None if norm is None else (spread / 3).exp()
     b = b - 12 if family == "gamma" else b
-    return GLM(family, W, b, norm=norm, gain=gain, trials=2 if family == "binomial" else 1), X
+    return GLM(family, W, b, norm=norm, gain=gain), X
 
 
 def _random_layer(H: int, N: int, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
