@@ -21,8 +21,6 @@ from lnbook.training.loop import NonFiniteLoss, measured
 from lnlib.linear import Linear
 from lnlib.norms import modules
 
-__all__ = ["train_together"]
-
 LONGEST = 25  # updates in one graph
 
 
