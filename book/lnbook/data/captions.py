@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
 from .scenes import CLASSES, Text, scenes, words
-from .sources import OnStandIn, published
+from .sources import published
 from .users import provenance_of, reading, users_own
 
 PARTS = ("train", "valid", "test")
@@ -72,12 +72,11 @@ class Captions:
     classes: tuple[str, ...] = ()
 
 
-def load_captions(name: str = "coco_captions", *, on_stand_in: OnStandIn = "warn") -> Captions:
-    """Captions, and pictures as vectors made from boxes (`featurize`): "coco_captions" or "scenes".
-
-    `on_stand_in`, and what is raised, are as in `lnbook.data.published`; the scenes stand in for COCO.
+def load_captions(name: str = "coco_captions") -> Captions:
+    """Captions, and pictures as vectors made from boxes (`featurize`): "coco_captions" or "scenes", which
+    silently serve where COCO's are not available. Raises `DataError` for a corrupt file.
     """
-    files, provenance = published(name, on_stand_in=on_stand_in)
+    files, provenance = published(name, on_stand_in="silent")
     if files:
         found = _coco(files["captions_val2017.json"], files["val2017.txt"])
         return Captions(found, provenance, COCO_CLASSES)

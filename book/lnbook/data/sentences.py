@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from .sources import OnStandIn, published
+from .sources import published
 
 CLASSIFICATIONS = ("mr", "cr", "subj", "pros_cons")
 
@@ -44,29 +44,24 @@ class Pairs:
     scores: Float64[np.ndarray, " N"]
 
 
-def load_labelled(
-    on_stand_in: OnStandIn = "warn", *, name: str = "sentence_classification"
-) -> tuple[dict[str, Labelled], dict[str, Any]]:
+def load_labelled(name: str = "sentence_classification") -> tuple[dict[str, Labelled], dict[str, Any]]:
     """Movie reviews, customer reviews, subjectivity, pros and cons: all sentences, and their provenance.
 
-    `name` may be "sentence_templates" for the generated ones on purpose; `on_stand_in` is as in
-    `lnbook.data.published`.
+    `name` may be "sentence_templates" for the generated ones, which silently serve where there are no others.
     """
-    files, provenance = published(name, on_stand_in=on_stand_in)
+    files, provenance = published(name, on_stand_in="silent")
     if not files:
         return {task: _made(task) for task in CLASSIFICATIONS}, provenance
     return {task: _classes(files, *_FILES[task]) for task in CLASSIFICATIONS}, provenance
 
 
-def load_pairs(
-    on_stand_in: OnStandIn = "warn", *, name: str = "sick"
-) -> tuple[dict[str, Pairs], dict[str, Any]]:
+def load_pairs(name: str = "sick") -> tuple[dict[str, Pairs], dict[str, Any]]:
     """SICK's pairs in its parts "train", "trial" and "test", and their provenance.
 
     Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
-    The arguments are as in `load_labelled`.
+    `name` is as in `load_labelled`.
     """
-    files, provenance = published(name, on_stand_in=on_stand_in)
+    files, provenance = published(name, on_stand_in="silent")
     if not files:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}
         return {part: made_pairs(*size) for part, size in sizes.items()}, provenance

@@ -29,7 +29,7 @@ LOADERS: dict[str, Callable[..., Any]] = {
     "gutenberg": load_books,
     "python_topics": functools.partial(load_books, name="python_topics"),
     "sentence_classification": load_labelled,
-    "sentence_templates": functools.partial(load_labelled, name="sentence_templates"),
+    "sentence_templates": functools.partial(load_labelled, "sentence_templates"),
     "sick": load_pairs,
     "omniglot_strokes": functools.partial(load_lines, "omniglot_strokes", Wanted(1, 1, 1)),
     "generated_strokes": functools.partial(load_lines, "generated_strokes", Wanted(1, 1, 1)),
@@ -51,8 +51,7 @@ SHA256 = {
 
 @pytest.mark.parametrize("name", [name for name in DATA_SETS if data.find(name) != "absent"])
 def test_a_data_set_at_hand_is_loaded_and_says_what_it_is(name: str) -> None:
-    keywords = {} if name in ("stories", "generated_strokes", "scenes") else {"on_stand_in": "error"}
-    found = LOADERS.get(name, functools.partial(data.load, name))(**keywords)
+    found = LOADERS.get(name, functools.partial(data.load, name))()
     provenance = found[1] if isinstance(found, tuple) else found.provenance
     assert (provenance["name"], provenance["requested"]) == (name, name)
     assert provenance["source"] == data.find(name)
@@ -142,7 +141,7 @@ def test_captions_are_joined_with_the_boxes_of_their_picture(put: Put) -> None:
     lines += [f"/some/where/{n:012}.jpg" for n in numbers[PICTURES:]]
     content = json.dumps({"images": images, "annotations": notes}).encode()
     put({"captions_val2017.json": content, "val2017.txt": "\n".join(lines).encode()}, "coco_captions")
-    found = load_captions("coco_captions", on_stand_in="error")
+    found = load_captions("coco_captions")
     parts = found.parts
     assert (len(found.classes), found.classes[0], found.classes[22]) == (80, "person", "zebra")
     assert [len(parts[name].features) for name in ("train", "valid", "test")] == [100, 500, 1000]
@@ -174,7 +173,7 @@ def test_the_scenes_captions_and_features_are_those_of_their_scene() -> None:
 def test_sicks_pairs_are_read_as_published(put: Put) -> None:
     body = b'pair_ID\tsentence_A\tsentence_B\trelatedness_score\n1\tA "b"\tC d\t4.5\tNEUTRAL\n'
     put(dict.fromkeys(("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"), body), "sick")
-    found = load_pairs("error")[0]["trial"]
+    found = load_pairs()[0]["trial"]
     assert (found.first, found.second, found.scores.tolist()) == (('A "b"',), ("C d",), [4.5])
 
 
@@ -183,7 +182,7 @@ SETS = ("sentence_classification", "sick")
 
 @pytest.mark.skipif({data.find(n) for n in SETS} != {"LNLIB_DATA"}, reason="needs the files in $LNLIB_DATA")
 def test_published_sentences_have_their_known_sizes() -> None:
-    tasks, parts = load_labelled("error")[0], load_pairs("error")[0]
+    tasks, parts = load_labelled()[0], load_pairs()[0]
     sizes = [10_662, 3_771, 10_000, 45_867]  # 3,775 and 45,875 less the empty lines
     assert [len(tasks[task].texts) for task in CLASSIFICATIONS] == sizes
     assert [len(pairs.scores) for pairs in parts.values()] == [4_500, 500, 4_927]

@@ -63,7 +63,7 @@ STUDIES = {
 @lru_cache(maxsize=1)
 def captions_of(data: str) -> Captions:
     """The captions of a study; without COCO's, or at no cost of files if asked for, the generated scenes."""
-    return load_features() if data == "coco_vgg" else load_captions(data, on_stand_in="silent")
+    return load_features() if data == "coco_vgg" else load_captions(data)
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:

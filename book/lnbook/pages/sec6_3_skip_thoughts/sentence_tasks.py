@@ -159,7 +159,7 @@ def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dic
 
     Of each set and part `limit` cases are drawn at random, half of them of each class; all if that is 0.
     """
-    labelled, pairs = load_labelled("silent", name=sets[0])[0], load_pairs("silent", name=sets[1])[0]
+    labelled, pairs = load_labelled(sets[0])[0], load_pairs(sets[1])[0]
     draw = np.random.default_rng([seed, 63])
     found: dict[str, Cases] = {}
     for name, held in labelled.items():
