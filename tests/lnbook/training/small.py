@@ -7,7 +7,7 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -42,7 +42,7 @@ class Small(Task):
         x = torch.randn(60, 3, generator=draw, dtype=torch.float64).to(machine.dtype)
         cases = x, (x.prod(1) > 0).long()
         self.batches = Minibatches(tuple(c[:44] for c in cases), 8, order, machine.group)
-        # in chunks of 5: three, the last smaller; one, so that a second process has none
+        # in chunks of 5: three, the last smaller; one
         self.parts = {"valid": tuple(c[44:57] for c in cases), "test": tuple(c[57:] for c in cases)}
         self.last_parts = self.parts | {"train": tuple(c[:44] for c in cases)}
         self.calls = 0
@@ -82,7 +82,6 @@ def data(job: Job, scale: str) -> list[str]:
 
 
 EXPERIMENT = Experiment("small", jobs, task, data=data)
-Command = Callable[..., int]  # `python -m lnbook run small`, of its options
 JOB: Job = {"norm": "batch", "dropout": 0.3, "seed": 0}
 
 

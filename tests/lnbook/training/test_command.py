@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from small import EXPERIMENT, JOB, jobs, without_clock
 
+from lnbook.__main__ import main
 from lnbook.cli import run as command
 from lnbook.cli.experiments import find
 from lnbook.data import load, loaded
 from lnbook.ledger.rows import as_csv
-from lnbook.training import Job, Machine, RunFolder, Task, train
+from lnbook.training import Job, Machine, RunFolder, Task, torch_threads, train
 from lnbook.training.runs import Outcome, label, run
 
 DIGITS = "digits", "binarized_digits"
@@ -33,6 +34,15 @@ def facts(out: Path) -> dict[str, Any]:
 def as_text(rows: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """As a CSV file has them: empty where a row has no such column."""
     return list(csv.DictReader(as_csv(rows).decode().splitlines()))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """`python -m lnbook run small --scale smoke` with options, in this process."""
+    monkeypatch.setattr(command, "find", lambda name: EXPERIMENT)
+    monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
+    with torch_threads(1):
+        yield lambda *options: main(["run", "small", "--scale", "smoke", *map(str, options)])
 
 
 @pytest.fixture(scope="module")
