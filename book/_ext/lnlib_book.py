@@ -113,6 +113,15 @@ def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
         link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
 
 
+def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
+    """Take out what sphinx-thebe adds to every page, twice: a script address on a CDN that the book never uses."""
+    context["script_files"] = [
+        s
+        for s in context.get("script_files", [])
+        if "thebe" not in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"
+    ]
+
+
 def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
     """Say how large figures are, link them to that size; take out list roles and lists that HTML lacks."""
     body = context.get("body", "")
@@ -159,6 +168,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", reference.prepare_docstring, priority=400)  # before napoleon
     app.connect("autodoc-skip-member", reference.skip_member)
     app.connect("missing-reference", reference.resolve)
+    app.connect("html-page-context", drop_remote_scripts, priority=900)
     app.connect("html-page-context", mend_html)
     app.connect("doctree-resolved", explain_terms)
     app.connect("build-finished", publish_files)
