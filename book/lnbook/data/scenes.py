@@ -36,19 +36,6 @@ def _phrase(thing: frozenset[str]) -> str:
     return "something " + " and ".join(adjectives) if noun is None else " ".join(["a", *adjectives, noun])
 
 
-def ladder(scene: Text) -> list[list[Text]]:
-    """Texts that are true of a scene's first two things, level by level: from one attribute each to all.
-
-    >>> scene = (frozenset({"small", "red", "ball"}), frozenset({"large", "blue", "box"}))
-    >>> [words(text) for text in ladder(scene)[1]]
-    ['a red ball', 'a ball and something blue', 'a blue box']
-    """
-    one, other = scene[:2]
-    shape, color = one & set(SHAPES), other & set(COLORS)
-    both = one - set(SIZES), other - set(SIZES)
-    return [[(shape,), (color,)], [(both[0],), (shape, color), (both[1],)], [both], [(one, other)]]
-
-
 def scenes(count: int, generator: np.random.Generator) -> list[tuple[Text, list[Text]]]:
     """Scenes of two or three things, and five true captions of each: the first tells all, the others less."""
     found = []

@@ -169,10 +169,9 @@ class Classification(Task):
         with torch.no_grad():
             return copy.deepcopy(model).train().layers(self.scaled(self.watched.to(self.device)))
 
-    def scaled(self, pixels: UInt8[Tensor, "N *channels h w"]) -> Float[Tensor, "N _ h w"]:
+    def scaled(self, pixels: UInt8[Tensor, "N h w"]) -> Float[Tensor, "N 1 h w"]:
         """Pixels from 0 to 1, with an axis of channels."""
-        x = pixels.to(self.dtype).div_(self.peak)
-        return x if x.ndim == 4 else x[:, None]
+        return pixels.to(self.dtype).div_(self.peak)[:, None]
 
 
 def _cases(images: Images, part: str, pictures: Pictures, generator: torch.Generator) -> Cases:
@@ -185,18 +184,15 @@ def _some(cases: Cases, number: int) -> Cases:
     return tuple(a[::step][: number or None] for a in cases)
 
 
-def rolled(
-    pixels: UInt8[Tensor, "N *channels h w"], generator: torch.Generator
-) -> UInt8[Tensor, "N *channels h w"]:
+def rolled(pixels: UInt8[Tensor, "N h w"], generator: torch.Generator) -> UInt8[Tensor, "N h w"]:
     """Each picture moved around by an offset of its own, what leaves on one side coming in on the other.
 
     Every offset is as likely, so that all positions see the same: such pictures have no border.
     """
-    n, (h, w) = len(pixels), pixels.shape[-2:]
+    n, h, w = pixels.shape
     down, right = (torch.randint(size, (n, 1), generator=generator) for size in (h, w))
     rows, across = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
-    channels = pixels.reshape(n, -1, h, w).take_along_dim(rows[:, None, :, None], 2)
-    return channels.take_along_dim(across[:, None, None], 3).reshape(pixels.shape)
+    return pixels.take_along_dim(rows[:, :, None], 1).take_along_dim(across[:, None], 2)
 
 
 EXPERIMENT = Experiment(

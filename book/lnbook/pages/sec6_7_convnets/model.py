@@ -31,7 +31,7 @@ GROUPS = 4
 class ConvNet(nn.Module):
     """Convolutions, each with a normalization and a ReLU; logits of all units of the last.
 
-    `shape` is that of a square picture, (h, w) or (channels, h, w). The weights (He: normal, variance
+    `shape` is (h, w) of a square gray picture. The weights (He: normal, variance
     2 / inputs) are the same for every `norm`.
     """
 
@@ -48,7 +48,7 @@ class ConvNet(nn.Module):
         super().__init__()
         self.over = reaches_over(shape[-1], strides)
         self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
-        inputs = 1 if len(shape) == 2 else shape[0]
+        inputs = 1
         for outputs, stride, over in zip(channels, strides, self.over, strict=True):
             options = {"bias": norm == "none", "padding_mode": padding}
             conv = nn.utils.skip_init(nn.Conv2d, inputs, outputs, 3, stride, 1, **options)
