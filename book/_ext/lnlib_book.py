@@ -114,7 +114,7 @@ def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Take out what sphinx-thebe adds to every page, twice: a script address on a CDN that the book never uses."""
+    """Take out what sphinx-thebe adds to every page, twice: the address of a script that nothing uses."""
     context["script_files"] = [
         s
         for s in context.get("script_files", [])
