@@ -144,6 +144,7 @@ def test_what_cannot_be_is_refused_in_words(call: Callable[[], Any], words: list
         call()
 
 
+@pytest.mark.usefixtures("as_users_call")
 def test_weights_are_not_copied_into_what_is_computed_from_others() -> None:
     ours = LSTM(3, 4)
     prune.identity(ours, "weight_hh_l0")
