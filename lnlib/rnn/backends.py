@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.utils._python_dispatch import _get_current_dispatch_mode
+from torch.utils._python_dispatch import _get_current_dispatch_mode  # noqa: PLC2701
 
 from lnlib.rnn.cells import Cell, GRUCell, LSTMCell
 from lnlib.rnn.config import Config

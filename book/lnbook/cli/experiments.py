@@ -13,7 +13,7 @@ EXPERIMENTS = {
     "6.6": "permutation_mnist",
     "6.7": "convnet",
 }
-_MODULES = {
+MODULES = {
     "order_embedding": "pages.sec6_1_order_embeddings.experiment",
     "attentive_reader": "pages.sec6_2_attentive_reader.experiment",
     "skip_thoughts": "pages.sec6_3_skip_thoughts.experiment",
@@ -33,8 +33,8 @@ def find(name: str) -> Experiment:
     Raises ValueError, with what there is, for any other.
     """
     known = EXPERIMENTS.get(name, name)
-    if known not in _MODULES:
+    if known not in MODULES:
         listed = ", ".join(f"{section} ({module})" for section, module in EXPERIMENTS.items())
         raise ValueError(f"There is no experiment {name!r}; there are {listed}.")
-    found: Experiment = import_module(f"lnbook.{_MODULES[known]}").EXPERIMENT
+    found: Experiment = import_module(f"lnbook.{MODULES[known]}").EXPERIMENT
     return found

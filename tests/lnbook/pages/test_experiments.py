@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from lnbook.cli.experiments import _MODULES, EXPERIMENTS, find
+from lnbook.cli.experiments import EXPERIMENTS, MODULES, find
 from lnbook.ledger.rows import read_facts
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED
 from lnbook.training import Group, Machine, Task, noise_of, train
@@ -147,7 +147,7 @@ def test_a_finished_run_gives_back_the_model_that_it_kept(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("scale", ["study", "paper"])
-@pytest.mark.parametrize("name", _MODULES)
+@pytest.mark.parametrize("name", MODULES)
 def test_every_recorded_run_is_one_that_its_experiment_still_describes(name: str, scale: str) -> None:
     """Seeds apart; what older rows do not say was the same for all."""
     try:

@@ -15,7 +15,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC2701
 
 import lnlib
 from lnbook.pages.beyond_distributed.sync_batch_norm import SyncBatchNorm, standardize_together
