@@ -168,7 +168,7 @@ def test_no_notebook_installs_what_lies_at_an_address():
 
 
 LINES = {  # a room that needs more takes it from another, or says why in the commit that raises it
-    "lnlib": 7_441,
+    "lnlib": 7_445,
     "book/lnbook/data": 1_961,
     "book/lnbook/training": 921,
     "book/lnbook/cli": 477,
@@ -180,7 +180,7 @@ LINES = {  # a room that needs more takes it from another, or says why in the co
     "book/_ext": 1_216,
     "benchmarks": 947,
     "tests/lnlib": 5_862,
-    "tests/lnbook": 7_615,
+    "tests/lnbook": 7_617,
     "tests/book": 926,
 }
 

@@ -70,6 +70,7 @@ class GGN(MatrixFree):
             )
         self.model, self.X = model, X
         self.values = {name: p for name, p in own.items() if parameters is None or name in parameters}
+        self.fixed = {name: p for name, p in own.items() if name not in self.values}
         self.outputs = predictions(model, X)
         super().__init__(self.outputs, sum(v.numel() for v in self.values.values()))
         distribution = named_family(family)
@@ -90,7 +91,7 @@ class GGN(MatrixFree):
         self.check_vector(V)
 
         def at(values: dict[str, Tensor]) -> Tensor:
-            return functional_call(self.model, values, (self.X,))
+            return functional_call(self.model, self.fixed | values, (self.X,))
 
         with _derivable():
             pull = vjp(at, self.values)[1]
@@ -111,7 +112,7 @@ class GGN(MatrixFree):
         """
 
         def one(values: dict[str, Tensor], x: Tensor) -> Tensor:
-            return functional_call(self.model, values, (x[None],))[0]
+            return functional_call(self.model, self.fixed | values, (x[None],))[0]
 
         N, K = self.outputs.shape
         step = max(1, FACTOR_NUMBERS // (K * self.shape[0]))

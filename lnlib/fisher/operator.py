@@ -55,15 +55,18 @@ class FisherOperator(MatrixFree):
     @torch.no_grad()
     def matvec(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
         """F v."""
-        lin, glm = self.linearization, self.glm
-        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(v)))))
+        return self._rows(v)
 
     @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
         """F V, as many columns at a time as fit the memory."""
         at_once = max(1, CHUNK_NUMBERS // self.linearization.unit.numel())
-        # what multiplies a vector multiplies rows of them
-        return torch.cat([self.matvec(part.mT).mT for part in V.split(at_once, 1)], 1)
+        return torch.cat([self._rows(part.mT).mT for part in V.split(at_once, 1)], 1)
+
+    def _rows(self, V: Float[Tensor, "*K P"]) -> Float[Tensor, "*K P"]:
+        """What multiplies a vector multiplies rows of them."""
+        lin, glm = self.linearization, self.glm
+        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(V)))))
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, by its closed form."""

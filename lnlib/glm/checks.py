@@ -8,7 +8,7 @@ from torch import Tensor
 __all__ = ["check_array", "check_case_weights"]
 
 
-def check_array(name: str, value: Any, like: Tensor, shape: tuple[int, ...]) -> None:
+def check_array(name: str, value: Any, like: Tensor, shape: tuple[Any, ...]) -> None:
     """Refuse what is no finite tensor of this shape, of the type and on the device of the weights."""
     if not isinstance(value, Tensor) or value.dtype != like.dtype or not value.is_floating_point():
         found = value.dtype if isinstance(value, Tensor) else type(value).__name__

@@ -21,8 +21,8 @@ __all__ = [
 
 def is_eps(eps: Any) -> bool:
     """Whether it is a number that can be added to a variance: finite and not negative; no tensor."""
-    number: Any = eps if isinstance(eps, (Real, torch.SymFloat)) else -1
-    return bool(0 <= number < math.inf)
+    number = isinstance(eps, (Real, torch.SymFloat)) and not isinstance(eps, bool)
+    return number and bool(0 <= eps < math.inf)
 
 
 def check_tensor(name: str, label: str, value: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 MISSING = ("matplotlib", "numba", "pooch", "scipy", "sklearn", "sympy", "tqdm", "lnbook")
 LIBRARY = Path(__file__).resolve().parents[2] / "lnlib"
 # These stand on an extra, and are imported when somebody asks for what they do.
-ON_EXTRAS = {"kernels", "chunks.py", "fused.py", "symbolic.py"}
+ON_EXTRAS = {"kernels", "compiled.py", "symbolic.py"}
 WITHOUT = f"import torch, sys\nfor name in {MISSING}: sys.modules[name] = None\n"
 
 

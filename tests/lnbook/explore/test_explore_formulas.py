@@ -47,7 +47,9 @@ def each(figure: str, cases: list[Any], function: str) -> list[Any]:
 
 @pytest.mark.parametrize("eps", [0.0, 1e-5])
 def test_all_figures_standardize_as_lnlib_does(eps):
-    rows = [*NORMAL, *(NORMAL + 1e6), NORMAL[0] * 1e300, NORMAL[1] * 1e-200, NORMAL[2] * 10.0 ** np.arange(8)]
+    rows = [*NORMAL, *(NORMAL + 1e6), NORMAL[1] * 1e-200, NORMAL[2] * 10.0 ** np.arange(8)]
+    if eps == 0:  # beside another, lnlib's squares overflow as torch's do
+        rows.append(NORMAL[0] * 1e300)
     equal = [np.full(8, 0.1), np.array([1 / 3]), np.zeros(3)]
     for a, found in zip(
         [*rows, *equal], each("axis_flip", [*rows, *equal], f"(a) => standardize(a, {eps})"), strict=True
@@ -277,7 +279,7 @@ def by_autograd(one: dict[str, Any], placement: str, c: float, depth: int) -> li
     second = (c**0.5 * second.mT).requires_grad_()  # the script keeps W2 transposed
     stack = Stack(placement, 1, 1, seed=0)
     stack.x, stack.readout = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
-    loss = (stack.readout * stack.output(first, second)).sum() / len(stack.x)
+    loss = (stack.readout * stack.output([*first], [*second])).sum() / len(stack.x)
     unit = math.sqrt(first.shape[1] / len(stack.x))
     return (torch.autograd.grad(loss, second)[0].norm(dim=(1, 2)) / unit).tolist()
 

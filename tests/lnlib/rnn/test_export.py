@@ -92,9 +92,9 @@ def test_an_exported_network_computes_the_same_for_any_batch(
     shapes = {"input": {1: torch.export.Dim("N")}}
     example = (torch.randn(3, 2, 3),)
     torch.onnx.export(
-        module, example, path, opset_version=17, dynamo=True, verbose=False, dynamic_shapes=shapes
+        module, example, path, opset_version=18, dynamo=True, verbose=False, dynamic_shapes=shapes
     )
-    assert [opset.version for opset in onnx.load(path).opset_import if not opset.domain] == [17]
+    assert [opset.version for opset in onnx.load(path).opset_import if not opset.domain] == [18]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     for cases in (1, 2, 5):
         x = torch.randn(3, cases, 3)
