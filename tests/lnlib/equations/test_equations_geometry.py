@@ -226,16 +226,16 @@ def test_eq13_charges_for_steps_that_layer_norm_cannot_see() -> None:
 @pytest.mark.parametrize("norm", ["batch", "weight", "layer"])
 def test_the_gain_metrics_are_the_gain_block_of_the_definition(norm: str) -> None:
     model = Model(norm)
-    delta_g = np.array([1.0, -0.5, 2.0])
+    delta_g, phi = np.array([1.0, -0.5, 2.0]), 0.5
     step = np.column_stack([np.zeros((model.H, model.D + 1)), delta_g]).ravel()
-    exact = eq.eq8(model.defined(), step)
+    exact = eq.eq8(model.defined(), step) / phi**2  # `defined` has a dispersion of 1
     mu, sigma = model.scalars()
     if norm == "layer":
-        got = eq.eq33(model.cov, model.a, mu[:, 0], sigma[:, 0], 1.0, delta_g)
+        got = eq.eq33(model.cov, model.a, mu[:, 0], sigma[:, 0], phi, delta_g)
     elif norm == "weight":
-        got = eq.eq34(model.cov, model.a, model.W, 1.0, delta_g)
+        got = eq.eq34(model.cov, model.a, model.W, phi, delta_g)
     else:
-        got = eq.eq32(model.cov, 1.0, delta_g)
+        got = eq.eq32(model.cov, phi, delta_g)
         assert abs(got / exact - 1) > 0.1  # the misprint
         return
     assert got == pytest.approx(exact, rel=1e-8)  # the differences of `defined`

@@ -53,6 +53,7 @@ def outcome(name: str, cases: int = 6) -> Tensor:
 @every_family
 def test_the_log_likelihood_is_scipys(name):
     (family, phi), z, y = CASES[name], natural(name), outcome(name)
+    family.check_outcome(y, z, phi)
     p = torch.sigmoid(z)
     theirs: dict[str, Callable[[], object]] = {
         "gaussian": lambda: stats.norm.logpdf(y, z, math.sqrt(phi)).sum(1),

@@ -168,7 +168,7 @@ def test_eps_breaks_the_rescaling_of_batch_and_layer_norm_only_and_by_little():
 )
 def test_the_factor_of_eps_is_exact(eps, delta, negative, norm):
     delta = -delta if negative else delta
-    W, X = draw(6, 4), draw(5, *((3,) if norm == "instance" else ()), 4, seed=1)
+    W, X = draw(6, 4), draw(5, *((3,) if norm in ("group", "instance") else ()), 4, seed=1)
     a = invariance.summed_inputs(norm, W, X)
     power = invariance.methods.scales(norm, a, W).square()
     before, after = normalized(norm, W, X, eps=eps), normalized(norm, W, X, eps=eps, by=affine_weights(delta))
@@ -222,6 +222,11 @@ def test_normalizing_the_input_does_not_see_a_shift_along_the_rows():
     W, X = draw(6, 4), draw(5, 4, seed=1)
     assert measure("input", shift_rows(draw(6, seed=2)), W, X).invariant
     assert measure("input", affine_weights(shift=draw(4, seed=2)), W, X).max_relative_change > 0.1
+
+
+def test_a_change_is_relative_to_the_largest_output():
+    found = measure("none", affine_weights(1.5), draw(6, 4), 7 * draw(5, 4, seed=1))
+    assert found.max_relative_change == pytest.approx(0.5)
 
 
 def test_groups_may_be_scaled_and_shifted_apart():
