@@ -45,7 +45,7 @@ class GGN(MatrixFree):
     Raises:
         TypeError: parameters of several types, or not of 32 or 64 bits.
         ValueError: batch norm in training mode, a pass that draws at random or changes a tensor of the model,
-            outputs that are not (N, K), unknown names.
+            backward hooks, outputs that are not (N, K), unknown names.
 
     >>> model = nn.Linear(1, 1)
     >>> F = GGN(model, torch.tensor([[1.0], [3.0]]), "gaussian")
@@ -107,9 +107,17 @@ class GGN(MatrixFree):
     def factor(self) -> Iterator[Float[Tensor, "R P"]]:
         r"""B with $F = B^\top B$, some cases at a time: $\sqrt{\omega_n}L_n^\top J_n$, $L_nL_n^\top = C_n$.
 
-        By one backward pass for each case and output: soon cheaper than a product for each parameter. Not for
-        `torch.nn`'s recurrent layers, which do not run under `torch.vmap`; lnlib's do.
+        By one backward pass for each case and output: soon cheaper than a product for each parameter.
+
+        Raises:
+            ValueError: a recurrent layer of `torch.nn`, which does not run under `torch.vmap`.
         """
+        theirs = [n for n, m in self.model.named_modules() if type(m) in (nn.RNN, nn.LSTM, nn.GRU)]
+        if theirs:
+            raise ValueError(
+                f"{theirs} do not run under torch.vmap; give the model lnlib's with norm='none' (load_torch "
+                "copies the weights), or take products, F @ torch.eye(P)"
+            )
 
         def one(values: dict[str, Tensor], x: Tensor) -> Tensor:
             return functional_call(self.model, self.fixed | values, (x[None],))[0]
@@ -154,6 +162,9 @@ def predictions(model: nn.Module, X: Shaped[Tensor, "N ..."]) -> Float[Tensor, "
             f"the parameters are {', '.join(sorted(map(str, types)))}; the curvature needs one type, "
             "torch.float64 or torch.float32: model.double()"
         )
+    hooked = [n for n, m in model.named_modules() if m._backward_hooks or m._backward_pre_hooks]
+    if hooked:
+        raise ValueError(f"torch.func takes no backward hooks, which {hooked} have; remove them")
     endless = [name for name, t in own.items() if not bool(t.isfinite().all())]
     if endless:
         raise ValueError(f"{endless} contain NaN or infinity; load finite ones")

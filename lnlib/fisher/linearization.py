@@ -26,7 +26,6 @@ from torch import Tensor
 
 from lnlib.glm import GLM
 from lnlib.matmul import product
-from lnlib.norms.standardize import inner_mean
 
 __all__ = ["Linearization", "linearize", "standardized_rows"]
 
@@ -178,7 +177,7 @@ def standardized_rows(
 ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N 1"]]:
     r"""$\hat a$ and $1/\sigma$ of layer norm, or of RMSNorm where the rows are not centered."""
     if centered:
-        a = a - inner_mean(a, [1])
+        a = a - a[:, :1]  # a shift changes nothing; equal values become exact zeros
         a = a - a.mean(1, keepdim=True)
     return _standardize(a, a.new_full((a.shape[1],), 1 / a.shape[1]), eps)
 
@@ -200,5 +199,5 @@ def _standardize(
 
 def _mean(X: Float[Tensor, "N D"], share: Float[Tensor, " N"]) -> Float[Tensor, "1 D"]:
     """The weighted mean of the features; equal values have exactly themselves."""
-    origin = inner_mean(X[share > 0], [0])
+    origin = X[share > 0][:1]
     return origin + share @ (X - origin)

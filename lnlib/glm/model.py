@@ -15,7 +15,7 @@ from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.families import Family, named_family
 from lnlib.norms.checks import check_tensor, is_eps
 from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
-from lnlib.norms.standardize import affine, inner_mean, over_root
+from lnlib.norms.standardize import affine, over_root
 
 __all__ = ["GLM", "NORMS"]
 
@@ -147,7 +147,7 @@ class GLM:
         """Mean and biased variance of each unit over the cases."""
         share = self.case_weights(X, weights)
         a = X @ self.W.mT
-        origin = inner_mean(a[share > 0], [0])  # equal values have exactly themselves as their mean
+        origin = a[share > 0][:1]  # equal values have exactly themselves as their mean
         mean = origin.squeeze(0) + share @ (a - origin)
         return mean, share @ (a - mean).square()
 

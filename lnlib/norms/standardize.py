@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["EPS", "affine", "from_first", "in_range", "inner_mean", "over_root", "standardize", "widen"]
+__all__ = ["EPS", "affine", "from_first", "in_range", "over_root", "standardize", "widen"]
 
 EPS = 1e-5  # what the norms add to a variance unless told otherwise: torch.nn's number; the paper prints none
 UNSEEN = 2.0**-80  # beside a mean square of values of size 1
@@ -82,10 +82,3 @@ def affine(x: Tensor, gain: Tensor | None, bias: Tensor | None, dim: int) -> Ten
 def widen(x: Tensor) -> Tensor:
     """x in the dtype of the computation: at least float32."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
-def inner_mean(x: Tensor, dims: list[int]) -> Tensor:
-    """The rounded mean, moved between the extremes where the exact one is, without gradient."""
-    x = x.detach()
-    low, high = x.amin(dims, keepdim=True), x.amax(dims, keepdim=True)
-    return x.mean(dims, keepdim=True).maximum(low).minimum(high)

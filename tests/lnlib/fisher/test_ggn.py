@@ -95,6 +95,8 @@ def test_recurrent_layers_have_products_and_lnlibs_the_matrix_too():
     names, v = ["head.weight", "head.bias"], draw(18)
     assert relative(GGN(theirs, X, parameters=names) @ v, GGN(ours, X, parameters=names) @ v) <= ROUNDING
     assert relative(GGN(ours, X).to_dense(), whole(ours, X)) <= ROUNDING
+    with pytest.raises(ValueError, match=r"\['layer'\] do not run under torch.vmap; give the model lnlib's"):
+        GGN(theirs, X, parameters=names).to_dense()
 
 
 class Dropping(nn.Sequential):
@@ -102,7 +104,14 @@ class Dropping(nn.Sequential):
         return dropout(super().forward(x), 0.5)  # in training mode whatever the module's
 
 
+def hooked() -> nn.Module:
+    model = nn.Sequential(nn.Linear(4, 3))
+    model[0].register_full_backward_hook(lambda *_: None)
+    return model
+
+
 UNSUITABLE = {
+    "a backward hook": (hooked(), r"takes no backward hooks, which \['0'\] have"),
     "batch norm": (nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6)), "coupled; call model.eval()"),
     "batch norm without statistics": (
         nn.Sequential(nn.BatchNorm1d(4, track_running_stats=False)).eval(),
