@@ -1,8 +1,7 @@
 """Interactive figures: a Python builder and one small script each, no network, no kernel.
 
-The builder of the figure `axis_flip` is `lnbook.explore.axis_flip.axis_flip`. A page imports the figures that
-it shows, and no others: it runs anew where one of these changes. `strokes` and `writing` replay what their
-pages have trained; the others can be built from a seed alone.
+The builder of the figure `axis_flip` is `lnbook.explore.axis_flip.axis_flip`. `strokes` and `writing` replay
+what their pages have trained; the others can be built from a seed alone.
 """
 
 from collections.abc import Callable
@@ -14,7 +13,6 @@ __all__ = ["FIGURES", "FOLDER", "builder"]
 
 FIGURES = (
     "axis_flip",
-    "case_scale",
     "fisher_ellipse",
     "five_reductions",
     "gain_and_bias",

@@ -1,7 +1,5 @@
 """The axis flip: the same grid of summed inputs, normalized down its columns or along its rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -15,21 +13,13 @@ EPS = 1e-5
 
 
 def axis_flip(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
-    r"""Let a reader see which numbers share a mean and a standard deviation.
+    r"""A grid of summed inputs beside its normalized outputs, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$.
 
-    A grid of summed inputs beside its normalized outputs, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$. The
-    reader chooses no normalization, batch norm or layer norm, shrinks the batch to one case, and changes a
-    cell: every output that moves is marked.
+    The reader chooses no normalization, batch norm or layer norm, shrinks the batch to one case, and changes
+    a cell: every output that moves is marked. There is room for an `a` of 12 cases and 10 units; where it is
+    left out, `seed` draws one whose units differ in mean and whose cases differ in spread.
 
     *Source* Sections 2-3, Eqs. (2) and (3); the figure is ours.
-
-    Args:
-        a: summed inputs (cases, units), finite, for at most 12 by 10 of which there is room; one decimal is
-            printed in a cell. Drawn from `seed` where left out.
-        seed: of the drawn summed inputs, whose units differ in mean and cases in spread.
-
-    >>> axis_flip([[1.0, 2.0], [3.0, 8.0]])
-    <interactive figure: Axis flip>
     """
     if a is None:
         rng = np.random.default_rng(seed)

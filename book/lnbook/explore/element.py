@@ -1,7 +1,5 @@
 """An interactive figure as one piece of HTML: data, script, and a table for where scripts do not run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,21 +33,14 @@ body {{ margin: 1rem auto; padding: 0 1rem; max-width: 60rem; }}
 class Element:
     """A figure that a notebook shows, a static page keeps, and a file can hold.
 
-    Jupyter shows it as the last value of a cell. Nothing is fetched and no kernel is asked: the script
-    travels with the figure, and each figure keeps to its own shadow root, so several of them, or the
-    same cell run twice, share a page.
-
-    Args:
-        name: of the script and style `my_name.js`, `my_name.css` beside this module; the script defines the
-            function `myName(root, state)`.
-        state: what the script draws; anything that JSON holds.
-        caption: of the table that is shown where scripts do not run, and in print.
-        head: that table's first row.
-        rows: its other rows, each headed by its first cell.
+    The script and the style `my_name.js`, `my_name.css` beside this module travel with the figure; the script
+    defines the function `myName(root, state)`. Each figure keeps to its own shadow root, so several of them,
+    or the same cell run twice, share a page. `caption`, `head` and `rows` make the table that is shown where
+    scripts do not run, and in print; each row is headed by its first cell.
     """
 
     name: str
-    state: dict[str, Any]
+    state: dict[str, Any]  # what JSON holds
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]

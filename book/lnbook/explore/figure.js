@@ -57,10 +57,6 @@ function show(value, digits) {
 const shade = (value, percent) =>
   `color-mix(in srgb, ${value < 0 ? "var(--lnlib-red)" : "var(--lnlib-teal)"} ${percent}%, var(--paper))`;
 
-// The epsilon of a slider's position: 0, then 1e-8 to 0.1, four to a power of ten; and its text.
-const epsilon = (position) => position && 10 ** ((position - 1) / 4 - 8);
-const epsilonText = (eps) => (eps ? eps.toExponential(1).replace(".0", "").replace("-", "−") : "0");
-
 // Mean, biased standard deviation and standardized values of one group of numbers, as lnlib computes
 // them: scaled by a power of two (no overflow), centred twice (no rounding of a large mean).
 function standardize(values, eps) {

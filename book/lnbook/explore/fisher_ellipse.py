@@ -1,7 +1,5 @@
 """The Fisher ellipse: what it stands for, the ball of equal divergence, and both as the weights grow."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 from typing import Any
@@ -10,9 +8,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.functional import hessian
 
 from lnbook.explore.element import Element
-from lnlib.fisher import fisher
+from lnlib.fisher import kl
 from lnlib.glm import GLM
 
 # What the figure calls its models, and the normalization of each.
@@ -29,12 +28,12 @@ START = {"norm": "batch", "family": "gaussian", "length": 2, "degrees": DEGREES,
 
 
 def fisher_ellipse(*, seed: int = 0) -> Element:
-    r"""Let a reader grow and turn two weights, and see which others predict nearly the same.
+    r"""A plane of weights, the reader's $w$, and the weights around it that predict nearly the same.
 
-    A plane of weights with two sets around $w$: the ball $E_x D_{KL}[P(y|x;w)\,\|\,P(y|x;w')]\le c$, and the
-    Fisher ellipse $\frac12(w'-w)^\top F(w)\,(w'-w)\le c$. The reader chooses the normalization, Gaussian or
-    Bernoulli outputs, the length and the direction of $w$, and $c$. A second plot shows the metric
-    across $w$ against its length.
+    They are two sets: the ball $E_x D_{KL}[P(y|x;w)\,\|\,P(y|x;w')]\le c$, and the Fisher ellipse
+    $\frac12(w'-w)^\top F(w)\,(w'-w)\le c$. The reader chooses the normalization, Gaussian or Bernoulli
+    outputs, the length and the direction of $w$, and $c$. A second plot has the metric across $w$ against
+    its length.
 
     Without a normalization and with batch and weight norm the model has one unit, whose weights are $w$.
     Layer norm needs several: unit i has the weights $M_iw$, where $M_i$ turns and stretches and $M_1 = I$;
@@ -42,12 +41,6 @@ def fisher_ellipse(*, seed: int = 0) -> Element:
     are at $|w| = 1$ ("one row"). Gains are 1, biases 0.
 
     *Source* Eq. (8), Section 5.2.2; the figure is ours.
-
-    Args:
-        seed: of the six cases of two features, and of the $M_i$ of six units.
-
-    >>> fisher_ellipse()
-    <interactive figure: Fisher ellipse>
     """
     rng = np.random.default_rng(seed)  # cases about one unit from the origin, on average
     X = rng.normal(size=(6, 2))
@@ -94,11 +87,10 @@ def metric(
     """Fisher matrix of the plane in which w moves: along w, then across it."""
     angle = math.radians(degrees)
     first = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
-    glm, X = model(state, norm, family, first, length * first)
-    none = torch.zeros_like(first)
-    rows = []
-    for direction in (first, torch.stack([-first[1], first[0]])):  # weights are linear in w
-        V = model(state, norm, family, none, direction)[0].W
-        rows.append(glm.pack(V, glm.b, None if glm.gain is None else 0 * glm.gain))
-    basis = torch.stack(rows)
-    return basis @ fisher(glm, X) @ basis.T
+    directions = torch.stack([first, torch.stack([-first[1], first[0]])])
+
+    def layer(step: Tensor) -> tuple[GLM, Tensor]:
+        return model(state, norm, family, first, length * first + step @ directions)
+
+    here, X = layer(torch.zeros_like(first))
+    return hessian(lambda step: kl(here, layer(step)[0], X), torch.zeros_like(first))

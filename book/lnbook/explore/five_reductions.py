@@ -1,7 +1,5 @@
 """The five reductions: one tensor, five normalizations, and the numbers that share a mean in each."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -19,23 +17,16 @@ SPANS = {
 
 
 def five_reductions(*, seed: int = 0) -> Element:
-    r"""Let a reader pick a normalization and a number, and see which numbers share its mean.
+    r"""The reader picks one of five normalizations and a number, and sees which numbers share its mean.
 
-    A tensor (cases, channels, height, width), drawn as a cube pulled apart into its cases and as the table
-    that memory holds in the layout NCHW, NHWC or, with its positions in a row, NTC. Of batch norm, layer
-    norm over C, H, W, instance norm, group norm and layer norm over C the reader chooses one; the set of the
-    selected number is marked, and said in words with its $\mu$, its $\sigma$,
-    $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$, how `torch` writes the mean and how many gains the layer has.
+    The tensor (cases, channels, height, width) is drawn as a cube pulled apart into its cases and as the
+    table that memory holds in the layout NCHW, NHWC or, with its positions in a row, NTC. The words give
+    $\mu$, $\sigma$, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$, how `torch` writes the mean and how many gains
+    the layer has.
 
     *Source* Eqs. (2) and (3) with other sets of units; the figure is ours.
-
-    Args:
-        seed: of the tensor, whose channels differ in mean and whose cases differ in spread.
-
-    >>> five_reductions()
-    <interactive figure: Five reductions>
     """
-    rng = np.random.default_rng(seed)  # three cases, four channels, two by two positions, to one decimal
+    rng = np.random.default_rng(seed)  # channels differ in mean, cases in spread; to one decimal
     offset, spread = rng.normal(0, 1.5, (1, 4, 1, 1)), rng.uniform(0.5, 1.5, (3, 1, 1, 1))
     a = torch.from_numpy(np.round(offset + spread * rng.normal(size=(3, 4, 2, 2)), 1) + 0.0)
     rows = []

@@ -6,6 +6,10 @@ const map = (grid, run) => grid.map((row, i) => row.map((value, j) => run(value,
 const ROUNDING = 1e-11; // drawn layers round by less than 2e-12; the smallest epsilon of the slider, 1e-8, does more
 const largest = (grid) => Math.max(...grid.flat().map(Math.abs));
 
+// The epsilon of a slider's position: 0, then 1e-8 to 0.1, four to a power of ten; and its text.
+const epsilon = (position) => position && 10 ** ((position - 1) / 4 - 8);
+const epsilonText = (eps) => (eps ? eps.toExponential(1).replace(".0", "").replace("-", "−") : "0");
+
 // What each column of Table 1 makes of weights (units, inputs) and data (cases, inputs), and why a normalization
 // undoes it, or does not; in the table's order.
 const MOVES = [

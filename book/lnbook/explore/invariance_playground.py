@@ -1,7 +1,5 @@
 """The invariance playground: Table 1, computed again for what a reader does to the weights and the data."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -17,19 +15,12 @@ START = tuple(2 if name.endswith("re-scaling") else 1 for name in COLUMNS)  # th
 
 
 def invariance_playground(*, seed: int = 0) -> Element:
-    r"""Let a reader transform a small layer, and see which normalizations do not notice.
+    r"""Table 1 with a verdict in every cell, and outputs before and after the chosen column's transformation.
 
-    Table 1 with a verdict in every cell, and the outputs before and after the transformation of the chosen
-    column. The reader chooses $\delta$ or the size of the shift, the $\epsilon$ that is added to variances,
-    and whether batch norm keeps the statistics of the untransformed layer.
+    The reader chooses $\delta$ or the size of the shift, the $\epsilon$ that is added to variances, and
+    whether batch norm keeps the statistics of the untransformed layer.
 
     *Source* Table 1, Eqs. (5)-(7); the row of RMS norm and the figure are ours.
-
-    Args:
-        seed: of the weights of four units, five cases of three inputs, and the directions of the shifts.
-
-    >>> invariance_playground()
-    <interactive figure: Invariance playground>
     """
     rng = np.random.default_rng(seed)
     W, X = _draw(rng, 0.5, 0.0, 4, 3), _draw(rng, 1.0, 0.5, 5, 3)

@@ -1,7 +1,5 @@
 """The offset: layer norm removes what is added to every component, RMSNorm keeps it."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -12,20 +10,13 @@ RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation 
 
 
 def offset(*, seed: int = 0) -> Element:
-    r"""Let a reader add a number to all summed inputs: layer norm removes it, RMSNorm keeps it.
+    r"""$a = Wx + c\,\mathbf 1$, its layer norm and its RMSNorm, both without epsilon.
 
-    $a = (W + c\,\mathbf 1\gamma^\top)\,x = Wx + c\,\mathbf 1$, where $\gamma^\top x = 1$, beside its
-    layer norm and its RMSNorm, without epsilon. The reader chooses the offset $c$, and may center the
-    weights first: $I - \frac1H \mathbf 1\mathbf 1^\top$ before them makes RMSNorm equal layer norm.
-    Lengths and angles are printed, and drawn in the plane of standard deviation and mean.
+    This is $(W + c\,\mathbf 1\gamma^\top)\,x$ where $\gamma^\top x = 1$. The reader chooses the offset $c$,
+    and may center the weights first: $I - \frac1H \mathbf 1\mathbf 1^\top$ before them makes RMSNorm equal
+    layer norm. Lengths and angles are printed, and drawn in the plane of standard deviation and mean.
 
     *Source* Eq. (7) and its proof; RMSNorm is Zhang and Sennrich (2019); the figure is ours.
-
-    Args:
-        seed: of the weights and the input.
-
-    >>> offset()
-    <interactive figure: Offset>
     """
     rng = np.random.default_rng(seed)
     x = np.round(rng.choice([-1, 1], 3) * rng.uniform(0.5, 1.5, 3), 2)

@@ -1,7 +1,5 @@
 """Recurrent drift: what one factor a step does to states and gradients, without layer norm and with it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,7 +39,7 @@ PRESETS = {
 
 
 def recurrent_drift(*, seed: int = 0) -> Element:
-    r"""Let a reader drag the per-step factor of a recurrence, and see its states and gradients drift or hold.
+    r"""A recurrence with and without layer norm, whose per-step factor the reader drags.
 
     $h_t = f(a_t)$ beside $h_t = f\big(\frac{g}{\sigma_t}(a_t - \mu_t)\big)$, both with
     $a_t = s\,W h_{t-1} + u\,V x_t$, an orthogonal $W$, and no epsilon. The reader chooses $f$, the factor
@@ -49,12 +47,6 @@ def recurrent_drift(*, seed: int = 0) -> Element:
     size of what $f$ gets, of the states, and of the gradient $\partial h_T/\partial h_t$.
 
     *Source* Section 3.1, Eq. (4); the figure is ours.
-
-    Args:
-        seed: of W, V, the inputs and the initial state.
-
-    >>> recurrent_drift()
-    <interactive figure: Recurrent drift>
     """
     weights = _draw(seed, units=24)
     rows = []
@@ -84,24 +76,16 @@ def unroll(
     inputs `x` (at least T, D) and the initial state `h` (H,).
     """
     W, V, x, h = (torch.tensor(weights[name], dtype=torch.float64) for name in "WVxh")
-    given = setting.u * x[: setting.T] @ V.T
-
-    def summed(states: Tensor, given: Tensor) -> Tensor:
-        a = setting.s * states @ W.T + given
-        return layer_norm(a, torch.full_like(h, setting.g), eps=0.0) if normalized else a
-
-    states, f = [h], FUNCTIONS[setting.f]
-    for step in given:
-        states.append(f(summed(states[-1], step)))
-    # Every step again, all of them at once: row i of a step's Jacobian is the gradient of its unit i.
-    before = torch.stack(states[:-1]).requires_grad_()
-    a = summed(before, given)
-    rows = [torch.autograd.grad(unit.sum(), before, retain_graph=True)[0] for unit in f(a).unbind(1)]
-    gradients = [torch.eye(len(h), dtype=torch.float64)]
-    for jacobian in torch.stack(rows, 1).flip(0):
-        gradients.append(gradients[-1] @ jacobian)
-    sizes = torch.stack(gradients[::-1]).square().sum(-1).mean(-1).sqrt()
-    return _rms(a.detach()), _rms(torch.stack(states)), sizes
+    gain, f = torch.full_like(h, setting.g), FUNCTIONS[setting.f]
+    summed, states = [], [h.requires_grad_()]
+    for given in setting.u * x[: setting.T] @ V.T:
+        a = setting.s * W @ states[-1] + given
+        summed.append(layer_norm(a, gain, eps=0.0) if normalized else a)
+        states.append(f(summed[-1]))
+    each_unit = torch.eye(len(h), dtype=torch.float64)
+    gradients = torch.autograd.grad(states[-1], states, each_unit, is_grads_batched=True)
+    sizes = torch.stack(gradients).square().sum(-1).mean(-1).sqrt()
+    return _rms(torch.stack(summed).detach()), _rms(torch.stack(states).detach()), sizes
 
 
 def _rms(rows: Tensor) -> Tensor:

@@ -1,7 +1,5 @@
 """Residual depth: the gradient of a block at initialization, by depth and by where layer norm stands."""
 
-from __future__ import annotations
-
 from lnbook.explore.element import Element
 from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
 
@@ -11,7 +9,7 @@ DEPTHS = (1, 4, 16, 64)  # of the table; the figure has the powers of two betwee
 
 
 def residual_depth(*, seed: int = 0) -> Element:
-    r"""Let a reader deepen a residual network, and see which gradient its last and first block get.
+    r"""The gradient that the blocks of a residual network get at the start, by its depth.
 
     Three stacks of L blocks $F(u) = W_2\,\mathrm{relu}(W_1u)$ with the same random weights: layer norm in
     the branch (pre-LN), after the sum (post-LN), or nowhere. The reader chooses the block, the depth, the
@@ -21,12 +19,6 @@ def residual_depth(*, seed: int = 0) -> Element:
 
     *Source* Xiong et al. (2020), Theorem 1; the model is that of
     :mod:`lnbook.pages.beyond_transformers.residual_gradients`, with 4 cases; the figure is ours.
-
-    Args:
-        seed: of the weights; "Draw again" goes on from there.
-
-    >>> residual_depth()
-    <interactive figure: Residual depth>
     """
     unit, rows = wide_limit("none", 1, 1, WIDTH), []
     for placement, name in PLACEMENTS.items():

@@ -1,7 +1,5 @@
 """Strokes: pictures that form glimpse by glimpse, as DRAW paints them, played or dragged."""
 
-from __future__ import annotations
-
 import base64
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Writing: sentences that a network has written, chosen by the reader, drawn as the pen drew them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -38,7 +38,6 @@ def test_the_figure_is_small_the_same_each_time_and_asks_the_network_for_nothing
     ("name", "row"),
     [
         ("axis_flip", "unit 1|3.00, 2.16|0.00, 1.00|−0.33, 0.94"),
-        ("case_scale", "δ = −1, ε = 0|2.800; 0|2.752; 0.917|2.683; 0|−1.0000"),
         ("fisher_ellipse", "batch norm, Bernoulli|0.13|× 0.25|0|0"),
         ("five_reductions", "instance norm|a channel of a case over its positions|12|4|1.64"),
         ("gain_and_bias", "with gain 7.00, bias 8.00|1.00|3.00|9.00|19.00"),

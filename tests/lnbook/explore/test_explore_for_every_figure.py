@@ -15,7 +15,6 @@ each_figure = pytest.mark.parametrize("name", ALL)
 # The buttons and choices that color a figure anew.
 LOOKS: dict[str, tuple[str, ...]] = {
     "axis_flip": ("none", "batch norm", "layer norm"),
-    "case_scale": ("A twentieth, with ε",),
     "fisher_ellipse": ("no norm", "batch norm", "layer norm, one row"),
     "five_reductions": ("Batch norm", "Instance norm", "Group norm", "Layer norm over C", "NTC"),
     "invariance_playground": ("Negative δ", "Frozen statistics", "Small variance beside ε", "Reset"),

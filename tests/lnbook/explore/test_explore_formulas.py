@@ -26,17 +26,11 @@ from lnbook.explore.writing import writing
 from lnbook.pages.beyond_convolution.reductions import FIVE, axes, means, normalize
 from lnbook.pages.beyond_transformers.residual_gradients import Stack, exponent, wide_limit
 from lnlib.fisher import kl
-from lnlib.invariance import eps_factor, measure, normalized, paper_columns, statistics, summed_inputs, table1
-from lnlib.norms.batch import batch_norm
+from lnlib.invariance import measure, normalized, paper_columns, statistics, summed_inputs, table1
 from lnlib.norms.normalize import layer_norm, rms_norm
 
 rng = np.random.default_rng(0)
 NORMAL = rng.normal(size=(6, 8))
-NORMS = {
-    "none": lambda a, eps: a,
-    "batch": lambda a, eps: batch_norm(a, eps=eps),
-    "layer": lambda a, eps: layer_norm(a, eps=eps),
-}
 
 
 def each(figure: str, cases: list[Any], function: str) -> list[Any]:
@@ -60,29 +54,6 @@ def test_all_figures_standardize_as_lnlib_does(eps):
         if not unit < 1e-100 < eps:  # beside such an eps the squares of these are taken for 0
             np.testing.assert_allclose(found["mean"] / unit, (a / unit).mean(), atol=1e-14)
             np.testing.assert_allclose(found["std"] / unit, (a / unit).std(), atol=1e-14)
-
-
-def test_case_scale_says_what_moves_and_by_which_factor():
-    a = torch.from_numpy(NORMAL[:4, :5].round(1))
-    cases = list(product((0, 3), (-3.0, -0.05, 0.0, 0.5, 1.0, 3.0), (0.0, 1e-8, 0.1)))
-    run = f"([row, delta, eps]) => measure({{ a: {a.tolist()} }}, {{ row, delta, eps }})"
-    for (row, delta, eps), found in zip(cases, each("case_scale", cases, run), strict=True):
-        own, changed = torch.arange(4) == row, a.clone()
-        changed[row] *= delta
-        moved = {
-            "none": own & (delta != 1),
-            "batch": torch.full((4,), delta != 1),  # all of them
-            "layer": own & (delta != 1 and (delta <= 0 or eps > 0)),
-        }
-        for norm, run_norm in NORMS.items():
-            np.testing.assert_allclose(found["before"][norm], run_norm(a, eps), atol=1e-13)
-            np.testing.assert_allclose(found["after"][norm], run_norm(changed, eps), atol=1e-13)
-            by = (run_norm(changed, eps) - run_norm(a, eps)).abs().amax(1)
-            np.testing.assert_allclose(found["moves"][norm], by, atol=1e-12)
-            assert [bool(move) for move in found["moves"][norm]] == moved[norm].tolist()
-        if delta:
-            factor = eps_factor(a[row].var(correction=0), eps, delta)
-            assert found["factor"] == pytest.approx(float(factor), rel=1e-12)
 
 
 PLACES = [(0, 3.0, 135, 0.1), (1, 0.5, 160, 0.05)]

@@ -27,11 +27,6 @@ SAID: dict[str, list[tuple[str, str, str, str]]] = {
         ("slider", "Batch size", "1", "so one case is enough"),
         ("radio", "batch norm", "", "Batch norm has nothing to read."),
     ],
-    "case_scale": [
-        ("button", "Three times", "", "Layer norm does not notice. With case 1 times 3.00, 4 numbers move"),
-        ("button", "Negative", "", "Layer norm turns the sign of this case"),
-        ("button", "A twentieth, with ε", "", "Layer norm notices, because ε is not small"),
-    ],
     "fisher_ellipse": [
         ("radio", "no norm", "", "the metric is ×1.00 across w, ×1.00 along it."),
         ("radio", "batch norm", "", "the metric is ×0.25 across w, 0 along it."),
@@ -91,7 +86,6 @@ def given(name: str, key: str = "a") -> torch.Tensor:
 
 WANTED = {
     "axis_flip": lambda: batch_norm(given("axis_flip")),
-    "case_scale": lambda: layer_norm(given("case_scale"), eps=0.0),
     "gain_and_bias": lambda: layer_norm(given("gain_and_bias"), eps=0.0),
     "offset": lambda: rms_norm(given("offset", "W") @ given("offset", "x") + 3, eps=0.0),
     "five_reductions": lambda: normalize(given("five_reductions"), "batch", groups=2, eps=1e-5),
@@ -102,7 +96,6 @@ WANTED = {
     ("name", "press", "cells"),
     [
         ("axis_flip", "Reset all values", "[role=table] .cell"),
-        ("case_scale", "Three times", ".layer .bars span"),
         ("gain_and_bias", "Then twice as loud", ".hat .bars span"),
         ("offset", "Large offset", "div.rms .bars span"),
         ("five_reductions", "", "[role=gridcell]"),
