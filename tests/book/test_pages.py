@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 from built import html, pages
 from figures import pixels
 
-from lnbook.figures.plots import INK, INK_DARK
+from lnbook.figures.palette import INK, INK_DARK
 from lnbook.ledger.report import report
 from lnbook.ledger.tables import marked
 from lnbook.ledger.verdicts import judge

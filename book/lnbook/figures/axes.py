@@ -8,8 +8,6 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullLocator
 
-Interval = tuple[float, float, float]  # mean, low, high
-
 
 def plain(*axes: Axis, subs: Sequence[float] = (1, 2, 5), numticks: int | None = None) -> None:
     """Plain numbers on logarithmic axes, at these parts of each power of ten, and nothing between."""
@@ -32,8 +30,8 @@ def exactly(axis: Axis, values: Sequence[float], labels: Sequence[str] | None = 
     axis.set_minor_locator(NullLocator())
 
 
-def bars(ax: Axes, places: Any, intervals: Iterable[Interval], **look: Any) -> None:
-    """A mark at each mean, and a bar over its interval."""
+def bars(ax: Axes, places: Any, intervals: Iterable[Any], **look: Any) -> None:
+    """A mark at each mean, and a bar over its interval (mean, low, high)."""
     mean, low, high = np.array(list(intervals)).T
     ax.errorbar(places, mean, (mean - low, high - mean), **({"capsize": 3, "lw": 1.4} | look))
 
@@ -42,13 +40,6 @@ def runs(ax: Axes, places: Any, values: Any, mark: str, label: str = "", **look:
     """A mark for each run, a row of the values, at each place; one name in the legend for all."""
     lines = ax.plot(places, np.transpose(values), mark, **({"ms": 4, "alpha": 0.6} | look))
     lines[0].set_label(label)
-
-
-def band(ax: Axes, x: Any, intervals: Iterable[Interval], *, alpha: float = 0.2, **look: Any) -> None:
-    """A line through the means, and a band over their intervals."""
-    mean, low, high = np.array(list(intervals)).T
-    ax.plot(x, mean, **look)
-    ax.fill_between(x, low, high, color=look["color"], alpha=alpha, lw=0)
 
 
 def name(ax: Axes, text: str, x: Any, y: Any, offset: tuple[float, float] = (6, 0), **look: Any) -> None:

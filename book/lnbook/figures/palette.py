@@ -12,7 +12,7 @@ COLORS = {
 }
 # What is no norm: programs, data sets, signs, marks of what is wrong. No hue of a norm says anything else.
 OTHERS = {"red": "#d1345b", "teal": "#12868f", "olive": "#8f8300", "magenta": "#c2389a"}
-# Of the maps in `maps.py`. The signs are 49 apart or more (CIE 1976) for eyes that lack a kind of cone.
+# Of the maps in `plots.py`. The signs are 49 apart or more (CIE 1976) for eyes that lack a kind of cone.
 AMOUNT_COLOR, SIGN_COLORS = OTHERS["teal"], (OTHERS["olive"], OTHERS["magenta"])
 LINES: dict[str, Any] = {"none": ":", "batch": "--", "layer": "-", "weight": "-.", "rms": (0, (5, 1, 1, 1))}
 
@@ -22,9 +22,5 @@ GRID, GRID_DARK = "#d3d7dc", "#454a50"
 
 
 def css_variables() -> str:
-    """The colors as declarations for a style sheet.
-
-    >>> css_variables().split(";")[2]
-    '--lnlib-layer:#2f7fd6'
-    """
+    """The colors as declarations for a style sheet."""
     return "".join(f"--lnlib-{name}:{color};" for name, color in (COLORS | OTHERS).items())

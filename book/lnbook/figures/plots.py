@@ -1,7 +1,5 @@
 """One style, and one function through which every figure reaches a page."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,47 +7,43 @@ from typing import Any
 
 import matplotlib as mpl
 from cycler import cycler
+from matplotlib import colormaps
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from lnbook.figures.maps import AMOUNT, SIGNED
-from lnbook.figures.palette import COLORS, GRID, GRID_DARK, INK, INK_DARK, LINES, OTHERS
+from lnbook.figures.palette import AMOUNT_COLOR, COLORS, GRID, INK, LINES, OTHERS, SIGN_COLORS
 from lnbook.ledger.rows import as_csv, results_dir, write_whole
 
-__all__ = [
-    "AMOUNT",
-    "COLORS",
-    "GRID",
-    "GRID_DARK",
-    "INK",
-    "INK_DARK",
-    "LINES",
-    "OTHERS",
-    "SIGNED",
-    "figure",
-    "style",
-    "subplots",
-]
+__all__ = ["AMOUNT", "COLORS", "GRID", "INK", "LINES", "OTHERS", "SIGNED", "figure", "subplots"]
 
 MAX_SVG_BYTES = 400_000
 NARROW = 544  # pixels of a wide drawing on a phone, the 34rem of lnlib.css; there it scrolls
 READABLE = 8  # pixels of font size; the pages' footnotes have 12, and a screen of a phone is sharp
 BLEED = 0.02  # inches over the edge that are no letter's: half of a line's width
 
-style: dict[str, Any] = {
+
+def _fading(name: str, *stops: tuple[float, str, float]) -> Colormap:
+    """A map through stops: a place from 0 to 1, a color, its opacity. Being of odd size, it has a middle.
+
+    Where a color is transparent, at zero, the page shows through, white or dark. So one drawing serves both
+    themes, zero is invisible in either, and `INK` is readable on it.
+    """
+    return LinearSegmentedColormap.from_list(name, [(at, to_rgba(c, a)) for at, c, a in stops], N=257)
+
+
+NEGATIVE, POSITIVE = SIGN_COLORS
+AMOUNT = _fading("lnlib-amount", (0, AMOUNT_COLOR, 0), (1, AMOUNT_COLOR, 1))
+SIGNED = _fading("lnlib-signed", (0, NEGATIVE, 1), (0.5, NEGATIVE, 0), (0.5, POSITIVE, 0), (1, POSITIVE, 1))
+colormaps.register(SIGNED, force=True)  # Matplotlib's settings refer to a map by its name
+
+STYLE: dict[str, Any] = {
     "figure.figsize": (7.2, 3.4),
     "figure.constrained_layout.use": True,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "legend.facecolor": "none",
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
     "legend.frameon": False,
-    "font.size": 11,
-    "axes.titlesize": 11,
-    "axes.labelsize": 11,
-    "legend.fontsize": 10,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 11),
+    **dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), 10),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -70,7 +64,7 @@ def subplots(*args: Any, **kwargs: Any) -> tuple[Figure, Any]:
 
     Sets matplotlib's defaults to the book's, since artists read them whenever they are made.
     """
-    mpl.rcParams.update(style)  # type: ignore[arg-type]
+    mpl.rcParams.update(STYLE)  # type: ignore[arg-type]
     fig = Figure(figsize=kwargs.pop("figsize", None))
     return fig, fig.subplots(*args, **kwargs)
 
@@ -91,10 +85,7 @@ def figure(
         alt: plain text for those who do not see it; says the shape of the curves and their numbers.
         data: what is drawn, as columns of equal length or as rows with equal keys.
 
-    Raises:
-        ValueError: for a malformed name, an empty caption, an alt text without a number, no data, columns of
-            unequal length, a drawing too large for a page (rasterize its heavy artists), letters too small to
-            read, or a drawing that is cut off at its edge.
+    Refuses what lacks one of them, and a drawing that is too large for a page, hard to read or cut off.
     """
     if not (re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and caption.strip()):
         raise ValueError(f"figure {name!r} needs lower-case words joined by hyphens and a caption")

@@ -8,11 +8,11 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from lnbook.figures import plots
-from lnbook.figures.palette import AMOUNT_COLOR, COLORS, OTHERS, SIGN_COLORS
+from lnbook.figures.palette import AMOUNT_COLOR, COLORS, INK, INK_DARK, LINES, OTHERS, SIGN_COLORS
 
 BOOK = Path(__file__).resolve().parents[3] / "book"
 STYLED = sorted(f for suffix in ("css", "js", "py") for f in BOOK.rglob(f"*.{suffix}"))
-themes = pytest.mark.parametrize(("ground", "ink"), [("#ffffff", plots.INK), ("#121212", plots.INK_DARK)])
+themes = pytest.mark.parametrize(("ground", "ink"), [("#ffffff", INK), ("#121212", INK_DARK)])
 
 
 def on(ground: str, rgba: np.ndarray) -> np.ndarray:
@@ -33,11 +33,11 @@ def contrast(one: np.ndarray, other: str) -> np.ndarray:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", plots.INK), ("#14181e", plots.INK_DARK)])
+@pytest.mark.parametrize(("ground", "ink"), [("#ffffff", INK), ("#14181e", INK_DARK)])
 def test_every_method_is_visible_on_both_themes_and_has_a_line_style_of_its_own(ground, ink) -> None:
-    assert plots.COLORS.keys() == plots.LINES.keys()
-    assert len(set(map(str, plots.LINES.values()))) == len(plots.LINES)
-    assert contrast(np.array([to_rgb(color) for color in plots.COLORS.values()]), ground).min() >= 3
+    assert COLORS.keys() == LINES.keys()
+    assert len(set(map(str, LINES.values()))) == len(LINES)
+    assert contrast(np.array([to_rgb(color) for color in COLORS.values()]), ground).min() >= 3
     assert contrast(np.array(to_rgb(ink)), ground) >= 7
 
 
