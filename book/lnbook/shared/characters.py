@@ -4,8 +4,6 @@ A book is read as characters, nine tenths to learn from and the last tenth to me
 begin with the same weights and see the same passages in the same order; Adam, as in Vaswani et al. (2017).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -182,10 +180,8 @@ def block_gradients(
     return np.array(found)
 
 
-def _model(
-    characters: int, size: Scale, placement: str, norm: str, generator: torch.Generator
-) -> Transformer:
-    shape = (characters, size.length, size.units, size.heads, size.depth)
+def _model(known: int, size: Scale, placement: str, norm: str, generator: torch.Generator) -> Transformer:
+    shape = (known, size.length, size.units, size.heads, size.depth)
     return Transformer(*shape, placement, NORMS[norm], generator=generator)
 
 

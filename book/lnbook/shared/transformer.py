@@ -12,8 +12,6 @@ placement  a sublayer                       before the last linear map
 N is layer norm, or any other module on vectors of H units.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -42,9 +42,6 @@ def mean(x: Float[Tensor, "*N H"]) -> Float[Tensor, "*N 1"]:
 
     torch's own mean of half precision adds up in float32, so that it does not show what half precision does.
     The error of pairwise sums grows with the logarithm of the number of terms.
-
-    >>> mean(torch.tensor([1.0, 2.0, 6.0], dtype=torch.float16))
-    tensor([3.], dtype=torch.float16)
     """
     n = x.shape[-1]
     while (width := x.shape[-1]) > 1:

@@ -26,7 +26,7 @@ def test_errors_are_those_that_were_put_in(values, off) -> None:
     assume(variance > 1e-30)
     # the variance itself is rounded once, to half a unit in the last of 53 bits
     assert rounding.variance_error(true, variance * (1 + off)) == pytest.approx(abs(off), abs=4e-16)
-    output = torch.tensor([float(v) for v in rounding._standardized(true, 0.0)], dtype=torch.float64)
+    output = torch.tensor(standardized(values), dtype=torch.float64)
     output[0] += off
     # outputs are below sqrt(8), so that each is rounded by 2**-52 at most, twice
     assert rounding.output_error(true, output) == pytest.approx(abs(off), abs=1e-15)
