@@ -48,8 +48,8 @@ def code_of(page: str) -> list[Path]:
     files = {f for package in (ROOT / "lnlib", BOOK / "lnbook") for f in package.rglob("*")}
     if (PAGES / page).is_dir():
         files -= set(PAGES.rglob("*")) - set((PAGES / page).rglob("*"))
-    runs = {Path(__file__).with_name(name) for name in ("execute.py", "finish.py")}
-    return sorted(f for f in files | runs if f.suffix in {".py", ".js", ".css", ".csv", ".toml"})
+    files.add(Path(__file__).with_name("execute.py"))
+    return sorted(f for f in files if f.suffix in {".py", ".js", ".css", ".csv", ".toml"})
 
 
 def stored(notebook: nbformat.NotebookNode, page: str) -> list[Path]:

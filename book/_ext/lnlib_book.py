@@ -21,10 +21,9 @@ from sphinx.util import logging
 import ledger
 import reference
 from directives import ExecutionsDirective, FromRole, InteractiveDirective
-from equation_numbers import number_equations
 from execute import BOOK, SCALES, Executed, executed_all, made_ready
 from figures import add_dark_twins, link_drawn_data, load_late, size_and_link
-from glossary import explain_terms
+from links import explain_terms, link_names, number_equations
 from lnbook.data import DataError
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
@@ -107,23 +106,18 @@ def finish_doctree(app: Sphinx, doctree: nodes.document) -> None:
     """Give figures their dark twins and links to their data, names of lnlib links to the reference."""
     load_late(doctree)
     add_dark_twins(app, doctree)
-    reference.link_names(doctree, app.env.docname)
+    link_names(doctree, app.env.docname)
     run = app.lnlib_runs.get(Path(app.env.docname).name)
     if run is not None and not run.failure:
         link_drawn_data(doctree, {f.stem for f in (run.results / "figures").glob("*.csv")})
 
 
-def drop_remote_scripts(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Take out what sphinx-thebe adds to every page, twice: the address of a script that nothing uses."""
-    context["script_files"] = [
-        s
-        for s in context.get("script_files", [])
-        if "thebe" not in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"
-    ]
-
-
 def mend_html(app: Sphinx, page: str, template: str, context: dict, doctree: Any) -> None:
-    """Say how large figures are, link them to that size; take out list roles and lists that HTML lacks."""
+    """Say how large figures are, link them to that size; take out list roles and lists that HTML lacks, and
+    what sphinx-thebe adds to every page, twice: the address of a script that nothing uses."""
+    scripts = context.get("script_files", [])
+    thebe = [s for s in scripts if "thebe" in f"{getattr(s, 'filename', s)} {getattr(s, 'attributes', {})}"]
+    context["script_files"] = [s for s in scripts if s not in thebe]
     body = context.get("body", "")
     body = body.replace('role="list" class="citation-list"', 'class="citation-list"')
     if doctree is not None:  # a page of the book, not the search
@@ -168,8 +162,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", reference.prepare_docstring, priority=400)  # before napoleon
     app.connect("autodoc-skip-member", reference.skip_member)
     app.connect("missing-reference", reference.resolve)
-    app.connect("html-page-context", drop_remote_scripts, priority=900)
-    app.connect("html-page-context", mend_html)
+    app.connect("html-page-context", mend_html, priority=900)  # after sphinx-thebe
     app.connect("doctree-resolved", explain_terms)
     app.connect("build-finished", publish_files)
     app.add_directive("sentences", ledger.SentencesDirective)

@@ -1,4 +1,4 @@
-"""The reference of lnlib: its docstrings made ready for Sphinx's autodoc, and links to what it documents.
+"""The reference of lnlib: its docstrings made ready for Sphinx's autodoc.
 
 A docstring writes formulas between dollar signs and equations of the paper as "Eq. (3)"; autodoc reads
 reStructuredText. Types in signatures are shown as the code has them, and link where they are ours.
@@ -13,7 +13,6 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-LINKED = (nodes.reference, nodes.title, addnodes.pending_xref)  # where a link of ours would be too much
 CITED = r"\bEqs?\. (?=\(\d)((?:(?:-|, and |, | and )?\(\d+\))+)"
 
 
@@ -44,16 +43,6 @@ def prepare_docstring(app: Sphinx, what: str, name: str, thing: Any, options: An
 def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what a named tuple says of its fields."""
     return True if (getattr(thing, "__doc__", None) or "").startswith("Alias for field number") else None
-
-
-def link_names(doctree: nodes.document, page: str) -> None:
-    """Link names like `lnlib.layer_norm`, written as code in running text, to the reference."""
-    for code in list(doctree.findall(nodes.literal)):
-        name = code.astext().removesuffix("()")
-        if re.fullmatch(r"lnlib(\.\w+)+", name) and not isinstance(code.parent, LINKED):
-            link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=name, refdoc=page)
-            code.replace_self(link)
-            link += code
 
 
 def resolve(app: Sphinx, env: Any, node: addnodes.pending_xref, shown: nodes.Node) -> nodes.Node | None:
