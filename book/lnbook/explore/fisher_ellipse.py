@@ -65,14 +65,8 @@ def fisher_ellipse(*, seed: int = 0) -> Element:
     return Element("fisher_ellipse", {**state, "start": START}, caption, head, rows)
 
 
-def model(
-    state: dict[str, Any],
-    norm: str,
-    family: str,
-    first: Float[Tensor, " 2"],
-    w: Float[Tensor, " 2"],
-) -> tuple[GLM, Float[Tensor, "N 2"]]:
-    """The figure's model and its cases; `first` is the direction that the other rows of "row" keep."""
+def model(state: dict[str, Any], norm: str, family: str, first: Tensor, w: Tensor) -> tuple[GLM, Tensor]:
+    """The model at two weights w, and its cases; `first` is the direction that other rows of "row" keep."""
     W = w[None]
     if norm in ("row", "layer"):
         (re, im), follows = torch.tensor(state["units"], dtype=w.dtype).T, w if norm == "layer" else first
@@ -84,7 +78,7 @@ def model(
 def metric(
     state: dict[str, Any], norm: str, family: str, length: float, degrees: float
 ) -> Float[Tensor, "2 2"]:
-    """Fisher matrix of the plane in which w moves: along w, then across it."""
+    """Fisher matrix along w, then across it: the Hessian of the divergence, Eq. (8)."""
     angle = math.radians(degrees)
     first = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64)
     directions = torch.stack([first, torch.stack([-first[1], first[0]])])
