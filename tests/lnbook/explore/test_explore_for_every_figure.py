@@ -36,7 +36,7 @@ WRONG = """(section, scroll) => {
     for (const part of all(".panels"))
       if (part.scrollWidth - part.clientWidth > scroll) wrong.add("the panels scroll sideways");
     if (/NaN/.test(section.innerHTML)) wrong.add("NaN");
-    for (const cell of all("td, th, label, .bars span, .case p, .own b, .key span, .cell"))
+    for (const cell of all("td, th, label, .bars span, .own b, .key span, .cell"))
       if (width(cell) > 1 && !/e−\\d{3}/.test(cell.textContent))  // 1e−100 and less: steps that fade
         wrong.add("too wide: " + cell.textContent);
   }
