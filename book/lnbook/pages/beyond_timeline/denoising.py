@@ -22,23 +22,21 @@ from lnbook.shared.digits import digits
 from lnbook.training import generators, torch_threads
 
 Parameters = Mapping[str, Tensor]
+# (x, c, p) to the next x: the stream (S, N, H), the condition (S, N, K) and the block's parameters.
 Block = Callable[[Tensor, Tensor, Parameters], Tensor]
-"""(x, c, p) to the next x: the stream (S, N, H), the condition (S, N, K) and the block's parameters."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """Blocks, units, updates of Adam, updates from one measurement to the next, cases of a mini-batch."""
+    """Blocks, units, updates of Adam, cases of a mini-batch."""
 
     depth: int
     width: int
     updates: int
-    every: int
     batch: int = 32
 
 
-_FULL = Size(4, 32, 100, 10)
-SIZES = {"smoke": Size(2, 16, 20, 10), "book": _FULL, "study": _FULL}
+SIZES = {"smoke": Size(2, 16, 20), "book": Size(4, 32, 100), "study": Size(4, 32, 100)}
 
 
 def condition(y: Tensor, t: Float[Tensor, "*N 1"], told: bool) -> Float[Tensor, "*N K"]:
@@ -94,51 +92,45 @@ def train(
     seeds: Sequence[int],
     rates: Sequence[float],
     size: Size,
-) -> Float[np.ndarray, "rates seeds rows"]:
-    """Test losses before the first update, every `size.every` updates and after the last."""
+) -> Float[np.ndarray, "rates seeds"]:
+    """Test losses after the last update."""
     (x, y), (x_test, y_test) = digits()
-    fixed = torch.Generator().manual_seed(0)  # the test's noise is the same for all
-    z_test, t_test = noisy(x_test, fixed)
+    z_test, t_test = noisy(x_test, torch.Generator().manual_seed(0))  # the test's noise is the same for all
     c_test = condition(y_test, t_test, told)
     start = begin(size, zeros, c_test.shape[-1], seeds, x.shape[1])
     copies = [{name: v.clone().requires_grad_() for name, v in start.items()} for _ in rates]
     groups = [{"params": [*copy.values()], "lr": rate} for copy, rate in zip(copies, rates, strict=True)]
     optimizer = torch.optim.Adam(groups, fused=True)
-    orders, rows = [generators(seed)[1] for seed in seeds], []
+    orders = [generators(seed)[1] for seed in seeds]
 
     def together() -> dict[str, Tensor]:
         return {name: torch.cat([copy[name] for copy in copies]) for name in start}
 
     with torch_threads(1):
-        for update in range(size.updates + 1):
-            p = together()
-            if update % size.every == 0 or update == size.updates:
-                with torch.no_grad():
-                    missed = run(block, p, z_test, c_test) - x_test
-                rows.append(missed.square().mean((1, 2)).view(len(rates), len(seeds)))
-            if update == size.updates:
-                break
+        for _ in range(size.updates):
             clean, z, c = (part.repeat(len(rates), 1, 1) for part in _batch(x, y, told, orders, size.batch))
-            loss = (run(block, p, z, c) - clean).square().mean((1, 2)).sum()  # none feels another
+            missed = run(block, together(), z, c) - clean
             optimizer.zero_grad()
-            loss.backward()
+            missed.square().mean((1, 2)).sum().backward()  # none feels another
             optimizer.step()
-    return torch.stack(rows, -1).double().numpy()
+        with torch.no_grad():
+            missed = run(block, together(), z_test, c_test) - x_test
+    return missed.square().mean((1, 2)).view(len(rates), len(seeds)).double().numpy()
 
 
-def best(found: Float[np.ndarray, "rates seeds rows"]) -> Float[np.ndarray, "seeds rows"]:
-    """The losses at the rate whose last mean is lowest; one that diverged is never the best."""
-    return found[np.nan_to_num(found[..., -1].mean(1), nan=np.inf).argmin()]
+def best(
+    rates: Sequence[float], found: Float[np.ndarray, "rates seeds"]
+) -> tuple[float, Float[np.ndarray, " seeds"]]:
+    """The rate whose mean is lowest, and its numbers; one that diverged is never the best."""
+    k = int(np.nan_to_num(found.mean(1), nan=np.inf).argmin())
+    return rates[k], found[k]
 
 
-def _batch(
-    x: Tensor, y: Tensor, told: bool, orders: Sequence[torch.Generator], size: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def _batch(x: Tensor, y: Tensor, told: bool, orders: Sequence[torch.Generator], size: int) -> list[Tensor]:
     """Clean cases, cases in noise and conditions, a mini-batch for each seed."""
     drawn = []
     for order in orders:
         chosen = torch.randint(len(y), (size,), generator=order)
         z, t = noisy(x[chosen], order)
         drawn.append((x[chosen], z, condition(y[chosen], t, told)))
-    clean, z, c = (torch.stack(parts) for parts in zip(*drawn, strict=True))
-    return clean, z, c
+    return [torch.stack(parts) for parts in zip(*drawn, strict=True)]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -27,7 +28,7 @@ from torch.nn.functional import normalize, scaled_dot_product_attention
 from lnbook.shared import characters as training
 from lnbook.shared.characters import Text
 from lnbook.shared.transformer import Transformer
-from lnbook.training import Row, generators, sweep
+from lnbook.training import generators, sweep
 
 KINDS = ("pre-norm", "sphere")
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)
@@ -125,45 +126,28 @@ def run(
     rate: float,
     seed: int,
     scale: str,
-) -> list[Row]:
-    """Train one model of `KINDS` with Adam; rows have test `bits`. Runs of a seed read the same passages."""
+) -> float:
+    """Test bits a character after training with Adam; runs of a seed read the same passages."""
     size = SCALES[scale]
     weights, order = generators(seed)
     shape = (int(max(train.max(), test.max())) + 1, size.length, size.units, size.heads, size.depth)
-    model: nn.Module
-    if kind == "sphere":
-        model = sphere = SphereTransformer(*shape, generator=weights)
-    else:
-        model = Transformer(*shape, "pre", generator=weights)
+    model = (SphereTransformer if kind == "sphere" else Transformer)(*shape, generator=weights)
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98), fused=True)
-    if kind == "sphere":
-        optimizer.register_step_post_hook(lambda *_: sphere.project())
+    if isinstance(model, SphereTransformer):
+        optimizer.register_step_post_hook(lambda *_: model.project())
     x, y = training.measured_on(test, size.length, size.measured)
 
     def evaluate(_: nn.Module) -> dict[str, float]:
         return {"bits": float(training.loss(model(x), y)) / math.log(2)}
 
-    rows = training.learn(model, optimizer, train, size, order, evaluate)
-    return [{"kind": kind, "rate": rate, "seed": seed} | row for row in rows]
+    return training.learn(model, optimizer, train, size, order, evaluate)[-1]["bits"]
 
 
 def runs(
     text: Text, rates: Sequence[float], seeds: Sequence[int], scale: str
 ) -> Float[np.ndarray, "kinds rates seeds"]:
-    """The last test bits of `run` for every kind, rate and seed."""
-    jobs = [
-        {"kind": kind, "rate": rate, "seed": seed, "scale": scale}
-        for kind in KINDS
-        for rate in rates
-        for seed in seeds
-    ]
+    """`run` for every kind, rate and seed."""
+    asked = product(KINDS, rates, seeds)
+    jobs = [{"kind": kind, "rate": rate, "seed": seed, "scale": scale} for kind, rate, seed in asked]
     found = sweep(run, jobs, common=(text.train, text.test), processes=SCALES[scale].processes)
-    return np.array([rows[-1]["bits"] for rows in found]).reshape(len(KINDS), len(rates), len(seeds))
-
-
-def best(
-    rates: Sequence[float], bits: Float[np.ndarray, "rates seeds"]
-) -> tuple[float, Float[np.ndarray, " seeds"]]:
-    """The rate whose mean is lowest, and its bits; one that diverged is never the best."""
-    k = int(np.nan_to_num(bits.mean(1), nan=np.inf).argmin())
-    return rates[k], bits[k]
+    return np.array(found).reshape(len(KINDS), len(rates), len(seeds))

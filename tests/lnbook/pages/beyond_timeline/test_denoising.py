@@ -6,7 +6,7 @@ import torch
 from lnbook.pages.beyond_timeline import denoising
 from lnbook.pages.beyond_timeline.denoising import Size
 
-SIZE = Size(2, 8, 6, 3, batch=16)
+SIZE = Size(2, 8, 6, batch=16)
 MAPS = ("to_gain",)
 
 

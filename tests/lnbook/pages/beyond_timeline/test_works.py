@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from lnbook.pages.beyond_timeline.works import WORKS, families
+from lnbook.pages.beyond_timeline.works import WORKS
 
 BOOK = Path(__file__).resolve().parents[4] / "book"
 
@@ -16,14 +16,10 @@ def bibliography() -> dict[str, int]:
     return {key: int(year[1]) for key, year in zip(keys, years, strict=True) if year}
 
 
-def test_every_work_has_the_year_of_its_reference_and_a_page_that_exists():
+def test_every_work_has_the_year_of_its_reference_and_a_page_that_exists_and_families_run_in_order():
     years = bibliography()
-    assert {w.key: w.year for w in WORKS} == {w.key: years.get(w.key) for w in WORKS}
-    assert all((BOOK / f"{w.page}.ipynb").is_file() for w in WORKS if w.page)
-    assert len({w.name for w in WORKS}) == len({w.key for w in WORKS}) == len(WORKS)
-
-
-def test_a_family_stands_together_and_in_the_order_of_its_years():
-    assert [work for members in families().values() for work in members] == list(WORKS)
-    for members in families().values():
-        assert members == sorted(members, key=lambda work: work.year)
+    assert [years.get(key) for key in WORKS.key] == [*WORKS.year]
+    assert all((BOOK / f"{page}.ipynb").is_file() for page in WORKS.page if page)
+    assert WORKS.name.is_unique
+    assert WORKS.key.is_unique
+    assert WORKS.groupby("family").year.apply(lambda year: year.is_monotonic_increasing).all()
