@@ -1,4 +1,4 @@
-r"""Batch normalization over the batches of several processes, as if they were one batch in one process.
+"""Batch normalization over the batches of several processes, as if they were one batch in one process.
 
 Cases are parted among P processes. Each sends the number, mean and squared deviations of its own, and all
 combine them; in the backward pass each sends two sums. Both are collectives that every process must take part
@@ -20,15 +20,10 @@ from lnlib.norms.modules import BatchNorm
 
 
 class SyncBatchNorm(BatchNorm):
-    r"""Batch normalization by the cases of all processes: :class:`lnlib.norms.modules.BatchNorm`, in step.
-
-    $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$ with $\mu_i$, $\sigma_i$ over the
-    batches of all processes. Running statistics are the same in all of them.
+    """Eq. (2) over the batches of all processes, in which running statistics are the same.
 
     Gradients of `weight` and `bias` are those of this process's own cases, which
     `torch.nn.parallel.DistributedDataParallel` averages with all others.
-
-    *Source* Eq. (2), the batch parted as `torch.nn.SyncBatchNorm` has it.
     """
 
     @classmethod
@@ -59,10 +54,6 @@ def standardize_together(a: Float[Tensor, "N H"], eps: float = 1e-5) -> Float[Te
 
     The gradient is that of the *sum* of all processes' losses. A collective of 2H + 1 numbers forward and one
     of 2H backward; every process takes part.
-
-    *Source* Eq. (2); the backward pass is its derivative,
-    $\frac{1}{\sigma_i}\left(d_i - \frac1n\sum d_i - \frac{\hat a_i}{n}\sum d_i \hat a_i\right)$,
-    its sums over all processes.
     """
     return _Together.apply(a, eps)[0]
 
@@ -83,7 +74,7 @@ class _Together(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, d: Tensor, *_: Tensor | None) -> tuple[Tensor | None, ...]:
-        out, std, cases = ctx.saved_tensors
+        out, std, cases = ctx.saved_tensors  # (d - mean(d) - out mean(out d)) / std, over all processes
         sums = torch.stack([d.sum(0), (d * out).sum(0)])
         dist.all_reduce(sums)
         plain, along = sums / cases

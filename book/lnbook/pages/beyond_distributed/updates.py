@@ -4,7 +4,7 @@ Functions whose first argument is a `Group` run in every process of one (see `pa
 `ALONE` in this process. Arrays go in and come out, since tensors do not travel between processes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from time import perf_counter
 from typing import Any
@@ -127,33 +127,29 @@ def collectives_of_a_step(
 
 def step_seconds(
     group: Group, norms: Sequence[str], depths: Sequence[int], units: int, cases: int, rounds: int
-) -> Float[np.ndarray, "norms depths rounds"]:
-    """Time of a step (forward, backward, gradients averaged); in each round all depths and norms in turn."""
-    models = [[group.wrap(tower(d, n, units)) for n in norms] for d in depths]
+) -> Float[np.ndarray, "depths norms rounds"]:
+    """Time of a step: forward, backward, gradients averaged."""
+    models = [group.wrap(tower(depth, norm, units)) for depth in depths for norm in norms]
     x = torch.randn(cases, units, generator=noise_of(0, 0, group.rank))
-    found = np.zeros((len(norms), len(depths), rounds))
-    for r in range(-2, rounds):  # two to warm up
-        for depth, of_depth in enumerate(models):
-            for norm, model in enumerate(of_depth):
-                group.wait()
-                start = perf_counter()
-                model(x).square().mean().backward()
-                if r >= 0:
-                    found[norm, depth, r] = perf_counter() - start
-    return found
+    found = _seconds(group, lambda model: model(x).square().mean().backward(), models, rounds)
+    return found.reshape(len(depths), len(norms), rounds)
 
 
 def all_reduce_seconds(
     group: Group, numbers: Sequence[int], rounds: int
 ) -> Float[np.ndarray, "sizes rounds"]:
-    """Time of one all-reduce of so many float32 numbers, the sizes in turn in each round."""
-    messages = [torch.zeros(n) for n in numbers]
-    found = np.zeros((len(messages), rounds))
-    for r in range(-2, rounds):
-        for k, message in enumerate(messages):
+    """Time of one all-reduce of so many float32 numbers."""
+    return _seconds(group, dist.all_reduce, [torch.zeros(n) for n in numbers], rounds)
+
+
+def _seconds(group: Group, act: Callable[[Any], object], on: Sequence[Any], rounds: int) -> np.ndarray:
+    """Time of an act on each, all in turn in every round."""
+    found = np.zeros((len(on), rounds))
+    for r in range(-2, rounds):  # two to warm up
+        for k, what in enumerate(on):
             group.wait()
             start = perf_counter()
-            dist.all_reduce(message)
+            act(what)
             if r >= 0:
                 found[k, r] = perf_counter() - start
     return found
