@@ -13,13 +13,6 @@ from lnbook.ledger.tables import Table
 from lnlib.invariance import table1
 from lnlib.norms.normalize import layer_norm, rms_norm
 
-CHANGES = (
-    "all weights times 3",
-    "one case times 3",
-    "a row added to all rows of W",
-    "one unit's weights times 3",
-)
-
 
 class SequenceBatchNorm(nn.BatchNorm1d):
     """Batch norm of vectors at positions, which count as cases: (N, T, H) or (N, H)."""
@@ -29,11 +22,12 @@ class SequenceBatchNorm(nn.BatchNorm1d):
 
 
 def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
-    r"""How much each kind of layer changes, relative to its largest output, when `CHANGES` happen to it.
+    r"""By how much each kind of layer changes, relative to its largest output, at each of four changes.
 
     Of $a = Wx$; for "QK-norm" the attention logits of queries a and of keys that stay, both RMS-normalized.
     """
-    x, W, V, row = (_draw(generator, *shape) for shape in ((7, 20), (32, 20), (32, 20), (20,)))
+    shapes = (7, 20), (32, 20), (32, 20), (20,)
+    x, W, V, row = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in shapes)
     keys = rms_norm(x @ V.T, eps=0.0)
     layers: dict[str, Callable[[Tensor], Tensor]] = {
         "layer norm": lambda a: layer_norm(a, eps=0.0),
@@ -42,24 +36,22 @@ def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
         "dynamic tanh": lambda a: torch.tanh(a / 2),
         "none": lambda a: a,
     }
-    changed = (
-        (x, 3 * W),
-        (torch.cat([3 * x[:1], x[1:]]), W),
-        (x, W + row),
-        (x, torch.cat([3 * W[:1], W[1:]])),
-    )
-    found = {}
-    for name, layer in layers.items():
+    sums = {
+        "all weights times 3": x @ (3 * W).T,
+        "one case times 3": torch.cat([3 * x[:1], x[1:]]) @ W.T,
+        "a row added to all rows of W": x @ (W + row).T,
+        "one unit's weights times 3": x @ torch.cat([3 * W[:1], W[1:]]).T,
+    }
+
+    def change(layer: Callable[[Tensor], Tensor], a: Tensor) -> float:
         before = layer(x @ W.T)
-        after = [layer(xs @ Ws.T) for xs, Ws in changed]
-        found[name] = {
-            change: float((y - before).abs().max() / before.abs().max())
-            for change, y in zip(CHANGES, after, strict=True)
-        }
-    return found
+        return float((layer(a) - before).abs().max() / before.abs().max())
+
+    return {n: {what: change(layer, a) for what, a in sums.items()} for n, layer in layers.items()}
 
 
-def comparison(norms: Mapping[str, nn.Module], units: int, generator: torch.Generator) -> Table:
+@torch.no_grad()
+def table(norms: Mapping[str, nn.Module], units: int, generator: torch.Generator) -> Table:
     """Layers side by side, in the order "batch", "layer", "rms": every cell is computed but the last row."""
     a = 3 + torch.randn(64, units, generator=generator)
     invariant = {n: [r.transformation for r in table1([n]) if r.invariant] for n in norms}
@@ -67,15 +59,18 @@ def comparison(norms: Mapping[str, nn.Module], units: int, generator: torch.Gene
         "Statistics over": ["cases, for each unit", "units, for each case", "units, for each case"],
         "Parameters": [sum(p.numel() for p in m.parameters()) for m in norms.values()],
         "Stored statistics": [sum(b.numel() for b in m.buffers() if b.ndim) for m in norms.values()],
-        "Mean of the outputs": [f"{m(a).detach().mean().abs():.0e}" for m in norms.values()],
+        "Mean of the outputs": [f"{m(a).mean().abs():.0e}" for m in norms.values()],
         "Not seen (Table 1)": [", ".join(names) for names in invariant.values()],
-        "Change if 56 of 64 cases leave": [f"{_change(m, a):.0e}" for m in norms.values()],
+        "Change if 56 of 64 cases leave": [
+            f"{(m(a)[:8] - m(a[:8])).abs().max():.0e}" for m in norms.values()
+        ],
         "Used in (quoted)": ["convolutional networks", "BERT, GPT-2", "LLaMA, Qwen3"],
     }
     named = [[key, *map(str, values)] for key, values in rows.items()]
     return Table([f"{units} units", "BatchNorm", "LayerNorm", "RMSNorm"], named)
 
 
+@torch.no_grad()
 def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
     """How the outputs of layers for sequences change when something happens that should not matter to them.
 
@@ -98,14 +93,4 @@ def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
         "halves apart": lambda f: torch.cat([f(s[:, :6]), f(s[:, 6:])], 1) - f(s),
         "a later step changed": lambda f: (f(later) - f(s))[:, :-1],
     }
-    with torch.no_grad():
-        return {n: {p: float(d(f).abs().max()) for p, d in probes.items()} for n, f in layers.items()}
-
-
-def _change(norm: nn.Module, a: Float[Tensor, "N H"]) -> float:
-    with torch.no_grad():
-        return float((norm(a)[:8] - norm(a[:8])).abs().max())
-
-
-def _draw(generator: torch.Generator, *shape: int) -> Float[Tensor, "*shape"]:
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return {n: {p: float(d(f).abs().max()) for p, d in probes.items()} for n, f in layers.items()}

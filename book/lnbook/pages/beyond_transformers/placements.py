@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from lnbook.pages.beyond_transformers import residual_gradients as residual
-from lnbook.shared import characters as transformer
-from lnbook.shared.characters import Job, Text
+from lnbook.shared.characters import Job
 from lnbook.training import Row
 
 Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
@@ -36,62 +34,18 @@ SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Stacks:
-    """Networks of residual blocks before training, one row per seed."""
+def stacks(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
+    """Before training: the last block's gradient by depth, every block's, how far a random step moves y.
 
-    depths: Sequence[int]
-    width: int
-    last: Curves  # gradients of the last block; fewer depths without a norm, where they explode
-    block_depth: int  # of the networks whose blocks are all measured
-    blocks: Curves  # their gradients, the first block first
-    moved: Curves  # how far a random step moves the output
-
-
-def stacks(scale: str, seeds: Sequence[int]) -> Stacks:
-    """Measure them."""
+    The first with fewer depths without a norm, where gradients explode.
+    """
     depths, width, L = SIZES[scale]
     last = {p: residual.gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed")}
     last["none"] = residual.gradient_by_depth("none", depths[: 2 if scale == "smoke" else 4], width, seeds)
     both = ("post", "pre")
     blocks = {p: residual.gradient_by_block(p, L, width, seeds) for p in both}
     moved = {p: np.stack([residual.output_change(p, d, width, seeds) for d in depths], 1) for p in both}
-    return Stacks(depths, width, last, L, blocks, moved)
-
-
-@dataclass(frozen=True)
-class Readers:
-    """Transformers that read a text, before training, one row per seed."""
-
-    depths: Sequence[int]
-    every: dict[
-        str, dict[int, Float[np.ndarray, "_ _"]]
-    ]  # gradients by placement and depth, first block first
-    block_depth: int  # of the networks whose blocks are drawn and judged
-    alone: Float[np.ndarray, "_ _"]  # on passages of one character, norm after: nothing to average
-
-    @property
-    def last(self) -> Curves:
-        """Gradients of the last block by placement."""
-        return {p: np.stack([found[d][:, -1] for d in self.depths], 1) for p, found in self.every.items()}
-
-
-def first_over_last(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
-    """The first block's gradient over the last's."""
-    return blocks[:, 0] / blocks[:, -1]
-
-
-def largest_over_smallest(blocks: Float[np.ndarray, "seeds depth"]) -> Float[np.ndarray, " seeds"]:
-    """How far the blocks of a network lie apart."""
-    return blocks.max(1) / blocks.min(1)
-
-
-def reading(text: Text, depths: Sequence[int], block_depth: int, seeds: Sequence[int]) -> Readers:
-    """Measure them; `block_depth` is one of the depths."""
-    both = ("post", "pre")
-    every = {p: {d: transformer.block_gradients(text, p, d, seeds) for d in depths} for p in both}
-    alone = transformer.block_gradients(text, "post", block_depth, seeds, length=1)
-    return Readers(depths, every, block_depth, alone)
+    return last, blocks, moved
 
 
 def ends(trained: Mapping[Job, Sequence[Sequence[Row]]], key: str) -> dict[Job, Float[np.ndarray, " seeds"]]:
