@@ -1,4 +1,4 @@
-"""The covariate shift chapter's pictures: shift against loss, trust in a step, and detached statistics."""
+"""The covariate shift chapter's picture: trust in a step."""
 
 from collections.abc import Mapping
 
@@ -8,22 +8,8 @@ from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.shared.shift import Group
 
-NONE, LAYER, INK = plots.COLORS["none"], plots.COLORS["layer"], plots.INK
 NORMS = {"none": "no norm", "batch": "batch norm", "layer": "layer norm"}
-
-
-def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
-    """Each run's shift and final loss; three groups: plain, layer norm, layer norm with noise."""
-    fig, ax = plots.subplots(figsize=(6.2, 3.3))
-    styles = ((NONE, "o", "full"), (LAYER, "s", "full"), (LAYER, "s", "none"))
-    for (name, group), (color, mark, fill) in zip(groups.items(), styles, strict=True):
-        ax.loglog(group.shift, group.loss, mark, color=color, fillstyle=fill, ms=8, mew=1.8, label=name)
-    ax.set(xlabel="shift of a unit's mean in one update (standard deviations)", ylabel="final loss (nats)")
-    on.plain(ax.xaxis, ax.yaxis, numticks=6)
-    ax.legend()
-    return fig
 
 
 def trust(panels: Mapping[str, Mapping[str, Mapping[str, Float[np.ndarray, "S T"]]]]) -> Figure:

@@ -20,21 +20,19 @@ Place = tuple[int, float]  # hidden layers, and the scale of their initial weigh
 
 @dataclass(frozen=True)
 class Study:
-    """Runs of several methods in several places."""
+    """Runs of several methods in several places, each with several starts."""
 
     rates: Sequence[float]  # of Adam
     rows: Mapping[tuple[int, float, str, float], Row]  # of `train_run`, by place, method and rate
 
-    def best(self, place: Place, norm: str, measure: str = "loss") -> Float[np.ndarray, " S"]:
-        """Each start's final measure, at the step size of the lowest mean logarithmic loss."""
-        tried = [self.rows[*place, norm, rate] for rate in self.rates]
-        row = min(tried, key=lambda row: np.log(row["loss"]).mean())
-        return row[measure]
-
     def losses(self, place: Place, norm: str) -> dict[float, float]:
         """The geometric mean of the final losses at each step size."""
-        found = {rate: self.rows[*place, norm, rate]["loss"] for rate in self.rates}
-        return {rate: float(np.exp(np.log(loss).mean())) for rate, loss in found.items()}
+        return {rate: np.exp(np.log(self.rows[*place, norm, rate]["loss"]).mean()) for rate in self.rates}
+
+    def best(self, place: Place, norm: str, measure: str = "loss") -> Float[np.ndarray, " S"]:
+        """Each start's final measure, at the step size of the lowest mean logarithmic loss."""
+        losses = self.losses(place, norm)
+        return self.rows[*place, norm, min(losses, key=lambda rate: losses[rate])][measure]
 
 
 def study(

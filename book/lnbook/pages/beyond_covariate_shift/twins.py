@@ -5,7 +5,7 @@ of each is its own, and Adam, like plain gradient descent, keeps them apart. All
 starts in front; on a small network this takes a fraction of the time of one run after the other.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -16,9 +16,26 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lnbook.data import Images
-from lnbook.pages.beyond_covariate_shift.detached import detached_layer_norm
 from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators
 from lnlib.norms.normalize import layer_norm
+from lnlib.norms.standardize import over_root
+
+
+def detached_layer_norm(
+    a: Float[Tensor, "..."], eps: float = 1e-5, detach: Collection[str] = ("mean", "std")
+) -> Float[Tensor, "..."]:
+    """Normalize each case over its units, and differentiate as if some of its statistics were constants.
+
+    *Source* with both it is the DetachNorm of Xu, Sun, Zhang, Zhao, Lin, "Understanding and Improving Layer
+    Normalization" (2019).
+    """
+    x = a - a.detach()[..., :1]  # a shift changes nothing, and equal values become 0
+    mean = x.mean(-1, keepdim=True)
+    d = x - (mean.detach() if "mean" in detach else mean)
+    # d sums to 0, so the mean inside the variance has no gradient whether or not it is a constant
+    power = d.square().mean(-1, keepdim=True) + eps
+    return over_root(d, power.detach() if "std" in detach else power)
+
 
 NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
     "none": None,
