@@ -1,35 +1,13 @@
-"""The variants' pictures: who computes the same, and what training makes of each."""
+"""The variants' picture: what training makes of each."""
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from lnbook.figures import plots
 from lnbook.ledger.intervals import interval
 
-INK, LAYER, BATCH = plots.INK, plots.COLORS["layer"], plots.COLORS["batch"]
-
-
-def apart(matrix: Float[np.ndarray, "K K"], names: Sequence[str], groups: Sequence[Sequence[int]]) -> Figure:
-    """Distances as an image, the networks sorted by group; a box around each group."""
-    order = [k for group in groups for k in group]
-    fig, ax = plots.subplots(figsize=(6.4, 5))
-    image = ax.imshow(matrix[np.ix_(order, order)], vmin=0, vmax=1, cmap=plots.AMOUNT.reversed())
-    first = 0
-    for group in groups:
-        n = len(group)
-        ax.add_patch(Rectangle((first - 0.5, first - 0.5), n, n, fill=False, ec=BATCH, lw=2.2))
-        first += n
-    labels = [names[k] for k in order]
-    ax.set_xticks(range(len(order)), labels, rotation=60, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(order)), labels)
-    ax.grid(False)
-    ax.tick_params(length=0)
-    fig.colorbar(image, ax=ax, shrink=0.8, aspect=20, pad=0.03, label="distance of the outputs")
-    return fig
+INK, LAYER = plots.INK, plots.COLORS["layer"]
 
 
 def trained(panels: Mapping[str, Mapping[str, Sequence[float]]], lines: Mapping[str, float | None]) -> Figure:

@@ -5,14 +5,12 @@ biases act, which cell is carried to the next step, and in $\epsilon$. *Source* 
 table beside this file also has the order of their gates, their initial forget bias, and what else to know.
 """
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lnlib.rnn.variants import VARIANTS, Variant
+from lnlib.rnn.variants import Variant
 
 
 @dataclass(frozen=True)
@@ -20,14 +18,9 @@ class Implementation:
     """One public implementation."""
 
     title: str  # what it is called, and by whom
-    variant: str | Variant  # the name of ours, or a row where no name has it
+    row: Variant  # what is normalized where
     eps: float
     bias: str  # where biases act
-
-    @property
-    def row(self) -> Variant:
-        """What is normalized where."""
-        return VARIANTS["LSTM"][self.variant] if isinstance(self.variant, str) else self.variant
 
     @property
     def normalized(self) -> str:
@@ -40,32 +33,27 @@ class Implementation:
     @property
     def carried(self) -> str:
         """Which cell the next step starts from."""
-        return "normalized" if self.row.cell in ("carried", "next") else "raw"
+        return "normalized" if self.row.cell == "carried" else "raw"
 
     @property
     def settings(self) -> dict[str, Any]:
         """Keywords for :class:`lnlib.rnn.LSTM`."""
-        return {"variant": self.variant, "eps": self.eps}
-
-
-def _variant(words: str) -> str | Variant:
-    """The name of a variant of ours; or a row, from words such as "joint, per gate, carried"."""
-    if words in VARIANTS["LSTM"]:
-        return words
-    gates, *rest = words.split(", ")
-    inside = [word.removeprefix("bias inside ") for word in rest if word.startswith("bias inside ")]
-    (cell,) = {"output", "carried"} & set(rest)
-    return Variant(
-        gates,
-        per_gate="per gate" in rest,
-        cell=cell,
-        inner_bias="".join(inside),
-        unbiased="unbiased" in rest,
-    )
+        return {"variant": self.row, "eps": self.eps}
 
 
 with Path(__file__).with_name("implementations.csv").open(encoding="utf-8") as _file:
     IMPLEMENTATIONS = {
-        row["name"]: Implementation(row["title"], _variant(row["variant"]), float(row["eps"]), row["bias"])
+        row["name"]: Implementation(
+            row["title"],
+            Variant(
+                row["gates"],
+                per_gate=bool(row["per_gate"]),
+                cell=row["cell"],
+                inner_bias=row["inner_bias"],
+                unbiased=bool(row["unbiased"]),
+            ),
+            float(row["eps"]),
+            row["bias"],
+        )
         for row in csv.DictReader(_file)
     }

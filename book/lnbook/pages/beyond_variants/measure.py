@@ -16,7 +16,6 @@ from jaxtyping import Float
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from lnbook.pages.beyond_variants.implementations import IMPLEMENTATIONS
 from lnlib.rnn import LSTM
 from lnlib.rnn.variants import VARIANTS, Variant
 
@@ -71,11 +70,6 @@ def distances(networks: Sequence[LSTM], x: Float[Tensor, "T N D"]) -> Float[np.n
     return (2 * apart / (length[:, None] + length)).numpy()
 
 
-def libraries(lstm: LSTM, x: Float[Tensor, "T N D"]) -> Float[np.ndarray, "13 13"]:
-    """The distances between all public implementations, with the weights of this network."""
-    return distances([as_variant(lstm, **i.settings) for i in IMPLEMENTATIONS.values()], x)
-
-
 def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     """Who computes the same: chains of networks each closer than this to another one of its group.
 
@@ -84,11 +78,6 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     """
     count, label = connected_components(apart < closer, directed=False)
     return sorted(np.flatnonzero(label == k).tolist() for k in range(count))
-
-
-def between(apart: Float[np.ndarray, "K K"], found: Sequence[Sequence[int]]) -> Float[np.ndarray, " pairs"]:
-    """The distances from each group to all others."""
-    return np.concatenate([np.delete(apart[group], group, axis=1).ravel() for group in found])
 
 
 @torch.no_grad()
