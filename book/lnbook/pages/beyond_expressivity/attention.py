@@ -7,54 +7,48 @@ without QK-norm is Dehghani and others (2023).
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.func import grad_and_value, vmap
 
 from lnlib.norms import layer_norm
 
 PAIRS, WIDTH, CASES = 8, 16, 64  # keys to choose from, units of a key, cases in a mini-batch
 
 
-def _logits(parameters: list[Tensor], x: Tensor, asked: Tensor, norm: bool) -> Float[Tensor, "M N n"]:
-    """Of M models for N cases each; the asked key is one of each case's n."""
-    query, key, query_gain, key_gain = parameters
-    q, k = torch.einsum("mij,mnj->mni", query, asked), torch.einsum("mij,mnpj->mnpi", key, x)
+def _loss(parameters: list[Tensor], x: Tensor, values: Tensor, norm: bool) -> tuple[Tensor, Tensor]:
+    """Of one model, and its largest logit in size; the first key of each case is asked for."""
+    query, key, *gains = parameters
+    q, k = x[:, 0] @ query.mT, x @ key.mT
     if norm:
-        q = query_gain[:, None] * layer_norm(q, eps=0.0)
-        k = key_gain[:, None, None] * layer_norm(k, eps=0.0)
-    return torch.einsum("mni,mnpi->mnp", q, k) / WIDTH**0.5
+        q, k = (layer_norm(a, gain, eps=0.0) for a, gain in zip((q, k), gains, strict=True))
+    logits = (k @ q[:, :, None])[..., 0] / WIDTH**0.5
+    loss = ((logits.softmax(-1) * values).sum(-1) - values[:, 0]).square().mean()
+    return loss, logits.abs().max()
 
 
 def largest_logits(
     rates: Sequence[float], seeds: Sequence[int], updates: int, *, norm: bool
-) -> tuple[Float[np.ndarray, "rates seeds updates"], Float[np.ndarray, "rates seeds updates"]]:
+) -> Float[np.ndarray, "2 rates seeds updates"]:
     """The largest logit of each mini-batch in size, and its loss, for every step size and seed."""
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    models = len(rates) * len(seeds)
 
     def draw(*shape: int) -> Tensor:
         each = [torch.randn(*shape, generator=g) for g in generators]
         return torch.stack(each).repeat(len(rates), *[1] * len(shape))
 
     parameters = [draw(WIDTH, WIDTH) / WIDTH**0.5 for _ in range(2)]
-    parameters += [torch.ones(models, WIDTH) for _ in range(2)]
+    parameters += [torch.ones(len(rates) * len(seeds), WIDTH) for _ in range(2)]
     step = torch.tensor(rates).repeat_interleave(len(seeds))
-    logits, losses = [], []
+    slopes, found = vmap(grad_and_value(partial(_loss, norm=norm), has_aux=True)), []
     for _ in range(updates):
-        x, values = draw(CASES, PAIRS, WIDTH), draw(CASES, PAIRS).sign()
-        for p in parameters:
-            p.requires_grad_()
-        found = _logits(parameters, x, x[:, :, 0], norm)
-        loss = ((found.softmax(-1) * values).sum(-1) - values[..., 0]).square().mean(1)
-        gradients = torch.autograd.grad(loss.sum(), parameters, allow_unused=True)
-        with torch.no_grad():
-            for p, g in zip(parameters, gradients, strict=True):
-                if g is not None:
-                    p -= step.view(-1, *[1] * (p.dim() - 1)) * g
-        logits.append(found.detach().abs().amax((1, 2)))
-        losses.append(loss.detach())
-    shape = (len(rates), len(seeds), updates)
-    return tuple(torch.stack(each, 1).view(shape).numpy() for each in (logits, losses))  # type: ignore[return-value]
+        gradients, (loss, logit) = slopes(parameters, draw(CASES, PAIRS, WIDTH), draw(CASES, PAIRS).sign())
+        parameters = [
+            p - step.view(-1, *[1] * (p.ndim - 1)) * g for p, g in zip(parameters, gradients, strict=True)
+        ]
+        found.append(torch.stack([logit, loss]))
+    return torch.stack(found, -1).view(2, len(rates), len(seeds), updates).numpy()
