@@ -10,7 +10,7 @@ from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
-STYLES = (":", "--", "-.", "-")  # from the smallest factor to the largest
+STYLES = ("--", "-.", "-")  # from the smallest gain to the largest
 Runs = Float[np.ndarray, "networks places"]
 Curve = Float[np.ndarray, " points"]
 
@@ -57,25 +57,14 @@ def by_gain(
 
 
 def by_share(
-    shares: Curve,
-    curves: Mapping[float, Curve],
-    places: Sequence[float],
-    measured: Mapping[float, Runs],
-    gains: Curve,
-    critical: Curve,
+    shares: Curve, curves: Mapping[float, Curve], places: Sequence[float], measured: Mapping[float, Runs]
 ) -> Figure:
-    """Exponents against the state's share for some gains; the share at which they are zero for all gains."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5))
-    left.axhline(0, color=INK, lw=0.8)
-    for (gain, curve), line, marker in zip(curves.items(), STYLES[1:], "o^s", strict=True):
-        left.plot(shares, curve, color=LAYER, ls=line, lw=1.4)
-        on.runs(left, places, measured[gain], marker, color=LAYER, label=f"$g = {gain:g}$")
-    left.set(xlabel="share $r$ of the state", ylabel=r"exponent $\lambda$", title="theory and measurement")
-    left.legend(loc="lower right")
-    right.plot(gains, critical, color=LAYER)
-    right.fill_between(gains, critical, 1, color=LAYER, alpha=0.25, lw=0)
-    right.text(0.96 * gains[-1], 0.9, "copies part", ha="right", va="center")
-    right.text(0.45 * gains[-1], 0.25, "copies meet", ha="center", va="center")
-    right.set(xlabel="gain $g$", ylabel="share $r$ of the state", title="where the exponent is 0")
-    right.set(xlim=(0, gains[-1]), ylim=(0, 1))
+    """Exponents against the state's share for some gains: lines are theory, marks networks."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.4))
+    ax.axhline(0, color=INK, lw=0.8)
+    for (gain, curve), line, marker in zip(curves.items(), STYLES, "o^s", strict=True):
+        ax.plot(shares, curve, color=LAYER, ls=line, lw=1.4)
+        on.runs(ax, places, measured[gain], marker, color=LAYER, label=f"$g = {gain:g}$")
+    ax.set(xlabel="share $r$ of the state", ylabel=r"exponent $\lambda$ (nats a step)")
+    ax.legend(loc="lower right")
     return fig
