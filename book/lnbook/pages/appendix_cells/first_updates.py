@@ -40,14 +40,12 @@ def started(
     *,
     gain: float = 1.0,
     bias: float = 0.0,
-    spread: float = 0.0,
     b: float = 0.0,
     dtype: torch.dtype = torch.float64,
 ) -> Network:
     """A layer-normalized network with this gain and bias everywhere, its weights drawn as torch does.
 
-    Gain 0 and bias 1 are the supplement's alpha and beta; `spread` is the standard deviation of what is added
-    to each gain, and b the largest size of Eq. (20)'s b, drawn evenly.
+    Gain 0 and bias 1 are the supplement's alpha and beta; b is the largest size of Eq. (20)'s b.
     """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -55,7 +53,7 @@ def started(
         with torch.no_grad():
             for name, value in network.named_parameters():
                 if name.startswith("gain"):
-                    value.fill_(gain).add_(spread * torch.randn_like(value))
+                    value.fill_(gain)
                 elif name.startswith("bias"):
                     value.fill_(bias)
                 if b and name.startswith("bias_ih"):  # holds beta_2 + b

@@ -1,9 +1,10 @@
-"""Networks that learn digits and lose a block: they learn, alone as in company, and a block is left out."""
+"""Deep networks: how far a step moves one, and that they learn, alone as in company, and lose a block."""
 
 import pytest
+import torch
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_depth import removal
+from lnbook.pages.beyond_depth import removal, stacks
 from lnbook.shared.digits import digits
 from lnlib.norms import layer_norm
 
@@ -43,3 +44,15 @@ def test_a_network_trains_in_company_as_alone(found):
     alone = removal.train(before, train, (5,), SIZE)
     a, b = (removal.losses(n, before, train) for n in (alone, networks))
     assert a[0] == pytest.approx(b[1], rel=0.02)  # float32 sums in another order, through 40 steps of Adam
+
+
+def test_a_step_moves_one_block_as_its_derivative_says():
+    """Of y = x + F(x): h h^T r for W2, and W2 D W2^T r |x|^2 for W1, with D the active units."""
+    found = stacks.step_change(lambda x, F, k, L: x + F(x), 1, 8, (3,), rate=1e-6)
+    generator = torch.Generator().manual_seed(3)
+    x, r = (torch.randn(1, 8, generator=generator, dtype=torch.float64) for _ in range(2))
+    x, r = (layer_norm(v, eps=0.0)[0] for v in (x, r))
+    ((W1, W2),) = stacks.draw(1, 8, generator)
+    r, h = r / r.norm(), (W1 @ x).relu()
+    change = h.square().sum() * r + (W2[:, h > 0] @ W2[:, h > 0].T @ r) * x.square().sum()
+    assert found.item() == pytest.approx(float(change.norm()), rel=1e-3)  # a step of 1e-6 is not 0

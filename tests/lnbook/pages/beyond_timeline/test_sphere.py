@@ -2,37 +2,27 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.functional import normalize
 
 from lnbook.pages.beyond_timeline import sphere
-from lnbook.pages.beyond_timeline.sphere import SphereBlock, SphereTransformer
+from lnbook.pages.beyond_timeline.sphere import SphereTransformer
 from lnbook.shared import characters as training
 
 CHARACTERS, LENGTH, UNITS, HEADS, DEPTH = 11, 6, 8, 2, 3
 
 
-def model(seed: int = 0) -> SphereTransformer:
-    generator = torch.Generator().manual_seed(seed)
+def model() -> SphereTransformer:
+    generator = torch.Generator().manual_seed(0)
     return SphereTransformer(CHARACTERS, LENGTH, UNITS, HEADS, DEPTH, generator=generator).double()
 
 
-def text(cases: int = 2) -> Tensor:
-    return torch.randint(CHARACTERS, (cases, LENGTH), generator=torch.Generator().manual_seed(1))
-
-
-def moved(block: SphereBlock) -> SphereBlock:
-    """With factors that differ from unit to unit."""
-    with torch.no_grad():
-        for k, p in enumerate(block.parameters()):
-            if p.ndim == 1:
-                p.mul_(torch.rand(p.shape, generator=torch.Generator().manual_seed(k), dtype=p.dtype) + 0.5)
-    return block
-
-
 def test_a_block_turns_the_stream_part_of_the_way_to_what_its_sublayers_say() -> None:
-    block = moved(model().blocks[0])
-    h = normalize(torch.randn(2, LENGTH, UNITS, dtype=torch.float64), dim=-1)
+    block, generator = model().blocks[0], torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for factor in (p for p in block.parameters() if p.ndim == 1):  # from unit to unit
+            factor.mul_(torch.rand(factor.shape, generator=generator, dtype=factor.dtype) + 0.5)
+    h = normalize(torch.randn(2, LENGTH, UNITS, generator=generator, dtype=torch.float64), dim=-1)
     expected = h
     for turn, sublayer in zip(block.turns, (block.attention, block.feed), strict=True):
         said = sublayer(expected)
@@ -42,21 +32,16 @@ def test_a_block_turns_the_stream_part_of_the_way_to_what_its_sublayers_say() ->
     assert (block(h) - h).abs().max() > 0.01
 
 
-def vectors(m: nn.Module) -> dict[str, Tensor]:
-    """Lengths of all vectors that live in the space of the stream."""
-    found = {}
-    for name, module in m.named_modules():
-        if isinstance(module, nn.Linear | nn.Embedding):
-            found[name] = module.weight.norm(dim=0 if name.endswith((".out", ".back")) else 1)
-    return found
-
-
 def test_every_vector_starts_at_length_one_and_returns_there_after_every_update(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name, lengths in vectors(model()).items():
-        assert len(lengths) == {"back": 4 * UNITS, "out": UNITS}.get(name.rpartition(".")[2], len(lengths))
-        torch.testing.assert_close(lengths, torch.ones_like(lengths))
+    for name, module in model().named_modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            lengths = module.weight.norm(dim=0 if name.endswith((".out", ".back")) else 1)
+            assert len(lengths) == {"back": 4 * UNITS, "out": UNITS}.get(
+                name.rpartition(".")[2], len(lengths)
+            )
+            torch.testing.assert_close(lengths, torch.ones_like(lengths))
     seen = []
     monkeypatch.setattr(sphere.SphereTransformer, "project", lambda self: seen.append(self))
     read = training.read("smoke")

@@ -1,7 +1,5 @@
 """Two tasks for every variant: the same weights and data for all, and what is measured on them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -10,18 +8,6 @@ from lnbook import data
 from lnbook.pages.beyond_variants import training as learn
 from lnbook.pages.beyond_variants.measure import settings
 from lnlib.rnn.variants import VARIANTS
-
-TINY = learn.Scale(2, 8, 8, 5, 4, processes=1)
-
-
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(learn.SCALES, "tiny", TINY)
-
-
-@pytest.fixture
-def digits() -> learn.Arrays:
-    return learn.pictures(data.load("digits"))
 
 
 def test_readers_of_one_seed_start_with_the_same_weights_whatever_their_variant() -> None:
@@ -41,9 +27,10 @@ def test_readers_of_one_seed_start_with_the_same_weights_whatever_their_variant(
 
 
 def test_weights_moved_to_their_own_variant_keep_their_error_and_elsewhere_they_do_not(
-    digits: learn.Arrays, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(learn.SCALES, "tiny", replace(TINY, units=16, batch=32, updates=60))
+    monkeypatch.setitem(learn.SCALES, "tiny", learn.Scale(2, 16, 32, 5, 60, processes=1))
+    digits = learn.pictures(data.load("digits"))
     jobs = [("paper", 0.01), ("normalized_state", 0.01)]
     runs = learn.runs(learn.rows_run, jobs, [0], "tiny", digits)
     own = [runs[job][0]["error"] for job in jobs]

@@ -1,10 +1,12 @@
-"""Networks whose blocks are given: computed as by hand."""
+"""Networks whose blocks are given: computed as by hand, and trained together as alone."""
 
 from dataclasses import replace
 
 import torch
 
+from lnbook.pages.beyond_without import training
 from lnbook.pages.beyond_without.networks import Method, begin
+from lnbook.shared.digits import digits
 from lnlib.norms import layer_norm
 
 
@@ -22,6 +24,7 @@ def read(x, p):
 
 
 LAYERED = Method(lambda x, p: x + branch(read(x, p), p), read, with_gain)
+PLAIN = Method(lambda x, p: x + branch(x, p))
 
 
 def test_streams_and_logits_are_those_by_hand():
@@ -36,3 +39,15 @@ def test_streams_and_logits_are_those_by_hand():
         stream = stream + hidden @ nets.stack["W2"][k, 1]
     expected = 2 * layer_norm(stream, eps=0.0) @ nets.out[1]
     torch.testing.assert_close(nets.logits(LAYERED, x)[1], expected, rtol=0, atol=1e-12)
+
+
+def test_rates_are_outermost_and_each_network_trains_as_alone():
+    cases, _ = digits()
+    both, alone = (
+        training.train(begin(PLAIN, 1, 8, seeds), PLAIN, cases, seeds, (1e-3, 1e-2), 12)
+        for seeds in ((4, 5), (5,))
+    )
+    # float32 sums in another order, through 12 steps of Adam
+    torch.testing.assert_close(both.out[1::2], alone.out, rtol=0, atol=1e-4)
+    torch.testing.assert_close(both.stack["W1"][:, 1::2], alone.stack["W1"], rtol=0, atol=1e-4)
+    assert training.scores(both, PLAIN, cases, (4, 5)).loss.shape == (2, 2)
