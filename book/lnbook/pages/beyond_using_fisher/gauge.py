@@ -2,8 +2,8 @@ r"""What no prediction sees of a network's weights: common vectors and scales in
 
 Layer norm of $a = Wx + c$ does not see what is added to all units alike, $W \to W + 1v^\top$,
 $c \to c + \gamma 1$, and at $\epsilon = 0$ no positive scale, $(W, c) \to s\,(W, c)$; RMSNorm the scale only.
-Group norm has both for each group. Several layers that add up before the norms (a residual stream) have a
-common vector each and one scale together.
+Several layers that add up before the norms (a residual stream) have a common vector each and one scale
+together.
 
 Epsilon breaks the scale: $\hat a$ becomes $s\sqrt{(\sigma^2+\epsilon)/(s^2\sigma^2+\epsilon)}\,\hat a$, to
 first order $\hat a\,(1 + \frac{\epsilon}{\sigma^2+\epsilon}\log s)$, $\sigma^2$ the variance. That share is
@@ -12,29 +12,14 @@ the *residual* of the scale.
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from lnbook.pages.beyond_using_fisher.wiring import CONVOLUTIONS, Reader, Writer, wiring
-
-
-@dataclass(frozen=True)
-class Shift:
-    """All units of a parameter move alike: along its axis of units, in so many groups."""
-
-    parameter: str
-    axis: int
-    groups: int
-
-    def mean(self, part: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """The common part of an array, in its shape."""
-        grouped = part.unflatten(self.axis, (self.groups, -1))
-        common = grouped.mean(self.axis + 1, keepdim=True)
-        return common.expand_as(grouped).reshape(part.shape)
+from lnbook.pages.beyond_using_fisher.wiring import Wiring, unit_axis, units, wiring
 
 
 @dataclass(frozen=True)
@@ -42,32 +27,18 @@ class Scale:
     r"""The weights and biases of layers that are standardized together have no scale.
 
     Attributes:
-        layers: their names. groups: of units, each with a scale of its own.
-        units: of all the layers, in one group.
-        parameters: names and axes of units.
+        layers, parameters: their names. units: of all the layers.
         residual: the largest $\epsilon/(\sigma^2+\epsilon)$ that the cases met; 0 where the scale is free.
     """
 
     layers: tuple[str, ...]
-    groups: int
+    parameters: tuple[str, ...]
     units: int
-    parameters: tuple[tuple[str, int], ...]
     residual: float
 
-    def directions(self, values: Mapping[str, Tensor]) -> list[dict[str, Tensor]]:
-        """Each group's parameters with zeros elsewhere, of length 1; none where they are 0."""
-        found = []
-        for group in range(self.groups):
-            parts = {}
-            for name, axis in self.parameters:
-                only = torch.zeros(self.groups, dtype=values[name].dtype, device=values[name].device)
-                only[group] = 1
-                only = only.repeat_interleave(values[name].shape[axis] // self.groups)
-                parts[name] = values[name] * only.view(-1, *[1] * (values[name].ndim - 1 - axis))
-            length = math.sqrt(sum(float(part.square().sum()) for part in parts.values()))
-            if length > 0:
-                found.append({name: part / length for name, part in parts.items()})
-        return found
+    def length(self, values: Mapping[str, Tensor]) -> float:
+        """Frobenius norm of the parameters."""
+        return math.sqrt(sum(float(values[name].square().sum()) for name in self.parameters))
 
 
 @dataclass(frozen=True)
@@ -75,13 +46,13 @@ class Gauge:
     r"""Directions in parameter space that no prediction sees, at the model's own parameters.
 
     Attributes:
-        shifts: parameters whose units may move alike.
+        shifts: parameters whose units may move alike, with the axis of the units.
         scales: of layers whose scale no prediction sees. broken: those that epsilon ties, with residuals.
         values: the parameters, by name, in the order of a vector.
         along: directions of the scales, orthonormal and at a right angle to the common vectors, (S, P).
     """
 
-    shifts: tuple[Shift, ...]
+    shifts: dict[str, int]
     scales: tuple[Scale, ...]
     broken: tuple[Scale, ...]
     values: dict[str, Tensor]
@@ -90,17 +61,16 @@ class Gauge:
     @property
     def dimension(self) -> int:
         """How many directions."""
-        shifted = ((self.values[s.parameter], s) for s in self.shifts)
-        return len(self.along) + sum(v.numel() // v.shape[s.axis] * s.groups for v, s in shifted)
+        shifted = ((self.values[name], axis) for name, axis in self.shifts.items())
+        return len(self.along) + sum(v.numel() // v.shape[axis] for v, axis in shifted)
 
     def project(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
         r"""$\Pi v$: what of a vector lies along the directions; $\Pi = \Pi^\top = \Pi^2$."""
-        parts = dict(zip(self.values, v.split([p.numel() for p in self.values.values()]), strict=True))
-        shifts = {s.parameter: s for s in self.shifts}
-        common = [
-            shifts[name].mean(part.view_as(self.values[name])) if name in shifts else 0 * part
-            for name, part in parts.items()
-        ]
+        parts = v.split([p.numel() for p in self.values.values()])
+        common = []
+        for (name, value), part in zip(self.values.items(), parts, strict=True):
+            part = part.view_as(value)
+            common.append(_common(part, self.shifts[name]) if name in self.shifts else 0 * part)
         return torch.cat([part.flatten() for part in common]) + self.along.mT @ (self.along @ v)
 
     def __repr__(self) -> str:
@@ -114,8 +84,9 @@ def gauge(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) 
     r"""The common vectors and scales that norms hide from every prediction, for all inputs.
 
     For them $F\,\Pi = 0$ with F of :class:`lnlib.fisher.GGN`, and finite moves leave the outputs as they are:
-    :func:`canonical`. They are read off the computation; directions that the given cases happen not to move,
-    dead units for instance, are not among them, and symmetries of other layers neither.
+    :func:`canonical`. They are read off the computation, for linear layers and embeddings in front of layer
+    norm and RMSNorm; directions that the given cases happen not to move, dead units for instance, are not
+    among them, and symmetries of other layers neither.
 
     *Source* Table 1 of the paper for one layer; for networks ours. Salimans and Kingma (2016) for the scale.
 
@@ -131,20 +102,22 @@ def gauge(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) 
     >>> gauge(model, torch.eye(3))
     Gauge(5 of 34 directions: common vectors of 2 parameters, 1 scales, 0 broken by epsilon)
     """
-    writers, readers = wiring(model, X)
-    only = {name: w for name, w in writers.items() if w.only_norms and _fits(w, readers)}
-    shifts = tuple(s for name, w in only.items() for s in _shifts(name, w, readers))
-    scales = _scales(only, readers)
+    wired = wiring(model, X)
+    shifts: dict[str, int] = {}
+    for layer, norms in wired.feeds.items():
+        if not any(isinstance(model.get_submodule(norm), nn.RMSNorm) for norm in norms):
+            shifts |= _parameters(model, layer)
+    scales = tuple(_scales(model, wired))
     free = tuple(s for s in scales if s.residual <= tolerance)
     broken = tuple(s for s in scales if s.residual > tolerance)
     values = {name: p.detach() for name, p in model.named_parameters()}
     centered = _centered(values, shifts)
-    zeros = {name: torch.zeros_like(v) for name, v in values.items()}
-    scaled = [zeros | d for s in free for d in s.directions(centered)]
-    along = [torch.cat([part.flatten() for part in d.values()]) for d in scaled]
-    size = sum(v.numel() for v in values.values())
-    empty = next(iter(values.values())).new_empty(0, size)
-    return Gauge(shifts, free, broken, values, torch.stack(along) if along else empty)
+    along = [torch.zeros(0, sum(v.numel() for v in values.values())).to(next(iter(values.values())))]
+    for scale in free:
+        if length := scale.length(centered):
+            parts = [(name in scale.parameters) * v / length for name, v in centered.items()]
+            along.append(torch.cat([part.flatten() for part in parts])[None])
+    return Gauge(shifts, free, broken, values, torch.cat(along))
 
 
 def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) -> nn.Module:
@@ -170,10 +143,8 @@ def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0
     found = gauge(model, X, tolerance)
     values = _centered(found.values, found.shifts)
     for scale in found.scales:
-        groups = scale.directions(values)
-        for name, _ in scale.parameters:
-            whole = sum((parts[name] for parts in groups), torch.zeros_like(values[name]))
-            values[name] = math.sqrt(scale.units) * whole
+        if length := scale.length(values):
+            values |= {name: math.sqrt(scale.units) / length * values[name] for name in scale.parameters}
     moved = copy.deepcopy(model)
     with torch.no_grad():
         for name, p in moved.named_parameters():
@@ -181,57 +152,33 @@ def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0
     return moved
 
 
-def _centered(values: Mapping[str, Tensor], shifts: tuple[Shift, ...]) -> dict[str, Tensor]:
-    """The parameters without what their units have in common, which takes two passes to round-off."""
-    moved = dict(values)
-    for s in shifts * 2:
-        moved[s.parameter] = moved[s.parameter] - s.mean(moved[s.parameter])
-    return moved
+def _common(part: Float[Tensor, "..."], axis: int) -> Float[Tensor, "..."]:
+    """What all units of an array have in common, in its shape."""
+    return part.mean(axis, keepdim=True).expand_as(part)
 
 
-def _fits(writer: Writer, readers: Mapping[str, Reader]) -> bool:
-    """The norms standardize the layer's own units, one for one; an embedding leaves its weights alone."""
-    axis = 1 if type(writer.module) in CONVOLUTIONS else -1
-    read = [readers[name] for name in writer.readers]
-    changed = getattr(writer.module, "max_norm", None) is not None
-    return not changed and all(r.units == writer.units and axis in r.axes for r in read)
+def _centered(values: Mapping[str, Tensor], shifts: Mapping[str, int]) -> dict[str, Tensor]:
+    """The parameters without what their units have in common."""
+    return {n: v - _common(v, shifts[n]) if n in shifts else v for n, v in values.items()}
 
 
-def _parameters(name: str, writer: Writer) -> list[tuple[str, int]]:
-    """Names and axes of units of a layer's weight, and of its bias if it has one."""
-    bias = getattr(writer.module, "bias", None) is not None
-    return [(f"{name}.weight", writer.axis)] + ([(f"{name}.bias", 0)] if bias else [])
+def _parameters(model: nn.Module, layer: str) -> dict[str, int]:
+    """The weight of a layer, and its bias if it has one, with the axis of their units."""
+    module = model.get_submodule(layer)
+    return {f"{layer}.{name}": unit_axis(module) for name, _ in module.named_parameters()}
 
 
-def _shifts(name: str, writer: Writer, readers: Mapping[str, Reader]) -> list[Shift]:
-    read = [readers[reader] for reader in writer.readers]
-    if any(isinstance(r.module, nn.RMSNorm) for r in read):
-        return []
-    groups = math.gcd(*(r.groups for r in read))
-    # under zero padding a convolution's common weights are no common vector at the border
-    skipped = 1 if type(writer.module) in CONVOLUTIONS else 0
-    return [Shift(parameter, axis, groups) for parameter, axis in _parameters(name, writer)[skipped:]]
-
-
-def _scales(only: Mapping[str, Writer], readers: Mapping[str, Reader]) -> list[Scale]:
-    """One for each set of layers and norms that are connected and closed."""
-    left, found = set(only), []
-    for first in only:
-        layers: list[str] = []
-        norms: set[str] = set()
-        frontier = [first]
-        while frontier:
-            name = frontier.pop()
-            if name not in left:
-                continue
-            left.remove(name)
-            layers.append(name)
-            norms |= only[name].readers
-            frontier += {s for norm in only[name].readers for s in readers[norm].sources & only.keys()}
-        if layers and all(readers[norm].closed and readers[norm].sources <= only.keys() for norm in norms):
-            groups = math.gcd(*(readers[norm].groups for norm in norms))
-            parts = [part for name in layers for part in _parameters(name, only[name])]
-            residual = max(readers[norm].residual for norm in norms)
-            units = sum(only[name].units for name in layers) // groups
-            found.append(Scale(tuple(layers), groups, units, tuple(parts), residual))
-    return found
+def _scales(model: nn.Module, wired: Wiring) -> Iterator[Scale]:
+    """One for each set of layers and norms that are connected and read nothing else."""
+    done: set[str] = set()
+    for first in wired.feeds:
+        layers, norms = {first}, wired.feeds[first]
+        while more := {name for norm in norms for name in wired.reads[norm]} - layers:
+            layers |= more
+            norms = norms.union(*(wired.feeds.get(name, ()) for name in more))
+        if first not in done and layers <= wired.feeds.keys():
+            done |= layers
+            ordered = tuple(name for name in wired.feeds if name in layers)
+            parameters = tuple(name for layer in ordered for name in _parameters(model, layer))
+            count = sum(units(model.get_submodule(layer)) for layer in ordered)
+            yield Scale(ordered, parameters, count, max(wired.residuals[norm] for norm in norms))

@@ -1,11 +1,13 @@
 """What no prediction sees of a network's weights: found, projected on, moved along, and nothing too much."""
 
 import copy
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
 from glms import draw, relative
-from nets import NETS, Block, block, mlp, randomized
+from nets import NETS, mlp, randomized
 from torch import Tensor, nn
 
 import lnlib
@@ -13,9 +15,8 @@ from lnbook.pages.beyond_using_fisher.gauge import Gauge, canonical, gauge
 from lnlib.fisher import GGN
 
 ROUNDING = 1e-12  # relative: a few hundred roundings through a few layers
-every_net = pytest.mark.parametrize("net", NETS)
 
-# Found by hand: common vectors (D or D + 1 numbers a layer and group) and scales.
+# Found by hand: common vectors (D or D + 1 numbers a layer) and scales.
 DIRECTIONS = {
     "mlp, lnlib's layer norm": (5 + 1) + (7 + 1),
     "mlp, torch's layer norm": (5 + 1) + (7 + 1),
@@ -25,9 +26,8 @@ DIRECTIONS = {
     "block, lnlib's layer norm": 5 + 7 + 8 + 1,
     "block, torch's layer norm": 5 + 7 + 8 + 1,
     "block, RMS norm": 1,
-    # the convolution's bias in 2 groups and 2 scales; 17 numbers in 2 groups and 2 scales
-    "group norm": 2 + 2 + 2 * 17 + 2,
 }
+every_net = pytest.mark.parametrize("net", DIRECTIONS)
 
 
 def moved(model: nn.Module, theta: Tensor) -> nn.Module:
@@ -45,12 +45,12 @@ def outputs(model: nn.Module, X: Tensor) -> Tensor:
         return model(X)
 
 
-# --- the directions ----------------------------------------------------------------------------------
-
-
 def matrix(found: Gauge) -> Tensor:
     """The projector."""
     return torch.stack([found.project(e) for e in torch.eye(found.along.shape[1]).double()], 1)
+
+
+# --- the directions ----------------------------------------------------------------------------------
 
 
 @every_net
@@ -77,9 +77,6 @@ def test_a_finite_move_along_the_common_vectors_leaves_the_outputs(net):
     assert len(found.broken) == len(gauge(*NETS[net]()).scales)
 
 
-# --- epsilon -----------------------------------------------------------------------------------------
-
-
 def test_epsilon_breaks_the_scale_by_the_reported_share():
     model, X = mlp(nn.LayerNorm, eps=1e-2)
     a = model[0](X).detach()
@@ -102,134 +99,90 @@ def test_rms_norms_own_epsilon_is_the_unit_roundoff():
 # --- nothing too much --------------------------------------------------------------------------------
 
 
-class Past(Block):
-    """A block whose stream reaches the predictions past the last norm."""
+class Net(nn.Module):
+    """Modules by name, and what the forward pass does with them; the mask is left out, as by default."""
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        x = self.embed(tokens)
-        x = x + self.down(torch.tanh(self.up(self.norm2(x))))
-        return self.head(self.norm3(x).mean(1)) + x.mean(1)[:, :3]
-
-
-class Tied(Block):
-    """A block that reads its embedding a second time, as a matrix."""
-
-    def forward(self, tokens: Tensor) -> Tensor:
-        x = self.embed(tokens)
-        x = x + self.down(torch.tanh(self.up(self.norm2(x))))
-        return self.norm3(x).mean(1) @ self.embed.weight[:3].mT
-
-
-class Post(nn.Module):
-    """A post-norm block: the stream holds a norm's output, whose scale the gain sets."""
-
-    def __init__(self) -> None:
+    def __init__(self, does: Callable[[nn.Module, Tensor], Tensor], **modules: nn.Module) -> None:
         super().__init__()
-        self.up, self.down = nn.Linear(4, 5), nn.Linear(5, 4)
-        self.norm1, self.norm2, self.head = (
-            nn.LayerNorm(4, eps=0.0),
-            nn.LayerNorm(4, eps=0.0),
-            nn.Linear(4, 3),
-        )
+        self.does = does
+        for name, module in modules.items():
+            self.add_module(name, module)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.norm1(x)
-        return self.head(self.norm2(x + self.down(torch.relu(self.up(x)))))
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.does(self, x) if mask is None else mask
 
 
-def test_a_stream_that_the_predictions_see_is_no_gauge():
-    assert gauge(randomized(Past(nn.LayerNorm)), block(nn.LayerNorm)[1]).dimension == 0
+LN = partial(nn.LayerNorm, eps=0.0)
+ONE = {"one": nn.Linear(4, 4), "norm": LN(4)}
+TWO = {**ONE, "two": nn.Linear(4, 4)}
+SHARED = {**TWO, "two": nn.Linear(4, 4)}
+SHARED["two"].weight = SHARED["one"].weight
+HOOKED = {**ONE, "one": nn.Linear(4, 4)}
+HOOKED["one"].register_forward_hook(lambda _, args, out: out * torch.arange(4))
+HOOKED_NORM = {**ONE, "norm": LN(4)}
+HOOKED_NORM["norm"].register_forward_pre_hook(lambda _, args: (args[0] * torch.arange(4),))
+LSTM = {**ONE, "lstm": lnlib.LSTM(4, 4)}  # the trace does not look into it
 
 
-def test_an_embedding_that_is_read_twice_is_none_and_the_layers_beside_it_keep_theirs():
-    found = gauge(randomized(Tied(nn.LayerNorm)), block(nn.LayerNorm)[1])
-    assert {s.parameter for s in found.shifts} == {"down.weight", "down.bias"}
-    assert found.scales == ()
+def between(module: nn.Module) -> Net:
+    return Net(lambda m, x: m.norm(m.between(m.one(x))), **ONE, between=module)
 
 
-def test_layers_that_are_called_by_keyword_are_seen():
-    class ByKeyword(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear, self.norm, self.head = nn.Linear(4, 6), nn.LayerNorm(6, 0.0), nn.Linear(6, 3)
+# network -> layers with common vectors, layers of each scale
+FREE = {
+    "called by keyword": (Net(lambda m, x: m.norm(input=m.one(input=x)).tanh(), **ONE), ["one"], [("one",)]),
+    "seen past the norm": (Net(lambda m, x: (a := m.one(x)) + m.norm(a), **ONE), [], []),
+    "called twice": (Net(lambda m, x: m.one(x) + m.norm(m.one(x)), **ONE), [], []),
+    "read as a matrix": (Net(lambda m, x: m.norm(m.one(x) + m.two(x)) @ m.one.weight, **TWO), ["two"], []),
+    "its weight shared": (Net(lambda m, x: m.two(m.norm(m.one(x))), **SHARED), [], []),
+    "a sum": (Net(lambda m, x: m.norm(m.one(x) - m.two(x)), **TWO), ["one", "two"], [("one", "two")]),
+    "a sum with a number": (Net(lambda m, x: m.norm(m.one(x) + 1), **ONE), [], []),
+    "a sum with data": (Net(lambda m, x: m.norm(m.one(x) + x), **ONE), ["one"], []),
+    "one unit added to all": (
+        Net(lambda m, x: m.norm(m.one(x) + m.unit(x)), **ONE, unit=nn.Linear(4, 1)),
+        ["one"],
+        [],
+    ),
+    "a norm's output in the stream": (
+        Net(lambda m, x: m.norm(m.norm2(x) + m.one(x)), **ONE, norm2=LN(4)),
+        ["one"],
+        [],
+    ),
+    "two norms": (
+        Net(lambda m, x: m.norm(a := m.one(x)) * m.norm2(a), **ONE, norm2=nn.RMSNorm(4, eps=0.0)),
+        [],
+        [("one",)],
+    ),
+    "ReLU between": (between(nn.ReLU()), [], []),
+    "a slice between": (Net(lambda m, x: m.norm(m.one(x)[:, :4]), **ONE), [], []),
+    "dropout at rest between": (between(nn.Dropout(0.5)), ["one"], [("one",)]),
+    "nothing between": (between(nn.Identity()), ["one"], [("one",)]),
+    "over several axes": (
+        Net(
+            lambda m, x: m.norm(m.one(torch.stack([x, x.flip(1)], 1))).flatten(1),
+            **ONE | {"norm": LN((2, 4))},
+        ),
+        [],
+        [],
+    ),
+    "group norm": (Net(lambda m, x: m.norm(m.one(x)), **ONE | {"norm": nn.GroupNorm(2, 4, 0.0)}), [], []),
+    "a layer with a hook": (Net(lambda m, x: m.norm(m.one(x)), **HOOKED), [], []),
+    "a norm with a hook": (Net(lambda m, x: m.norm(m.one(x)), **HOOKED_NORM), [], []),
+    "under an LSTM": (Net(lambda m, x: m.lstm(m.norm(m.one(x)))[0], **LSTM), ["one"], [("one",)]),
+}
 
-        def forward(self, x: Tensor) -> Tensor:
-            return self.head(self.norm(input=self.linear(input=x)))
 
-    model, X = randomized(ByKeyword()), draw(5, 4)
-    assert gauge(model, X).dimension == (4 + 1) + 1
-
-
-def test_one_unit_that_is_added_to_all_others_is_none():
-    class Broadcast(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.wide, self.one, self.norm = nn.Linear(4, 6), nn.Linear(4, 1), nn.GroupNorm(2, 6, 0.0)
-
-        def forward(self, x: Tensor) -> Tensor:
-            return self.norm(self.wide(x) + self.one(x))
-
-    found = gauge(randomized(Broadcast()), draw(5, 4))
-    assert {s.parameter for s in found.shifts} == {"wide.weight", "wide.bias"}
-    assert found.scales == found.broken == ()
-
-
-def test_a_module_that_shares_its_weight_is_none():
-    X = mlp(nn.LayerNorm)[1]
-    other = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4, eps=0.0), nn.Linear(4, 4))
-    other[2].weight = other[0].weight
-    assert gauge(randomized(other), X).dimension == 0
-
-
-def test_what_a_norm_writes_into_a_stream_keeps_its_scale():
-    model, X = randomized(Post()), draw(6, 4)
+@pytest.mark.parametrize("name", FREE)
+def test_a_layer_is_free_where_every_path_of_it_ends_in_a_norm_and_only_sums_lie_between(name):
+    net, common, scales = FREE[name]
+    model, X = randomized(copy.deepcopy(net)), draw(5, 4)
     found = gauge(model, X)
-    assert {s.parameter for s in found.shifts} == {"down.weight", "down.bias"}
-    assert found.scales == found.broken == ()
-    assert relative(outputs(canonical(model, X), X), outputs(model, X)) <= ROUNDING
-
-
-@pytest.mark.parametrize(
-    "between", [nn.ReLU(), nn.Flatten(0, 1), nn.LayerNorm(6, eps=0.0), nn.Dropout(0.5), nn.Identity()]
-)
-def test_only_sums_may_lie_between_a_layer_and_its_norm(between):
-    inside = nn.Sequential(nn.Linear(4, 6), between, nn.LayerNorm(6, eps=0.0), nn.Linear(6, 3))
-    model, X = randomized(inside), draw(7, 4)
-    if isinstance(between, nn.Flatten):
-        X = X[None]
-        model = randomized(nn.Sequential(inside, nn.Unflatten(0, (1, 7)), nn.Flatten(1)))
-    free = isinstance(between, nn.LayerNorm | nn.Dropout | nn.Identity)
-    assert gauge(model, X).dimension == (6 if free else 0)
-
-
-def test_a_norm_over_several_axes_or_of_other_units_has_none():
-    model = randomized(
-        nn.Sequential(nn.Linear(4, 3), nn.LayerNorm((2, 3), eps=0.0), nn.Flatten(), nn.Linear(6, 3))
-    )
-    assert gauge(model, draw(5, 2, 4)).dimension == 0
-    across = randomized(nn.Sequential(nn.Linear(4, 3), nn.GroupNorm(1, 2, eps=0.0), nn.Flatten()))
-    assert gauge(across, draw(5, 2, 4)).dimension == 0
-
-
-def test_two_norms_of_different_groups_have_what_both_hide():
-    class Two(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear, self.one, self.two = (
-                nn.Linear(4, 6),
-                nn.GroupNorm(2, 6, 0.0),
-                nn.LayerNorm(6, eps=0.0),
-            )
-
-        def forward(self, x: Tensor) -> Tensor:
-            a = self.linear(x)
-            return self.one(a) * self.two(a)
-
-    model, X = randomized(Two()), draw(40, 4)
-    assert gauge(model, X).dimension == 5 + 1
-    V = gauge(model, X).project(draw(54))
-    F = GGN(model, X, "gaussian")
-    assert float((F @ V).norm()) <= 1e-13 * F.to_dense().norm() * float(V.norm())
+    assert set(found.shifts) == {f"{layer}.{p}" for layer in common for p in ("weight", "bias")}
+    assert [scale.layers for scale in found.scales] == scales
+    assert found.broken == ()
+    step = found.project(draw(found.along.shape[1]))
+    for other in (canonical(model, X), moved(model, theta_of(model) + 0.1 * step)):
+        assert relative(outputs(other, X), outputs(model, X)) <= ROUNDING
 
 
 # --- the representative ------------------------------------------------------------------------------
@@ -242,24 +195,23 @@ def test_the_representative_is_the_same_function_and_has_no_gauge_left_to_move_a
     assert relative(outputs(short, X), outputs(model, X)) <= ROUNDING
     found = gauge(short, X)
     parts = {name: p.detach() for name, p in short.named_parameters()}
-    for s in found.shifts:
-        assert float(s.mean(parts[s.parameter]).abs().max()) <= 1e-15
-    for s in found.scales:
-        size = sum(float(parts[name].square().sum()) for name, _ in s.parameters)
-        assert size == pytest.approx(s.groups * s.units, rel=1e-13)
+    for name, axis in found.shifts.items():
+        assert float(parts[name].mean(axis).abs().max()) <= 1e-15
+    for scale in found.scales:
+        size = sum(float(parts[name].square().sum()) for name in scale.parameters)
+        assert size == pytest.approx(scale.units, rel=1e-13)
     assert relative(theta_of(canonical(short, X)), theta_of(short)) <= 1e-14
 
 
 @every_net
 def test_all_weights_of_one_function_have_one_representative(net):
     model, X = NETS[net]()
-    found = gauge(model, X)
     other = copy.deepcopy(model)
-    for scale in found.scales:
-        for name, _ in scale.parameters:
+    for scale in gauge(model, X).scales:
+        for name in scale.parameters:
             other.get_parameter(name).data.mul_(5)
-    start, v = theta_of(other), draw(found.along.shape[1])
-    other = moved(other, start + gauge(other, X).project(v))  # along the weights themselves: one more scale
+    start, found = theta_of(other), gauge(other, X)
+    other = moved(other, start + found.project(draw(len(start))))  # along the weights, too: one more scale
     assert relative(theta_of(other), theta_of(model)) > 0.5
     assert relative(theta_of(canonical(other, X)), theta_of(canonical(model, X))) <= ROUNDING
 
@@ -286,42 +238,7 @@ def test_weights_of_zero_have_no_scale_to_move_along():
     assert relative(outputs(canonical(model, X), X), outputs(model, X)) <= ROUNDING
 
 
-# --- what is left alone ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("hooked", [0, 1])
-def test_a_hook_may_change_what_a_layer_makes_so_that_nothing_is_known_of_it(hooked):
-    model, X = mlp(lnlib.LayerNorm)
-    model[hooked].register_forward_hook(lambda _, args, out: out * torch.arange(6))
-    assert {s.layers for s in gauge(model, X).scales} == {("3",)}
-    assert relative(outputs(canonical(model, X), X), outputs(model, X)) <= ROUNDING
-
-
-class Choosing(nn.Module):
-    """Takes a way that depends on the cases."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.linear = nn.Linear(4, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear(x) if x.sum() > 0 else x[:, :3]
-
-
 def test_a_network_that_cannot_be_traced_is_refused_with_the_reason():
-    with pytest.raises(ValueError, match=r"torch.fx cannot trace Choosing: .*; give a part"):
-        gauge(Choosing().double(), draw(5, 4))
-
-
-def test_options_of_the_forward_pass_and_parts_that_are_not_traced_are_no_obstacle():
-    class Recurrent(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.embed, self.norm = nn.Linear(4, 6), nn.LayerNorm(6, eps=0.0)
-            self.layer, self.head = lnlib.LSTM(6, 5, batch_first=True), nn.Linear(5, 3)
-
-        def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-            x = self.norm(self.embed(x)) if mask is None else x
-            return self.head(self.layer(x)[0][:, -1])
-
-    assert gauge(Recurrent().double(), draw(3, 4, 4)).dimension == (4 + 1) + 1
+    model = Net(lambda m, x: m.one(x) if x.sum() > 0 else x, **ONE).double()
+    with pytest.raises(ValueError, match=r"torch.fx cannot trace Net: .*; give a part"):
+        gauge(model, draw(5, 4))
