@@ -9,7 +9,7 @@ of the model.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from lnlib.fisher.linearization import linearize
 from lnlib.glm import GLM
 
 Method = Literal["sgd", "adam", "natural", "kfac", "printed", "empirical"]
-METHODS: tuple[Method, ...] = ("sgd", "adam", "natural", "kfac", "printed", "empirical")
+METHODS: tuple[Method, ...] = get_args(Method)
 RATES = (0.3, 1.0, 0.1, 3.0, 0.03, 10.0)  # the middle first: what is slower than the best so far, stops
 DAMPINGS = (0.01, 0.03, 0.1)  # the mean eigenvalue of F at the start is 0.07
 BATCH = 256
@@ -98,9 +98,7 @@ def direction(
         B = _case_gradients(glm, x, y) / len(x) ** 0.5
         K = B @ B.mT
         K.diagonal().add_(damping)
-        return (
-            g - B.mT @ torch.cholesky_solve((B @ g)[:, None], torch.linalg.cholesky(K)).squeeze(1)
-        ) / damping
+        return (g - B.mT @ torch.linalg.solve(K, B @ g)) / damping
     F = FisherOperator(glm, x, printed=method == "printed")
 
     def damped(v: np.ndarray) -> np.ndarray:
@@ -192,9 +190,8 @@ def tune(
 
 def runs_of(rows: Sequence[Row], method: Method, key: str) -> Float[np.ndarray, "seeds times"]:
     """One column of a method's rows, one line per seed."""
-    seeds = sorted({r["seed"] for r in rows if r["method"] == method})
-    chosen = [[r[key] for r in rows if (r["method"], r["seed"]) == (method, seed)] for seed in seeds]
-    return np.array(chosen, dtype=float)
+    frame = pd.DataFrame(rows)
+    return frame[frame["method"] == method].pivot(index="seed", columns="step", values=key).to_numpy(float)
 
 
 def loss_curve(rows: Sequence[Row], method: Method) -> dict[str, Float[np.ndarray, " times"]]:

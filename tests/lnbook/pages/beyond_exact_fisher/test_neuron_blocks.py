@@ -1,30 +1,18 @@
-"""The Fisher matrix of a small deep network: against the divergence, and by what its steps deliver."""
+"""A small deep network: its matrix and its divergence are of the same steps, its blocks those of neurons."""
 
 import pytest
 import torch
-from torch.autograd.functional import hessian
 
-from lnbook.pages.beyond_exact_fisher import neuron_blocks
-
-SIZES = (3, 4, 4, 10)
-
-
-def cases() -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(0)
-    X = torch.randn(6, 3, generator=generator, dtype=torch.float64)
-    return X, torch.randint(10, (6,), generator=generator)
+from lnbook.pages.beyond_exact_fisher.neuron_blocks import at_random_weights
 
 
 @pytest.mark.parametrize("norm", ["layer", None])
-def test_the_matrix_is_the_second_derivative_of_the_divergence(norm) -> None:
-    X, _ = cases()
-    theta = neuron_blocks.start(SIZES, norm, seed=1)
-    before = neuron_blocks.logits(theta, X, SIZES, norm).log_softmax(-1)
-
-    def divergence(moved: torch.Tensor) -> torch.Tensor:
-        after = neuron_blocks.logits(moved, X, SIZES, norm).log_softmax(-1)
-        return (before.exp() * (before - after)).sum(1).mean()
-
-    truth = hessian(divergence, theta)
-    # 1e-12: sums of 60 products of numbers around 1, in float64.
-    assert float((neuron_blocks.fisher(theta, X, SIZES, norm) - truth).norm() / truth.norm()) < 1e-12
+def test_the_matrix_is_the_curvature_of_the_divergence_and_each_neuron_has_its_parameters(norm) -> None:
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(6, 3, generator=generator, dtype=torch.float64)
+    net = at_random_weights(X, torch.randint(10, (6,), generator=generator), norm, 1, units=4)
+    more = 2 if norm else 1  # than weights: a bias, and for a normalized neuron its gain
+    assert net.neuron.bincount().tolist() == [3 + more] * 4 + [4 + more] * 4 + [5] * 10
+    for _ in range(5):
+        step = 1e-4 * torch.randn(len(net.neuron), generator=generator, dtype=torch.float64)
+        assert net.divergence(step) == pytest.approx(float(step @ net.fisher @ step / 2), rel=1e-2)
