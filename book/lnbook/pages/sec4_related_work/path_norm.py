@@ -28,31 +28,24 @@ def forward(layers: Sequence[Layer], x: Float[Tensor, "N D"]) -> Float[Tensor, "
 
 
 def path_norm(layers: Sequence[Layer]) -> Float[Tensor, ""]:
-    r"""Square root of the sum over all paths of the product of the squared weights on the path.
-
-    $\phi = \Big(\sum_{\text{paths}}\prod_{e\in\text{path}} w_e^2\Big)^{1/2}$, by one pass of ones through the
-    squared weights.
+    r"""$\phi = \Big(\sum_{\text{paths}}\prod_{e\in\text{path}} w_e^2\Big)^{1/2}$, over all paths.
 
     *Source* Neyshabur et al. (2015), with p = 2.
     """
-    return _reaching(layers)[-1].sum().sqrt()
+    return _over_paths([(W.square(), b.square()) for W, b in layers]).sqrt()
 
 
-def path_curvature(layers: Sequence[Layer]) -> list[Layer]:
-    r"""How strongly each weight enters: $\kappa_e = \tfrac12\,\partial^2\phi^2/\partial w_e^2$.
+def path_curvature(layers: Sequence[Layer]) -> list[Tensor]:
+    r"""How strongly each of W, b, W, b, ... enters: $\kappa_e = \tfrac12\,\partial^2\phi^2/\partial w_e^2$.
 
-    It is the sum, over the paths through the weight, of the squares of their other weights. Path-SGD divides
-    each gradient by it, and so takes a step that commutes with re-scaling.
+    It is the sum, over the paths through the weight, of the squares of their other weights, hence the first
+    derivative by the weight's square. Path-SGD divides each gradient by it, and so takes a step that commutes
+    with re-scaling.
 
     *Source* Neyshabur et al. (2015), the update of Path-SGD.
     """
-    reaching = _reaching(layers)
-    onward = torch.ones_like(layers[-1][1])  # from a unit's output to the network's outputs
-    found: list[Layer] = []
-    for (W, b), below in zip(reversed(layers), reversed(reaching[:-1]), strict=True):
-        found.append((torch.outer(onward, below), onward.expand_as(b).clone()))
-        onward = W.square().T @ onward
-    return found[::-1]
+    squares = [q.detach().square().requires_grad_() for layer in layers for q in layer]
+    return list(torch.autograd.grad(_over_paths(_paired(squares)), squares))
 
 
 def rescale(layers: Sequence[Layer], factors: Sequence[Float[Tensor, " _"]]) -> list[Layer]:
@@ -71,18 +64,19 @@ def step(
 ) -> list[Layer]:
     """One step of gradient descent on the mean squared error; `by_path`, of Path-SGD."""
     p = [q.detach().clone().requires_grad_() for layer in layers for q in layer]
-    out = forward(list(zip(p[::2], p[1::2], strict=True)), x)
-    slopes = torch.autograd.grad((out - y).square().mean(), p)
+    slopes = torch.autograd.grad((forward(_paired(p), x) - y).square().mean(), p)
     if by_path:
-        kappa = [q for layer in path_curvature(layers) for q in layer]
-        slopes = tuple(slope / k for slope, k in zip(slopes, kappa, strict=True))
-    new = [q.detach() - rate * slope for q, slope in zip(p, slopes, strict=True)]
-    return list(zip(new[::2], new[1::2], strict=True))
+        slopes = tuple(slope / k for slope, k in zip(slopes, path_curvature(layers), strict=True))
+    return _paired([q.detach() - rate * slope for q, slope in zip(p, slopes, strict=True)])
 
 
-def _reaching(layers: Sequence[Layer]) -> list[Tensor]:
-    """Sums of squared products over the paths that end in each unit: of the inputs, then of each layer."""
-    sums = [torch.ones_like(layers[0][0][0])]
+def _paired(parameters: Sequence[Tensor]) -> list[Layer]:
+    return list(zip(parameters[::2], parameters[1::2], strict=True))
+
+
+def _over_paths(layers: Sequence[Layer]) -> Float[Tensor, ""]:
+    """The sum over all paths of the product of what is on the path, by one pass of ones."""
+    reaching = torch.ones_like(layers[0][0][0])
     for W, b in layers:
-        sums.append(W.square() @ sums[-1] + b.square())
-    return sums
+        reaching = W @ reaching + b
+    return reaching.sum()
