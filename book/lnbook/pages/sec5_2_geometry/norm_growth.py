@@ -1,7 +1,7 @@
 r"""Section 5.2.2, measured: how the norm of normalized weights grows while a network learns.
 
-A network of one hidden layer whose summed inputs are normalized without epsilon, so that its hidden weights W
-have an invisible length. Plain stochastic gradient descent, with or without weight decay on W:
+A network of one hidden layer whose summed inputs layer norm normalizes without epsilon, so that its hidden
+weights W have an invisible length. Plain stochastic gradient descent, with or without weight decay on W:
 $W \leftarrow (1 - \lambda\rho)W - \rho\,\nabla L$ at learning rate $\rho$ and decay $\lambda$.
 """
 
@@ -51,21 +51,8 @@ class Walk:
         return self.gradient * self.length
 
 
-def summed_inputs(
-    method: str, x: Float[Tensor, "N D"], W: Float[Tensor, "H D"], g: Float[Tensor, " H"]
-) -> Float[Tensor, "N H"]:
-    """Normalized summed inputs times the gain, Eq. (5) without its bias; "none" has no gain."""
-    if method == "weight":
-        return x @ weight_norm(W, g).T
-    a = x @ W.T
-    if method == "none":
-        return a
-    return (layer_norm if method == "layer" else batch_norm)(a, g, eps=0.0)
-
-
 def train(
     cases: Cases,
-    method: str,
     seed: int,
     *,
     rate: float,
@@ -75,30 +62,31 @@ def train(
     units: int = 100,
     held: float | None = None,
 ) -> Walk:
-    """Train from weights of one seed, times `scale`, and record the walk of W."""
+    """Train with layer norm from weights of one seed, times `scale`, and record the walk of W."""
     x, y = cases
     initial, order = generators(seed)
     D = x.shape[1]
     W = scale * torch.randn(units, D, generator=initial) / D**0.5
     V = torch.randn(10, units, generator=initial) / units**0.5
-    start = [W, torch.ones(units), torch.zeros(units), V, torch.zeros(10)]
     if held is not None:
-        W *= held / _seen(method, W).norm()
-    parameters = [p.requires_grad_() for p in start]
+        W *= held / _seen(W).norm()
+    parameters = [p.requires_grad_() for p in (W, torch.ones(units), torch.zeros(units), V, torch.zeros(10))]
+    W, g, b, V, c = parameters
     rows = []
     with torch_threads(1):  # so small a network gains nothing from more, and its numbers would depend on it
         for _ in range(updates):
             drawn = torch.randint(len(x), (64,), generator=order)
-            loss = _loss(method, x[drawn], y[drawn], parameters)
-            gradients = torch.autograd.grad(loss, parameters, materialize_grads=True, allow_unused=True)
-            before = _seen(method, W)
+            hidden = torch.relu(layer_norm(x[drawn] @ W.T, g, eps=0.0) + b)
+            loss = cross_entropy(hidden @ V.T + c, y[drawn])
+            gradients = torch.autograd.grad(loss, parameters)
             with torch.no_grad():
+                before = _seen(W)
                 W *= 1 - rate * decay
                 for p, gradient in zip(parameters, gradients, strict=True):
                     p -= (rate if p is W else REST) * gradient
                 if held is not None:
-                    W *= held / _seen(method, W).norm()
-            after = _seen(method, W)
+                    W *= held / _seen(W).norm()
+                after = _seen(W)
             rows.append((before.norm(), gradients[0].norm(), _angle(before, after), loss.detach()))
     return Walk(rate, decay, *torch.tensor(rows).double().numpy().T)
 
@@ -125,7 +113,7 @@ def brakes(
     """Layer-normalized runs by learning rate and seed: W's norm free, or held where it begins or ends."""
     found: dict[str, list[list[Walk]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
     for rate in rates:
-        run = partial(train, cases, "layer", rate=rate, updates=updates)
+        run = partial(train, cases, rate=rate, updates=updates)
         free = [run(seed) for seed in seeds]
         first, last = (
             [run(seed, held=float(walk.length[end])) for seed, walk in zip(seeds, free, strict=True)]
@@ -134,16 +122,6 @@ def brakes(
         for way, runs in zip(found.values(), (free, first, last), strict=True):
             way.append(runs)
     return found
-
-
-def from_starts(
-    cases: Cases, starts: Sequence[float], seeds: Sequence[int], *, rate: float, decay: float, updates: int
-) -> dict[float, list[Walk]]:
-    """Layer-normalized runs with weight decay, by the factor of the weights at the start, one a seed."""
-    return {
-        c: [train(cases, "layer", s, scale=c, rate=rate, decay=decay, updates=updates) for s in seeds]
-        for c in starts
-    }
 
 
 def last_losses(walks: Sequence[Sequence[Walk]]) -> Float[np.ndarray, "seeds rates"]:
@@ -161,20 +139,17 @@ def first_gradient(
     W = torch.randn(units, x.shape[1], generator=draw, dtype=torch.float64)
     W = (length * W / W.norm()).requires_grad_()
     V = torch.randn(10, units, generator=draw, dtype=torch.float64) / units**0.5
-    hidden = torch.relu(summed_inputs(method, x, W, torch.ones(units, dtype=torch.float64)))
-    (G,) = torch.autograd.grad(cross_entropy(hidden @ V.T, y), W)
+    a = x @ (weight_norm(W, W.new_ones(units)) if method == "weight" else W).T
+    if method in ("batch", "layer"):
+        a = (layer_norm if method == "layer" else batch_norm)(a, eps=0.0)
+    (G,) = torch.autograd.grad(cross_entropy(torch.relu(a) @ V.T, y), W)
     return W.detach(), G
 
 
-def _loss(method: str, x: Tensor, y: Tensor, parameters: list[Tensor]) -> Tensor:
-    W, g, b, V, c = parameters
-    return cross_entropy(torch.relu(summed_inputs(method, x, W, g) + b) @ V.T + c, y)
-
-
-def _seen(method: str, W: Tensor) -> Tensor:
-    """The part of W that the model can see, which excludes the mean row under layer norm."""
-    W = W.detach().clone()
-    return W - W.mean(0) if method == "layer" else W
+def _seen(W: Tensor) -> Tensor:
+    """The part of W that the model can see, which excludes the mean row."""
+    W = W.detach()
+    return W - W.mean(0)
 
 
 def _angle(one: Tensor, two: Tensor) -> Tensor:
