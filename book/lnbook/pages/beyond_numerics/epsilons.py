@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.ledger.tables import Table
+from lnbook.ledger.tables import Table, html_table
 from lnlib.invariance import EPS_DEFAULTS, eps_factor
 
 Place = str  # "inside" or "outside" of the root
@@ -42,16 +42,11 @@ with Path(__file__).with_name("programs.csv").open(encoding="utf-8") as _file:
     ATLAS = tuple(_program(**row) for row in csv.DictReader(_file))
 
 
-def loudness(std: Float[Tensor, "*N"], eps: float, place: Place) -> Float[Tensor, "*N"]:
-    r"""The standard deviation that comes out: $s/\sqrt{s^2+\epsilon}$ inside, $s/(s+\epsilon)$ outside."""
-    return std / ((std.square() + eps).sqrt() if place == "inside" else std + eps)
-
-
 def short_below(eps: float, place: Place, by: float = 0.01) -> float:
     r"""The standard deviation below which outputs are too small by more than the share `by`.
 
-    With $q = 1 - \mathtt{by}$ it is $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ inside the root and $\epsilon\,q/(1-q)$
-    outside: :func:`loudness` solved for what goes in.
+    A standard deviation s comes out as $s/\sqrt{s^2+\epsilon}$ inside the root and as $s/(s+\epsilon)$
+    outside. That is $q = 1 - \mathtt{by}$ at $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ and at $\epsilon\,q/(1-q)$.
     """
     q = 1 - by
     return math.sqrt(eps) * q / math.sqrt(1 - q * q) if place == "inside" else eps * q / by
@@ -61,7 +56,7 @@ def gain_at_zero(eps: float, place: Place) -> float:
     r"""By how much tiny differences are multiplied: $1/\sqrt\epsilon$ inside the root, $1/\epsilon$ outside.
 
     It bounds the gradient of a quiet case; in float16 it is infinite for an epsilon below 2.3e-10 inside the
-    root, or 1.5e-5 outside. It is the limit of `loudness(s) / s` for small s.
+    root, or 1.5e-5 outside.
     """
     return 1 / (math.sqrt(eps) if place == "inside" else eps)
 
@@ -88,14 +83,15 @@ class AtlasTable(Table):
     >>> AtlasTable([Program("Mine", 1e-12, "inside", "https://example.org")])
     | program | epsilon | of the root | 1 % short below | gain at zero | in float16 |
     | --- | --- | --- | --- | --- | --- |
-    | Mine https://example.org | 1e-12 | inside | 7.0e-06 | 1,000,000 | 0 |
+    | Mine | 1e-12 | inside | 7.0e-06 | 1,000,000 | 0 |
     """
 
     def __init__(self, programs: Sequence[Program]) -> None:
         header = ("program", "epsilon", "of the root", "1 % short below", "gain at zero", "in float16")
+        self.links = [p.link for p in programs]
         rows = [
             (
-                f"{p.name} {p.link}",
+                p.name,
                 f"{p.eps:g}",
                 p.place,
                 f"{short_below(p.eps, p.place):.1e}",
@@ -106,8 +102,8 @@ class AtlasTable(Table):
         ]
         super().__init__(header, rows)
 
-    @staticmethod
-    def _cell(column: str, text: str) -> str:
-        name, _, rest = text.partition(" https://")
-        shown = f'<a href="https://{escape(rest)}">{escape(name)}</a>' if rest else escape(text)
-        return f'<td data-column="{escape(column)}">{shown}</td>'
+    def _repr_html_(self) -> str:
+        rows = [list(map(escape, row)) for row in self.rows]
+        for row, link in zip(rows, self.links, strict=True):
+            row[0] = f'<a href="{escape(link)}">{row[0]}</a>'
+        return html_table("", self.header, rows)

@@ -1,12 +1,14 @@
 """What follows from an epsilon's size and place, against layer norms that have it; the list of programs."""
 
+from html import unescape
+
 import onnx.defs
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.pages.beyond_numerics.epsilons import ATLAS, loudness, short_below
+from lnbook.pages.beyond_numerics.epsilons import ATLAS, AtlasTable, short_below
 
 sizes = st.floats(-12, 0).map(lambda p: 10.0**p)
 places = st.sampled_from(["inside", "outside"])
@@ -24,18 +26,17 @@ def shape() -> torch.Tensor:
     return layer_norm(x, 0.0, "inside")
 
 
-@given(sizes, sizes, places)
-def test_what_comes_out_is_as_loud_as_the_formula_says(std, eps, place) -> None:
-    out = layer_norm(std * shape(), eps, place).std(-1, correction=0)
-    expected = loudness(torch.tensor([std], dtype=torch.float64), eps, place)
-    torch.testing.assert_close(out, expected, rtol=1e-12, atol=0)  # some tens of roundings of float64
-
-
 @given(sizes, places, st.floats(0.001, 0.9))
 def test_below_the_threshold_outputs_are_short_by_the_share(eps, place, by) -> None:
-    std = torch.tensor([short_below(eps, place, by)], dtype=torch.float64)
-    assert float(loudness(std, eps, place)) == pytest.approx(1 - by, rel=1e-12)
-    assert float(loudness(0.9 * std, eps, place)) < 1 - by < float(loudness(1.1 * std, eps, place))
+    edge = short_below(eps, place, by)
+    low, at, high = (layer_norm(f * edge * shape(), eps, place).std(correction=0) for f in (0.9, 1, 1.1))
+    assert float(at) == pytest.approx(1 - by, rel=1e-12)  # some tens of roundings of float64
+    assert low < 1 - by < high
+
+
+def test_each_name_in_the_table_is_a_link_to_where_its_epsilon_is_written() -> None:
+    html = unescape(AtlasTable(ATLAS)._repr_html_())
+    assert all(f'<a href="{p.link}">{p.name}</a>' in html for p in ATLAS)
 
 
 def test_the_atlas_says_what_torch_and_onnx_themselves_say() -> None:
