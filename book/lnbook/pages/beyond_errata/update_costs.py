@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
+from timeit import timeit
 
 import numpy as np
 import torch
@@ -42,19 +44,13 @@ def cost_ratio(
     counted. Processor time leaves out what other programs take, and the interval, the inverse of the sign
     test, assumes nothing about how the ratios are distributed; fewer than 6 have no interval of 95 %.
     """
-    ratios = []
+    ratios, seconds = [], partial(timeit, timer=time.process_time, number=1)
     with torch_threads(1):
         for r in range(rounds + 1):
             if r % 2:
-                mine, theirs = _processor_seconds(task), _processor_seconds(other)
+                mine, theirs = seconds(task), seconds(other)
             else:
-                theirs, mine = _processor_seconds(other), _processor_seconds(task)
+                theirs, mine = seconds(other), seconds(task)
             ratios.append(mine / theirs)
     interval = stats.quantile_test(ratios[1:], p=0.5).confidence_interval(1 - LEVEL)
     return float(np.median(ratios[1:])), float(interval.low), float(interval.high)
-
-
-def _processor_seconds(task: Callable[[], object]) -> float:
-    started = time.process_time()
-    task()
-    return time.process_time() - started

@@ -34,9 +34,6 @@ def log_evidence(
     Returns:
         Nats. O(P^3) time and O(P^2) memory.
 
-    Raises:
-        ValueError: a precision that is not positive; as `GGN`.
-
     >>> model = nn.Linear(1, 2, bias=False)
     >>> _ = nn.init.zeros_(model.weight)
     >>> round(log_evidence(model, torch.ones(1, 1), torch.tensor([0])), 4)  # log(1/2) - log(3/2) / 2

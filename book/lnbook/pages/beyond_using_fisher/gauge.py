@@ -95,9 +95,6 @@ def gauge(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) 
         X: cases; they decide nothing but the residuals.
         tolerance: scales with a residual up to it, below 1, count as free. 0: those at $\epsilon = 0$ alone.
 
-    Raises:
-        TypeError, ValueError: as :class:`lnlib.fisher.GGN`; a model that torch.fx cannot trace.
-
     >>> model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4, eps=0.0), nn.Linear(4, 2))
     >>> gauge(model, torch.eye(3))
     Gauge(5 of 34 directions: common vectors of 2 parameters, 1 scales, 0 broken by epsilon)

@@ -49,11 +49,7 @@ class _Tracer(fx.Tracer):
 
 
 def wiring(model: nn.Module, X: Shaped[Tensor, "N ..."]) -> Wiring:
-    """What feeds what.
-
-    Raises:
-        TypeError, ValueError: as :class:`lnlib.fisher.GGN`; a model that torch.fx cannot trace.
-    """
+    """What feeds what; refuses what :class:`lnlib.fisher.GGN` does and what torch.fx cannot trace."""
     predictions(model, X)
     defaults = {n: p.default for n, p in inspect.signature(model.forward).parameters.items()}
     given = {n: value for n, value in defaults.items() if value is not inspect.Parameter.empty}

@@ -5,7 +5,7 @@ names its digit. So a sequence of any length is real data with many answers in i
 any length.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -62,13 +62,6 @@ class Streams:
         at = first + torch.arange(steps).unsqueeze(1)
         return x[at, torch.arange(cases)], y.flatten(0, 1).gather(0, at)
 
-    def batches(
-        self, steps: int, cases: int, generator: torch.Generator, *, anywhere: bool = False
-    ) -> Iterator[tuple[Tensor, Tensor]]:
-        """Draws without end."""
-        while True:
-            yield self.draw(steps, cases, generator, anywhere=anywhere)
-
 
 class Reader(nn.Module):
     """A recurrent network, and a linear map from its state to ten digits."""
@@ -115,9 +108,9 @@ def train(
     **options: Any,
 ) -> Reader:
     """A network trained on streams of 50 steps, 32 at a time, by Adam at 0.003, no gradient clipped."""
-    streams = Streams(images, "train")
+    streams, (_, order) = Streams(images, "train"), generators(seed)
     model = reader(norm, factor, seed, width=streams.images.shape[2], **options)
-    batches = streams.batches(STEPS, 32, generators(seed)[1], anywhere=anywhere)
+    batches = (streams.draw(STEPS, 32, order, anywhere=anywhere) for _ in range(updates))
     adam = torch.optim.Adam(model.parameters(), 3e-3)
     fit(model, batches, loss, adam, updates=updates, every=updates)
     model.train(mode=False)
@@ -152,15 +145,11 @@ def drift(model: Reader, x: Float[Tensor, "T N D"], after: int = 10) -> float:
     return float(centered @ level / centered.square().sum())
 
 
-def between(a: Float[Tensor, "N H"], b: Float[Tensor, "M H"]) -> float:
-    r"""$\max_z\lvert F_a(z)-F_b(z)\rvert$ of the cases' distributions, mean over the units."""
-    return float(np.mean([ks_2samp(*pair).statistic for pair in zip(a.T.numpy(), b.T.numpy(), strict=True)]))
-
-
 def change(rnn: RNN, x: Float[Tensor, "T N D"]) -> float:
-    """`between` the summed inputs of two steps of a network that reads streams."""
-    a = trace(rnn, x[:LATE]).summed_inputs
-    return between(a[EARLY - 1], a[LATE - 1])
+    r"""$\max_z\lvert F_a(z)-F_b(z)\rvert$ of a unit's summed inputs at two steps; mean over the units."""
+    a = trace(rnn, x[:LATE]).summed_inputs.numpy()
+    pairs = zip(a[EARLY - 1].T, a[LATE - 1].T, strict=True)
+    return float(np.mean([ks_2samp(*pair).statistic for pair in pairs]))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lnbook.figures import plots
-from lnlib.invariance import BEYOND, COLUMNS, Row, Transformation, columns
+from lnlib.invariance import BEYOND, COLUMNS, Row, columns
 
 METHODS = ("batch", "weight", "layer")
 COLOR = plots.COLORS | {"group": plots.INK, "instance": plots.INK, "input": plots.INK}
@@ -23,7 +23,8 @@ def table1(rows: Sequence[Row]) -> Figure:
     """Table 1 with each transformation drawn: on the left what it changes, on the right who notices."""
     fig, ax = plots.subplots(figsize=(5.6, 6.2))
     cells = {row[:2]: row for row in rows}
-    by = _examples()
+    shifts = torch.tensor([1.0, -0.9, 0.6, 0.0])  # large enough to be seen
+    by = columns(2.0, lambda *sizes: shifts[: sizes[-1]].clone(), units=4, inputs=3, cases=4)
     W = torch.tensor([[1.2, -0.5, 0.3], [-0.8, 1.0, 0.6], [0.4, -1.1, -0.6], [-0.4, 0.5, -1.0]])
     for place, column in enumerate(COLUMNS):
         y = len(COLUMNS) - place - 0.5
@@ -69,7 +70,9 @@ def beyond(rows: Sequence[Row]) -> Figure:
     ax.set_xticks(range(len(norms)), norms, rotation=40, ha="left")
     ax.set_yticks(range(len(names)), names)
     ax.xaxis.tick_top()
-    _bare(ax)
+    ax.grid(False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     return fig
 
 
@@ -115,12 +118,6 @@ def pictures(
     return fig
 
 
-def _examples() -> Mapping[str, Transformation]:
-    """Each column's transformation of a matrix of 4 by 3, with shifts that can be seen."""
-    shifts = torch.tensor([1.0, -0.9, 0.6, 0.0])
-    return columns(2.0, lambda *sizes: shifts[: sizes[-1]].clone(), units=4, inputs=3, cases=4)
-
-
 def _cell(ax: Axes, row: Row, corner: tuple[float, float], size: tuple[float, float]) -> None:
     """A cell of Table 1: the paper's word; our verdict by the filling, with the largest change."""
     fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
@@ -132,9 +129,3 @@ def _cell(ax: Axes, row: Row, corner: tuple[float, float], size: tuple[float, fl
     change = row.max_relative_change
     text = "0" if change == 0 else f"{change:.0e}" if change < 0.01 else f"{change:.2g}"
     ax.text(x, y - 0.2, text, ha="center", va="center", size=10)
-
-
-def _bare(ax: Axes) -> None:
-    ax.grid(False)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
