@@ -33,11 +33,6 @@ class Method:
     over: str
     both: bool = True
 
-    @property
-    def of_batch(self) -> bool:
-        """Whether cases share statistics, so that a test case needs stored ones."""
-        return self.over.startswith("cases")
-
 
 METHODS: Mapping[str, Method] = {
     "none": Method("nothing"),
@@ -70,12 +65,11 @@ class Stack:
             "weight_hh": (4 * units, units),
             "readout": (classes, units),
         }
-        p = {name: [] for name in drawn}  # type: dict[str, Any]
-        for seed in seeds:
-            generator, _ = generators(seed)
-            for name, shape in drawn.items():
-                p[name].append((2 * torch.rand(shape, generator=generator) - 1) / units**0.5)
-        self.p = {name: torch.stack(parts).repeat(len(gains), 1, 1) for name, parts in p.items()}
+        initial = [generators(seed)[0] for seed in seeds]
+        self.p = {}
+        for name, shape in drawn.items():
+            parts = [(2 * torch.rand(shape, generator=g) - 1) / units**0.5 for g in initial]
+            self.p[name] = torch.stack(parts).repeat(len(gains), 1, 1)
         start = torch.tensor(gains).repeat_interleave(len(seeds)).view(-1, 1, 1)
         self.p |= {"bias": torch.zeros(self.size, 1, 4 * units), "offset": torch.zeros(self.size, 1, classes)}
         if method.over == "weights":
@@ -100,17 +94,33 @@ class Stack:
         self, x: Tensor, stored: Statistics | None = None, record: dict[str, list[Any]] | None = None
     ) -> list[Float[Tensor, "S N H"]]:
         """h after each step; batch norm's statistics are appended to `record`, by place."""
-        p, partly = dict(self.p), self.method.over in ("nothing", "weights")
-        if self.method.over == "weights":
+        p, over = dict(self.p), self.method.over
+        if over == "weights":
             for side in ("ih", "hh"):
                 W, gain = p[f"weight_{side}"], p[f"gain_{side}"]
                 p[f"weight_{side}"] = weight_norm(W.flatten(0, 1), gain.flatten()).view_as(W)
 
-        def place(name: str, a: Tensor, t: int | None = None) -> Tensor:
+        def place(name: str, a: Float[Tensor, "*T S N G"], t: int | None = None) -> Float[Tensor, "*T S N G"]:
             """Normalize here if the method does, and apply the gain."""
-            if partly or f"gain_{name}" not in p:
+            gain = p.get(f"gain_{name}")
+            if gain is None or over == "weights":
                 return a
-            return self._normalize(name, a, p[f"gain_{name}"], t, stored, record)
+            if over == "units":
+                return gain * layer_norm(a, eps=EPS)
+            if stored is not None:
+                steps = torch.arange(len(a)) if t is None else torch.tensor(t)
+                mean, var = (v[steps.clamp(max=len(v) - 1)] for v in stored[name])
+                return gain * (a - mean) / (var + EPS).sqrt()
+            shared = over == "cases and steps"
+            if record is not None:
+                all_steps = a if t is None else a[None]
+                over_axes = (0, -2) if shared else -2
+                var, mean = torch.var_mean(all_steps, over_axes, correction=0, keepdim=True)
+                record.setdefault(name, []).append((mean, var))
+            if shared:  # the steps are further cases
+                together = _over_cases(a.transpose(0, 1).flatten(1, 2), gain)
+                return together.unflatten(1, (len(a), -1)).transpose(0, 1)
+            return _over_cases(a, gain)
 
         projected = place("ih", x @ p["weight_ih"].mT) + p["bias"]
         h = c = x.new_zeros(*x.shape[1:3], self.units)
@@ -123,40 +133,12 @@ class Stack:
             states.append(h)
         return states
 
-    def _normalize(
-        self,
-        name: str,
-        a: Float[Tensor, "*T S N G"],
-        gain: Float[Tensor, "S 1 G"],
-        t: int | None,
-        stored: Statistics | None,
-        record: dict[str, list[Any]] | None,
-    ) -> Float[Tensor, "*T S N G"]:
-        if self.method.over == "units":
-            return gain * layer_norm(a, eps=EPS)
-        if stored is not None:
-            steps = torch.arange(len(a)) if t is None else torch.tensor(t)
-            mean, var = (v[steps.clamp(max=len(v) - 1)] for v in stored[name])
-            return gain * (a - mean) / (var + EPS).sqrt()
-        shared = self.method.over == "cases and steps"
-        if record is not None:
-            var, mean = torch.var_mean(a, (0, -2) if shared else -2, correction=0, keepdim=True)
-            record.setdefault(name, []).append((mean, var))
-        if shared:  # the steps are further cases
-            together = _over_cases(a.transpose(0, 1).flatten(1, 2), gain)
-            return together.unflatten(1, (len(a), -1)).transpose(0, 1)
-        return _over_cases(a, gain)
-
     @torch.no_grad()
     def population(self, x: Float[Tensor, "T N D"]) -> Statistics:
         """Batch norm's statistics over these cases, at each step, each place normalized by them in turn."""
         record: dict[str, list[Any]] = {}
         self.states(x.unsqueeze(1).expand(-1, self.size, -1, -1), record=record)
-        join = {True: torch.cat, False: torch.stack}
-        return {
-            name: tuple(join[name == "ih"](list(parts)) for parts in zip(*pairs, strict=True))  # type: ignore[misc]
-            for name, pairs in record.items()
-        }
+        return {name: tuple(map(torch.cat, zip(*pairs, strict=True))) for name, pairs in record.items()}  # type: ignore[misc]
 
 
 def _over_cases(a: Float[Tensor, "*T S M G"], gain: Float[Tensor, "S 1 G"]) -> Float[Tensor, "*T S M G"]:

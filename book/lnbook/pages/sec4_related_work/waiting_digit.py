@@ -141,6 +141,6 @@ def _test(
         return 100 * (answers != y).float().mean(1)
 
     steps = len(all_cases)
-    stored = stack.population(all_cases) if stack.method.of_batch else None
+    stored = stack.population(all_cases) if stack.method.over.startswith("cases") else None
     by_length = {k: error(k * steps, stored) for k in (1, 2, 4)}
     return by_length, torch.full((stack.size,), torch.nan) if stored is None else error(steps, pool(stored))

@@ -46,16 +46,13 @@ def test_the_path_norm_is_the_sum_over_every_path(seed: int) -> None:
 
 def test_the_curvature_is_half_the_second_derivative_of_the_squared_norm() -> None:
     layers = network(0)
-    curvature = path_curvature(layers)
-    for k in range(len(layers)):
-
-        def of(w: torch.Tensor, v: torch.Tensor, k: int = k) -> torch.Tensor:
-            return path_norm([*layers[:k], (w, v), *layers[k + 1 :]]).square()
-
-        second = torch.autograd.functional.hessian(of, layers[k])
-        for which, kappa in enumerate(curvature[2 * k : 2 * k + 2]):
-            diagonal = second[which][which].reshape(kappa.numel(), -1).diagonal()
-            torch.testing.assert_close(kappa.flatten(), diagonal / 2, rtol=1e-10, atol=1e-12)
+    parameters = tuple(q for layer in layers for q in layer)
+    second = torch.autograd.functional.hessian(
+        lambda *p: path_norm(list(zip(p[::2], p[1::2], strict=True))).square(), parameters
+    )
+    for k, kappa in enumerate(path_curvature(layers)):
+        diagonal = second[k][k].reshape(kappa.numel(), -1).diagonal()
+        torch.testing.assert_close(kappa.flatten(), diagonal / 2, rtol=1e-10, atol=1e-12)
 
 
 def test_a_step_of_path_sgd_commutes_with_rescaling_and_plain_descent_does_not() -> None:
