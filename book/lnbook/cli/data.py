@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
         except DataError as error:
             print(f"{entry.name}: {error}", file=sys.stderr)
             source, status = "unusable", 1
-        size = f"{entry.size / 1e6:.1f} MB" if entry.files else ""
+        size = f"{sum(file.size for file in entry.files) / 1e6:.1f} MB" if entry.files else ""
         rows.append((entry.name, source, size, entry.licence))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:

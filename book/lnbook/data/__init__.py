@@ -15,8 +15,6 @@ from .images import Images, load
 from .sources import (
     DATA_SETS,
     DataError,
-    DataSet,
-    PublishedFile,
     StandInWarning,
     content_of,
     data_set,
@@ -31,9 +29,7 @@ from .sources import (
 __all__ = [
     "DATA_SETS",
     "DataError",
-    "DataSet",
     "Images",
-    "PublishedFile",
     "StandInWarning",
     "content_of",
     "data_set",

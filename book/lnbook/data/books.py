@@ -11,10 +11,8 @@ import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
-from .sources import OnStandIn, data_set, published
+from .sources import OnStandIn, Provenance, data_set, published
 
 _START = re.compile(r"^\*\*\* ?START OF [^\n]*\*\*\*.*$|^\*END\*THE SMALL PRINT.*$", re.MULTILINE)
 _END = re.compile(
@@ -28,7 +26,7 @@ class Books:
 
     titles: tuple[str, ...]
     texts: tuple[str, ...]
-    provenance: dict[str, Any]
+    provenance: Provenance
 
 
 def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> Books:
@@ -55,10 +53,10 @@ def body(text: str) -> str:
     return _END.split(begun, maxsplit=1)[0].strip()
 
 
-def _topics(provenance: dict[str, Any]) -> Books:
-    topics: dict[str, str] = import_module("pydoc_data.topics").topics
-    texts = {title: prose(text) for title, text in sorted(topics.items())}
-    texts = {title: text for title, text in texts.items() if text}
+def _topics(provenance: Provenance) -> Books:
+    from pydoc_data.topics import topics
+
+    texts = {title: text for title, whole in sorted(topics.items()) if (text := prose(whole))}
     digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
     provenance |= {"sha256": digest, "cases": len(texts)}
     return Books(tuple(texts), tuple(texts.values()), provenance)
@@ -75,12 +73,7 @@ def prose(text: str) -> str:
         plain = _MARKUP.sub("", _ITEM.sub("", block, count=1)).replace("’", "'").replace("…", "...")
         plain = "\n".join(line.strip() for line in plain.splitlines())
         letters = sum(c.isalpha() or c.isspace() for c in plain)
-        if (
-            re.match(r"[A-Z]", plain)
-            and plain.endswith(".")
-            and "_" not in plain
-            and letters > 0.93 * len(plain)
-        ):
+        if re.fullmatch(r"[A-Z][^_]*\.", plain) and letters > 0.93 * len(plain):
             kept.append(plain)
     return "\n\n".join(kept)
 
@@ -94,11 +87,9 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"""(\S*[.!?])["')\]]*\s+(?=["'(\[]*[A-Z0-9])""")
-_TITLES = (
-    "Mr Mrs Ms Messrs Mme Mlle Dr Prof Rev Hon St Sir Col Capt Gen Maj Lieut Lt Sergt Sgt Jr Sr Esq vs viz "
-    "cf Mt Ft i.e e.g"
-)
-_ABBREVIATED = frozenset(f"{word}." for word in _TITLES.split())
+_TITLES = """Mr. Mrs. Ms. Messrs. Mme. Mlle. Dr. Prof. Rev. Hon. St. Sir. Col. Capt. Gen. Maj. Lieut. Lt.
+    Sergt. Sgt. Jr. Sr. Esq. vs. viz. cf. Mt. Ft. i.e. e.g."""
+_ABBREVIATED = frozenset(_TITLES.split())
 
 
 def sentences(text: str) -> list[str]:
@@ -128,7 +119,7 @@ def _split(paragraph: str) -> Iterator[str]:
         word = found[1].lstrip("\"'([-")
         initial = len(word) == 2 and word[0].isupper() and word != "I."
         number = word == "No." and paragraph[found.end()].isdigit()
-        if not (initial or number or (word in _ABBREVIATED)):
+        if not (initial or number or word in _ABBREVIATED):
             yield paragraph[start : found.end()].rstrip()
             start = found.end()
     if start < len(paragraph):

@@ -8,15 +8,15 @@ splits with features of a convnet, as Vendrov and others published them.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
 from .scenes import CLASSES, Text, scenes, words
-from .sources import published
+from .sources import Provenance, published
 from .users import provenance_of, reading, users_own
 
 PARTS = ("train", "valid", "test")
@@ -56,11 +56,10 @@ class Captioned:
     def first(self, captions: int) -> "Captioned":
         """Only the first `captions` captions of each picture."""
         place = np.arange(len(self.owner)) - np.searchsorted(self.owner, self.owner)
-        kept = np.flatnonzero(place < captions).tolist()
-        texts = [self.texts[k] for k in kept]
-        pictures, told = self.meaning
-        meaning = (pictures, [told[k] for k in kept] if told else told)
-        return Captioned(self.features, texts, self.owner[kept], self.boxes, meaning)
+        kept = place < captions
+        meaning = self.meaning[0], list(compress(self.meaning[1], kept))
+        texts = list(compress(self.texts, kept))
+        return replace(self, texts=texts, owner=self.owner[kept], meaning=meaning)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Captions:
     """The parts "train", "valid" and "test", where they come from, and the names of the boxes' classes."""
 
     parts: Mapping[str, Captioned]
-    provenance: dict[str, Any]
+    provenance: Provenance
     classes: tuple[str, ...] = ()
 
 
@@ -133,19 +132,15 @@ def _coco(captions: bytes, boxes: bytes) -> dict[str, Captioned]:
 def _scenes(count: int, generator: np.random.Generator) -> Captioned:
     made = scenes(count, generator)
     boxes = [picture(scene, generator) for scene, _ in made]
+    part = _part(boxes, [[words(text) for text in texts] for _, texts in made], len(CLASSES))
     meaning = [scene for scene, _ in made], [text for _, texts in made for text in texts]
-    return _part(boxes, [[words(text) for text in texts] for _, texts in made], len(CLASSES), meaning)
+    return replace(part, meaning=meaning)
 
 
-def _part(
-    boxes: Sequence[Boxes],
-    told: Sequence[Sequence[str]],
-    classes: int,
-    meaning: tuple[Sequence[Text], Sequence[Text]] = ((), ()),
-) -> Captioned:
+def _part(boxes: Sequence[Boxes], told: Sequence[Sequence[str]], classes: int) -> Captioned:
     features = np.stack([featurize(each, classes) for each in boxes])
     owner = np.repeat(np.arange(len(told)), [len(some) for some in told])
-    return Captioned(features, [text for some in told for text in some], owner, boxes, meaning)
+    return Captioned(features, [text for some in told for text in some], owner, boxes)
 
 
 def picture(scene: Text, generator: np.random.Generator) -> Boxes:

@@ -16,17 +16,12 @@ PASSAGE = 4  # sentences
 LONGEST = 64, 20  # tokens of a passage and of a query; longer ones make no question
 
 # capitals that are no names: forms of address, peoples and tongues, days and months, what one swears by
-_NO_NAMES = frozenset(
-    re.findall(
-        r"\w+",
-        """Mr Mrs Miss Ms Dr Sir Lady Lord Madam Madame Ma Captain Colonel General Major Prince Princess Count
-        Countess Aunt Uncle King Queen Saint St Master Father Mother Papa Mamma Professor Monsieur
-        Mademoiselle Mistress Reverend God Heaven Providence Christian English French German Russian Russians
-        American Latin Greek Jew British Scotch Irish Italian Turkish Monday Tuesday Wednesday Thursday Friday
-        Saturday Sunday January February March April May June July August September October November December
-        Christmas Easter Michaelmas Oh Ah Yes No Well Chapter""",
-    )
-)
+_NO_NAMES = """Mr Mrs Miss Ms Dr Sir Lady Lord Madam Madame Ma Captain Colonel General Major Prince Princess
+    Count Countess Aunt Uncle King Queen Saint St Master Father Mother Papa Mamma Professor Monsieur
+    Mademoiselle Mistress Reverend God Heaven Providence Christian English French German Russian Russians
+    American Latin Greek Jew British Scotch Irish Italian Turkish Monday Tuesday Wednesday Thursday Friday
+    Saturday Sunday January February March April May June July August September October November December
+    Christmas Easter Michaelmas Oh Ah Yes No Well Chapter"""
 _INSIDE = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+\b")  # capitalized, and not because a sentence begins there
 _SMALL = re.compile(r"\b[a-z]+\b")
 
@@ -34,10 +29,8 @@ _SMALL = re.compile(r"\b[a-z]+\b")
 def names(sentences: Sequence[str], at_least: int = 20) -> set[str]:
     """The names of a book: words with a capital, often inside a sentence, and seldom without one."""
     capital = Counter(word for sentence in sentences for word in _INSIDE.findall(sentence))
-    often = {word for word, count in capital.items() if count >= at_least and word not in _NO_NAMES}
-    small = Counter(
-        word for sentence in sentences for word in _SMALL.findall(sentence) if word.capitalize() in often
-    )
+    often = {word for word, count in capital.items() if count >= at_least} - {*_NO_NAMES.split()}
+    small = Counter(word for sentence in sentences for word in _SMALL.findall(sentence))
     return {word for word in often if 10 * small[word.lower()] < capital[word]}
 
 
@@ -56,20 +49,16 @@ def cloze(
     """
     if not known:
         return
-    name = re.compile(rf"\b(?:{'|'.join(sorted(known, key=lambda word: (-len(word), word)))})\b")
+    name = re.compile(rf"\b(?:{'|'.join(sorted(known))})\b")
     found = [name.findall(sentence) for sentence in sentences]
     words = [sentence.count(" ") + 1 for sentence in sentences]
     for k in range(PASSAGE, len(sentences)):
+        if sum(words[k - PASSAGE : k]) > LONGEST[0] or words[k] > LONGEST[1]:
+            continue
         before = [word for some in found[k - PASSAGE : k] for word in some]
         everyone = dict.fromkeys(before + found[k])
         answers = [word for word in dict.fromkeys(found[k]) if word in before and found[k].count(word) == 1]
-        if (
-            not answers
-            or len(set(before)) < 2
-            or len(everyone) > markers
-            or sum(words[k - PASSAGE : k]) > LONGEST[0]
-            or words[k] > LONGEST[1]
-        ):
+        if not answers or len(set(before)) < 2 or len(everyone) > markers:
             continue
         tokens = {word: marker(number) for number, word in enumerate(everyone)}
         told = [_tokens(name, sentence, tokens) for sentence in sentences[k - PASSAGE : k]]

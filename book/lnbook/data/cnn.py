@@ -21,14 +21,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import fsum, log
 from pathlib import Path
-from typing import Any
 
 from .questions import PLACEHOLDER, Question, is_marker
-from .sources import DataError
+from .sources import DataError, Provenance
 from .users import provenance_of, reading, users_own
 
 
-def load_cnn() -> tuple[list[Question], list[Question], dict[str, Any]]:
+def load_cnn() -> tuple[list[Question], list[Question], Provenance]:
     """The questions for training and for validation, and their provenance; `DataError` without the files."""
     folder = users_own("cnn", "Unpack cnn.tgz of the DeepMind Q&A data there.")
     folders = [folder / "questions" / part for part in ("training", "validation")]

@@ -9,11 +9,11 @@ of forms that are the parts of its recognition task ("task1"): `trainset.txt`, `
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from .sources import Provenance
 from .users import provenance_of, reading, users_own
 
 # 57 codes, as many as the paper's: what stands for all other characters, blank, letters and some marks.
@@ -25,7 +25,7 @@ ORIGIN = "https://fki.tic.heia-fr.ch/databases/iam-on-line-handwriting-database"
 Line = tuple[str, Float[np.ndarray, "_ 3"]]
 
 
-def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], dict[str, Any]]:
+def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], Provenance]:
     """The lines of `$LNLIB_DATA/iam_ondb` to train on, to validate on and to test on, each in random order.
 
     Raises `DataError`, with what to do, for a folder that lacks something or a damaged file.

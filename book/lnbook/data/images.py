@@ -6,13 +6,14 @@ The published files have passed their SHA-256 before they come here, so their fo
 import gzip
 import hashlib
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from jaxtyping import Float32, Int64, Integer, UInt8
+from jaxtyping import Float32, Int64, UInt8
 
-from .sources import DataError, OnStandIn, published
+from .sources import DataError, OnStandIn, Provenance, published
 
 Part = Literal["train", "valid", "test"]
 
@@ -37,7 +38,7 @@ class Images:
     test_x: UInt8[np.ndarray, "M *channels h w"]
     test_y: Int64[np.ndarray, " M"]
     peak: int
-    provenance: dict[str, Any]
+    provenance: Provenance
 
     def flat(self, part: Part) -> tuple[Float32[np.ndarray, "N D"], Int64[np.ndarray, " N"]]:
         """The pictures of "train", "valid" or "test" as rows of float32 in [0, 1], and their labels.
@@ -66,8 +67,7 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     elif first.endswith(".amat"):
         images = _amat_images(files, provenance)
     elif "-idx" in first:
-        train_x, train_y, test_x, test_y = map(_idx, files.values())
-        images = _split(train_x, train_y, test_x, test_y, 255, provenance)
+        images = _split(map(_idx, files.values()), 255, provenance)
     else:
         raise DataError(f"{name} holds no pictures; its loader is in a module of lnbook.data.")
     provenance["cases"] = sum(map(len, (images.train_x, images.valid_x, images.test_x)))
@@ -82,7 +82,7 @@ def _idx(packed: bytes) -> UInt8[np.ndarray, "..."]:
     return np.frombuffer(body, np.uint8, offset=start).reshape(shape).copy()  # writable, as torch wants
 
 
-def _amat_images(files: dict[str, bytes], provenance: dict[str, Any]) -> Images:
+def _amat_images(files: dict[str, bytes], provenance: Provenance) -> Images:
     """Larochelle and Murray's fixed binarization of MNIST: no labels, and an order of its own.
 
     The files are text: one line per picture, its 784 pixels as 0 or 1 with a blank between two.
@@ -93,7 +93,7 @@ def _amat_images(files: dict[str, bytes], provenance: dict[str, Any]) -> Images:
     return Images(*train, *valid, *test, 1, provenance)
 
 
-def _digits(provenance: dict[str, Any], binary: bool) -> Images:
+def _digits(provenance: Provenance, binary: bool) -> Images:
     """scikit-learn's 1,797 real 8x8 digits, 1,318 train, 119 valid, 360 test: 0..16, or from a half on 1.
 
     The parts follow the published order, in which each writer's digits stand together: most test writers
@@ -106,20 +106,13 @@ def _digits(provenance: dict[str, Any], binary: bool) -> Images:
     provenance["sha256"] = hashlib.sha256(x.tobytes() + y.astype("<i8").tobytes()).hexdigest()
     if binary:
         x = (x >= _HALF).astype(np.uint8)
-    train, test = slice(-_DIGITS_TEST), slice(-_DIGITS_TEST, None)
-    return _split(x[train], y[train], x[test], y[test], 1 if binary else 16, provenance)
+    arrays = (x[:-_DIGITS_TEST], y[:-_DIGITS_TEST], x[-_DIGITS_TEST:], y[-_DIGITS_TEST:])
+    return _split(arrays, 1 if binary else 16, provenance)
 
 
-def _split(
-    train_x: UInt8[np.ndarray, "N *channels h w"],
-    train_y: Integer[np.ndarray, " N"],
-    test_x: UInt8[np.ndarray, "M *channels h w"],
-    test_y: Integer[np.ndarray, " M"],
-    peak: int,
-    provenance: dict[str, Any],
-) -> Images:
-    """The published training and test cases in three parts, as `Images` says."""
-    cut = len(train_x) - len(train_x) // 12
-    train_y, test_y = train_y.astype(np.int64), test_y.astype(np.int64)
-    train, valid = (train_x[:cut], train_y[:cut]), (train_x[cut:], train_y[cut:])
-    return Images(*train, *valid, test_x, test_y, peak, provenance)
+def _split(arrays: Iterable[np.ndarray], peak: int, provenance: Provenance) -> Images:
+    """Pictures and labels of the published training and test cases, in three parts, as `Images` says."""
+    x, labels, test_x, test_labels = arrays
+    y, test_y = labels.astype(np.int64), test_labels.astype(np.int64)
+    cut = len(x) - len(x) // 12
+    return Images(x[:cut], y[:cut], x[cut:], y[cut:], test_x, test_y, peak, provenance)

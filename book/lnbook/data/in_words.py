@@ -1,18 +1,12 @@
 """Which data a page read, as a sentence for its readers."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from .sources import data_set
+from .sources import Provenance, data_set
 
 
-def data_in_words(provenance: Mapping[str, Any], wanted: str) -> str:
-    """What was read; and, if it stands in for something else, what cannot be expected of it.
-
-    Args:
-        provenance: of the data that a page shows, as their loader gives it.
-        wanted: the name of the data that the page is about.
+def data_in_words(provenance: Provenance, wanted: str) -> str:
+    """What was read, by its provenance; and, if it stands in for what the page is about, what it cannot show.
 
     >>> from lnbook.data import load
     >>> data_in_words(load("digits").provenance, "digits")

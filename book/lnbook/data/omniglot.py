@@ -30,14 +30,13 @@ def drawers(archive: bytes) -> list[Drawer]:
         for member in members.namelist():
             if match := _MEMBER.fullmatch(member):
                 letter = ALPHABET[int(match[1])]
-                found.setdefault(match[2], {})[letter] = read_drawing(members.read(member).decode())
+                text = members.read(member).decode().replace("START", "")
+                found.setdefault(match[2], {})[letter] = [
+                    np.array([row.split(",")[:2] for row in stroke.split()], float)
+                    for stroke in text.split("BREAK")
+                    if stroke.strip()
+                ]
     return [aligned(letters) for _, letters in sorted(found.items())]
-
-
-def read_drawing(text: str) -> list[Float[np.ndarray, "_ 2"]]:
-    """The strokes of one file."""
-    strokes = (part.split() for part in text.replace("START", "").split("BREAK"))
-    return [np.array([row.split(",")[:2] for row in rows], float) for rows in strokes if rows]
 
 
 def compose(

@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,12 +12,14 @@ from .books import load_books, sentences
 from .cloze import cloze, names
 from .cnn import load_cnn
 from .questions import PLACEHOLDER, Question, marker, renumber
-from .sources import DataError, find, published
+from .sources import DataError, Provenance, find, published
 from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
 Cases = tuple[Tensor, ...]
+Questions = Sequence[Question]
+Found = tuple[list[Question], list[Question], Provenance]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Readings:
     vocabulary: Vocabulary  # of both; number `FIRST_MARKER` + k is the k-th marker
     markers: int  # how many entities a question can have
     questions: tuple[Question, ...]  # those of `valid`, as text
-    provenance: dict[str, Any]
+    provenance: Provenance
 
     @property
     def longest(self) -> int:
@@ -51,11 +52,9 @@ def load_readings(
     titles: tuple[str, ...] | None = None,
     limit: int | None = None,
 ) -> Readings:
-    """The questions of a data set.
+    """The questions "gutenberg" (cloze, from books; without them, stories), "stories" (generated) or "cnn".
 
     Args:
-        name: "gutenberg" (cloze questions from books; without them, stories), "stories" (generated), or
-            "cnn" (`lnbook.data.cnn`).
         markers: a question with more entities is left out; stories have 6.
         words: size of the vocabulary: the most frequent words of the training questions.
         titles: of the books to read; default: all.
@@ -69,22 +68,15 @@ def load_readings(
         train, valid, provenance = {"cnn": load_cnn, "stories": _stories}[name]()
     if provenance["name"] == "stories":
         markers = PEOPLE
-    draw = random.Random(0)
-    kept = [
-        [renumber(q, draw, markers) for q in _spread(part, limit) if len(q.entities) <= markers]
-        for part in (train, valid)
-    ]
+    draw, kept = random.Random(0), []
+    for part in (train, valid):
+        few = [q for q in _spread(part, limit) if len(q.entities) <= markers]
+        kept.append([renumber(q, draw, markers) for q in few])
     kept[1].sort(key=lambda q: len(q.passage))
     return encode(kept[0], kept[1], markers, words, provenance | {"cases": sum(map(len, kept))})
 
 
-def encode(
-    train: Sequence[Question],
-    valid: Sequence[Question],
-    markers: int,
-    words: int,
-    provenance: dict[str, Any],
-) -> Readings:
+def encode(train: Questions, valid: Questions, markers: int, words: int, provenance: Provenance) -> Readings:
     """Questions as tensors, with a vocabulary made from those for training."""
     texts = ([token for token in (*q.passage, *q.query) if token[0] != "@"] for q in train)
     frequent = Vocabulary.build(texts, words).words[3:]
@@ -93,26 +85,21 @@ def encode(
     return Readings(*cases, vocabulary, markers, tuple(valid), provenance)
 
 
-def to_cases(questions: Sequence[Question], vocabulary: Vocabulary) -> Cases:
+def to_cases(questions: Questions, vocabulary: Vocabulary) -> Cases:
     """Passages, lengths, queries, lengths and answers, as `Readings` holds them."""
-    passages, queries = (
-        pad([vocabulary.encode(getattr(q, part)) for q in questions]) for part in ("passage", "query")
-    )
+    passages = pad([vocabulary.encode(q.passage) for q in questions])
+    queries = pad([vocabulary.encode(q.query) for q in questions])
     answers = torch.tensor([vocabulary.number[q.answer] - FIRST_MARKER for q in questions])
     return (*passages, *queries, answers)
 
 
-def _spread(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
-    if limit is None or len(questions) <= limit:
-        return questions
-    return [questions[k * len(questions) // limit] for k in range(limit)]
-
-
-Found = tuple[list[Question], list[Question], dict[str, Any]]
+def _spread(questions: Questions, limit: int | None) -> Questions:
+    count = len(questions) if limit is None else min(limit, len(questions))
+    return [questions[k * len(questions) // count] for k in range(count)]
 
 
 def _stories(requested: str = "stories") -> Found:
-    provenance = published("stories").provenance
+    _, provenance = published("stories")
     provenance["requested"] = requested  # also in what `lnbook.data.loaded` gives
     return list(stories(6000, seed=0)), list(stories(1000, seed=1)), provenance
 
@@ -125,8 +112,7 @@ def _books(markers: int, titles: tuple[str, ...] | None) -> Found:
         if find("gutenberg") != "absent":  # the books are there, but damaged
             raise
         return _stories("gutenberg")
-    train: list[Question] = []
-    valid: list[Question] = []
+    train, valid = list[Question](), list[Question]()
     for title, text in zip(books.titles, books.texts, strict=True):
         if titles is None or title in titles:
             told = sentences(text)

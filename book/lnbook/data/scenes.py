@@ -40,21 +40,16 @@ def scenes(count: int, generator: np.random.Generator) -> list[tuple[Text, list[
     """Scenes of two or three things, and five true captions of each: the first tells all, the others less."""
     found = []
     for _ in range(count):
-        things = [
+        scene = tuple(
             frozenset(str(generator.choice(kind)) for kind in (SIZES, COLORS, SHAPES))
             for _ in range(generator.integers(2, 4))
-        ]
-        scene = tuple(things)
+        )
         found.append((scene, [scene, *(_less(scene, generator) for _ in range(4))]))
     return found
 
 
 def _less(scene: Text, generator: np.random.Generator) -> Text:
     """Leave out things and attributes at random, but not all, and tell what is left in any order."""
-    order = generator.permutation(len(scene))
-    kept = order[: generator.integers(1, len(scene) + 1)]
-    told = []
-    for k in kept:
-        attributes = sorted(scene[k])
-        told.append(frozenset(generator.choice(attributes, generator.integers(1, 4), replace=False).tolist()))
-    return tuple(told)
+    kept = generator.permutation(len(scene))[: generator.integers(1, len(scene) + 1)]
+    told = (generator.choice(sorted(scene[k]), generator.integers(1, 4), replace=False) for k in kept)
+    return tuple(frozenset(attributes.tolist()) for attributes in told)

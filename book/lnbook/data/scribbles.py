@@ -56,10 +56,7 @@ def scribble(text: str, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 
     return found, (-_log_density(characters, steps) - np.log(lift)).tolist()
 
 
-def _log_density(
-    c: int | Int[np.ndarray, "*T"], step: Float[np.ndarray, "*T 2"]
-) -> Float[np.ndarray, "*T"] | np.float64:
-    """Of a step of character c, or of many."""
+def _log_density(c: Int[np.ndarray, " T"], step: Float[np.ndarray, "T 2"]) -> Float[np.ndarray, " T"]:
     z = (step[..., None, :] - MEAN[c]) / STD[c]  # components, axes
     left = 1 - RHO[c] ** 2
     exponent = -((z**2).sum(-1) - 2 * RHO[c] * z.prod(-1)) / (2 * left)

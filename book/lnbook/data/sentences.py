@@ -8,22 +8,20 @@ import io
 import re
 import zipfile
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from .sources import published
-
-CLASSIFICATIONS = ("mr", "cr", "subj", "pros_cons")
+from .sources import Provenance, published
 
 # the file of each class, 1 and 0; in an archive or plain
 _FILES = {
     "mr": ("sentence_polarity.zip", "sentence_polarity/rt-polarity.pos", "sentence_polarity/rt-polarity.neg"),
-    "subj": ("subjectivity.zip", "subjectivity/quote.tok.gt9.5000", "subjectivity/plot.tok.gt9.5000"),
     "cr": ("", "custrev.pos", "custrev.neg"),
+    "subj": ("subjectivity.zip", "subjectivity/quote.tok.gt9.5000", "subjectivity/plot.tok.gt9.5000"),
     "pros_cons": ("pros_cons.zip", "pros_cons/IntegratedPros.txt", "pros_cons/IntegratedCons.txt"),
 }
+CLASSIFICATIONS = tuple(_FILES)
 _TAG = re.compile(r"</?(?:Pros|Cons)>")
 
 
@@ -44,7 +42,7 @@ class Pairs:
     scores: Float64[np.ndarray, " N"]
 
 
-def load_labelled(name: str = "sentence_classification") -> tuple[dict[str, Labelled], dict[str, Any]]:
+def load_labelled(name: str = "sentence_classification") -> tuple[dict[str, Labelled], Provenance]:
     """Movie reviews, customer reviews, subjectivity, pros and cons: all sentences, and their provenance.
 
     `name` may be "sentence_templates" for the generated ones, which silently serve where there are no others.
@@ -55,7 +53,7 @@ def load_labelled(name: str = "sentence_classification") -> tuple[dict[str, Labe
     return {task: _classes(files, *_FILES[task]) for task in CLASSIFICATIONS}, provenance
 
 
-def load_pairs(name: str = "sick") -> tuple[dict[str, Pairs], dict[str, Any]]:
+def load_pairs(name: str = "sick") -> tuple[dict[str, Pairs], Provenance]:
     """SICK's pairs in its parts "train", "trial" and "test", and their provenance.
 
     Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
@@ -79,10 +77,8 @@ def _sick(text: str) -> Pairs:
 def _classes(files: dict[str, bytes], archive: str, *names: str) -> Labelled:
     if archive:
         with zipfile.ZipFile(io.BytesIO(files[archive])) as members:
-            held = [members.read(name) for name in names]
-    else:
-        held = [files[name] for name in names]
-    texts = [_TAG.sub("", text.decode("utf-8", "replace")).splitlines() for text in held]
+            files = {name: members.read(name) for name in names}
+    texts = [_TAG.sub("", files[name].decode("utf-8", "replace")).splitlines() for name in names]
     lines = [[line.strip() for line in part if line.strip()] for part in texts]
     return Labelled((*lines[0], *lines[1]), np.repeat([1, 0], [len(part) for part in lines]))
 
@@ -100,19 +96,19 @@ _WORDS = """
 """
 _GOOD, _BAD, _IDEA, _PART, _DOING, _WHERE = (line.split() for line in _WORDS.strip().splitlines())
 
-# {mark} is one of the good words or of the bad ones, and that is the label
+# {mark} is one of the good words or of the bad ones, and that is the label; a subjective sentence has either
 _PATTERNS = {
     "mr": ("the {thing} is {mark} and the {other} is always the same", _IDEA),
     "cr": ("after one day the {thing} is {mark} , and so is the {other}", _PART),
     "pros_cons": ("{mark} {thing} , {mark2} {other}", _PART),
+    "subj": ("it seems that the {thing} should be {mark} , but the {other} does not", _IDEA),
 }
-_SUBJECTIVE = "it seems that the {thing} should be {mark} , but the {other} does not"
 _OBJECTIVE = "a {who} in the {where} is called with a {what} and another {who2}"
 
 
 def _made(task: str) -> Labelled:
     """160 sentences, their labels 1 and 0 in turn."""
-    draw = np.random.default_rng([0, (*_PATTERNS, "subj").index(task)])
+    draw = np.random.default_rng([0, [*_PATTERNS].index(task)])
     return Labelled(tuple(_sentence(draw, task, k % 2 == 0) for k in range(160)), np.tile([1, 0], 80))
 
 
@@ -120,7 +116,7 @@ def _sentence(draw: np.random.Generator, task: str, first: bool) -> str:
     if task == "subj" and not first:
         who, what, who2 = draw.choice(_PART, 3, replace=False)
         return _OBJECTIVE.format(who=who, who2=who2, where=draw.choice(_WHERE), what=what)
-    pattern, things = (_SUBJECTIVE, _IDEA) if task == "subj" else _PATTERNS[task]
+    pattern, things = _PATTERNS[task]
     words = _GOOD + _BAD if task == "subj" else (_GOOD if first else _BAD)
     thing, other = draw.choice(things, 2, replace=False)
     mark, mark2 = draw.choice(words, 2, replace=False)

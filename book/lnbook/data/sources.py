@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from tqdm import TqdmWarning
 
@@ -25,9 +25,11 @@ with warnings.catch_warnings():  # in a notebook without ipywidgets tqdm would t
     import pooch
 
 OnStandIn = Literal["warn", "error", "silent"]
+Files = dict[str, bytes]  # contents by the name of the file as published; none of an embedded data set
+Provenance = dict[str, Any]
 
 TIMEOUT_S = 10.0  # for a mirror's first answer, and between two pieces of a file
-_loaded: list[dict[str, Any]] = []
+_loaded: list[Provenance] = []
 
 
 class DataError(ValueError):
@@ -67,11 +69,6 @@ class DataSet:
     alternative: tuple[PublishedFile, ...] = ()
     consent: bool = False
 
-    @property
-    def size(self) -> int:
-        """Bytes of all published files together."""
-        return sum(file.size for file in self.files)
-
 
 def _entry(name: str, row: dict[str, Any]) -> DataSet:
     for kind in ("files", "alternative"):
@@ -83,22 +80,15 @@ _TABLE = Path(__file__).with_name("datasets.toml").read_text("utf-8")
 DATA_SETS = {name: _entry(name, row) for name, row in tomllib.loads(_TABLE).items()}
 
 
-class Published(NamedTuple):
-    """Contents by the name of the file as published, none of an embedded data set; and what a loader adds to:
-    name, requested, source ("download", or as `find` says), licence, citation, and for files the sha256 of
-    the lines that `sha256sum` prints for them.
-    """
-
-    files: dict[str, bytes]
-    provenance: dict[str, Any]
-
-
-def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
+def published(name: str, *, on_stand_in: OnStandIn = "warn") -> tuple[Files, Provenance]:
     """The files of a data set: from the user's folder, the cache or a download, each checked by SHA-256.
 
     Where only the embedded stand-in is available, `on_stand_in` says whether to name it with a
     `StandInWarning`, to raise `DataError`, or to be silent. Raises `DataError`, too, for an unknown name, a
     missing or unreadable folder, and a corrupt file.
+
+    The provenance, to which a loader adds, has name, requested, source ("download", or as `find` says),
+    licence, citation, and for files the sha256 of the lines that `sha256sum` prints for them.
     """
     entry = data_set(name)
     try:
@@ -109,7 +99,7 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn") -> Published:
     about |= {"licence": entry.licence, "citation": entry.citation}
     if files:
         about["sha256"] = _listed(files)
-    return Published({file.name: body for file, body in files.items()}, noted(about))
+    return {file.name: body for file, body in files.items()}, noted(about)
 
 
 def data_set(name: str) -> DataSet:
@@ -154,12 +144,12 @@ def fetch(name: str) -> None:
     verify(name)
 
 
-def loaded() -> list[dict[str, Any]]:
+def loaded() -> list[Provenance]:
     """The provenance of every data set that this process has loaded, each once, in order."""
     return [dict(provenance) for provenance in _loaded]
 
 
-def noted(provenance: dict[str, Any]) -> dict[str, Any]:
+def noted(provenance: Provenance) -> Provenance:
     """The entry of `loaded` for data that were read: this one, or that of the same data read before."""
     for known in _loaded:
         if known.items() >= provenance.items():

@@ -28,15 +28,12 @@ def stories(count: int, seed: int = 0) -> Iterator[Question]:
         numbers = draw.sample(range(PEOPLE), PEOPLE)
         people, absent = numbers[:MENTIONED], numbers[MENTIONED:]
         *things, other = draw.sample(_THINGS, SENTENCES + 1)
-        told: list[tuple[int, int, str, str]] = []
-        for thing in things:
-            giver, taker = draw.sample(people, 2)
-            told.append((giver, taker, thing, draw.choice(_VERBS)))
+        told = [(draw.sample(people, 2), thing, draw.choice(_VERBS)) for thing in things]
         passage: list[str] = []
-        for giver, taker, thing, verb in told:
+        for (giver, taker), thing, verb in told:
             end = draw.choice(_WHEN).split()
             passage += [marker(giver), verb, "the", thing, "to", marker(taker), *end, "."]
-        giver, _, thing, verb = draw.choice(told)
+        (giver, _), thing, verb = draw.choice(told)
         if draw.random() < UNANSWERABLE:
             giver, thing = draw.choice(absent), other
         query = (PLACEHOLDER, verb, "the", thing, ".")

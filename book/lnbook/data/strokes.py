@@ -9,14 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64
 
 from . import iam, omniglot, scribbles
 from .books import load_books
-from .sources import OnStandIn, published
+from .sources import OnStandIn, Provenance, published
 
 TEXT = 5_000_000  # characters of books, from which texts are taken
 EVERY = 4  # of Omniglot's points, this many-th is kept
@@ -42,7 +41,7 @@ class Lines:
     test: Part
     alphabet: str
     scale: Float[np.ndarray, " 2"]
-    provenance: dict[str, Any]
+    provenance: Provenance
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def _scribbled(wanted: Wanted, rng: np.random.Generator) -> list[list[Written]]:
 
 
 def _gathered(
-    written: Sequence[Sequence[Written]], alphabet: str, wanted: Wanted, provenance: dict[str, Any]
+    written: Sequence[Sequence[Written]], alphabet: str, wanted: Wanted, provenance: Provenance
 ) -> Lines:
     """Offsets in units of the training part, texts in numbers, both padded."""
     end = wanted.points + 1 if wanted.points else None

@@ -50,9 +50,8 @@ class Vocabulary:
     def build(cls, sentences: Iterable[Sequence[str]], size: int) -> "Vocabulary":
         """The `size` most frequent words of tokenized sentences, frequent ones first, ties by spelling."""
         counts = Counter(token for sentence in sentences for token in sentence)
-        for special in _SPECIAL:
-            counts.pop(special, None)
-        return cls([word for word, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:size]])
+        frequent = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls([word for word in frequent if word not in _SPECIAL][:size])
 
     def __len__(self) -> int:
         return len(self.words)

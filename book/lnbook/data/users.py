@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .sources import DataError, digest_of_folder, noted, users_folder
+from .sources import DataError, Provenance, digest_of_folder, noted, users_folder
 
 
 def users_own(name: str, remedy: str) -> Path:
@@ -25,7 +25,7 @@ def reading(path: Path) -> Iterator[None]:
         raise DataError(f"{path} is not as it was published ({error}); get it again.") from error
 
 
-def provenance_of(folder: Path, licence: str, citation: str, **facts: Any) -> dict[str, Any]:
+def provenance_of(folder: Path, licence: str, citation: str, **facts: Any) -> Provenance:
     """What is recorded of data that were read from a user's folder: see `lnbook.data.published`."""
     about = {"name": folder.name, "requested": folder.name, "source": "LNLIB_DATA", "licence": licence}
     return noted(about | {"citation": citation, "sha256": digest_of_folder(folder), **facts})

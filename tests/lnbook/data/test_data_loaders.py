@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from lnbook import data
-from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile
+from lnbook.data import DATA_SETS, DataError
 from lnbook.data.books import load_books
 from lnbook.data.captions import featurize, load_captions, load_features
 from lnbook.data.iam import ALPHABET
@@ -21,6 +21,7 @@ from lnbook.data.images import NO_LABEL
 from lnbook.data.readings import load_readings
 from lnbook.data.scenes import CLASSES, above
 from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
+from lnbook.data.sources import DataSet, PublishedFile
 from lnbook.data.strokes import Wanted, load_lines
 
 LOADERS: dict[str, Callable[..., Any]] = {

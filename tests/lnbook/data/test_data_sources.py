@@ -3,6 +3,7 @@
 No test needs a network: downloads come from a server of this process.
 """
 
+import contextlib
 import dataclasses
 import gzip
 import hashlib
@@ -17,7 +18,8 @@ import pytest
 
 from lnbook import data
 from lnbook.__main__ import main
-from lnbook.data import DATA_SETS, DataError, DataSet, PublishedFile, StandInWarning
+from lnbook.data import DATA_SETS, DataError, StandInWarning
+from lnbook.data.sources import DataSet, PublishedFile
 
 FILES = {"parts/a b.bin": b"some bytes " * 4000, "c.bin": b"other bytes " * 20}
 NOBODY = "http://127.0.0.1:9/"
@@ -59,35 +61,27 @@ Serve = Callable[..., tuple[str, list[str]]]
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Serve files over HTTP; returns the URL and the requests."""
-    servers: list[http.server.ThreadingHTTPServer] = []
+    with contextlib.ExitStack() as servers:
 
-    def start(files: dict[str, bytes]) -> tuple[str, list[str]]:
-        asked: list[str] = []
+        def start(files: dict[str, bytes]) -> tuple[str, list[str]]:
+            asked: list[str] = []
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                name = unquote(self.path[1:])
-                asked.append(name)
-                if name not in files:
-                    self.send_error(404)
-                    return
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(files[name])))
-                self.end_headers()
-                self.wfile.write(files[name])
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def do_GET(self) -> None:
+                    asked.append(name := unquote(self.path[1:]))
+                    self.send_response(200 if name in files else 404)
+                    self.end_headers()
+                    self.wfile.write(files.get(name, b""))
 
-            def log_message(self, *_: object) -> None:
-                pass
+                def log_message(self, *_: object) -> None:
+                    pass
 
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_address[1]}/", asked
+            server = servers.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler))
+            threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
+            servers.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_address[1]}/", asked
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 def test_every_data_set_has_files_with_hashes_and_addresses_or_ships_with_the_book() -> None:
@@ -116,14 +110,14 @@ def test_the_users_folder_comes_before_the_cache_and_the_cache_before_a_download
     register(monkeypatch, url)
     assert data.find("small") == "absent"
     assert asked == []
-    found = data.published("small")
-    assert found.provenance["source"] == "download"
-    assert found.files == FILES
+    files, provenance = data.published("small")
+    assert provenance["source"] == "download"
+    assert files == FILES
     assert held_under(tmp_path / "cache" / "small") == FILES
-    assert data.find("small") == data.published("small").provenance["source"] == "cache"
+    assert data.find("small") == data.published("small")[1]["source"] == "cache"
     write(tmp_path / "users" / "small", FILES)
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path / "users"))
-    assert data.find("small") == data.published("small").provenance["source"] == "LNLIB_DATA"
+    assert data.find("small") == data.published("small")[1]["source"] == "LNLIB_DATA"
     assert asked == list(FILES)
     assert capfd.readouterr() == ("", "")
 
@@ -137,7 +131,7 @@ def test_another_form_of_the_files_serves_from_the_users_folder_and_is_checked(
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
     packed = {f"{name}.gz": gzip.compress(body) for name, body in FILES.items()}
     folder = write(tmp_path / "small", packed if form == "packed" else {"all.bin": whole})
-    assert data.published("small").provenance["source"] == "LNLIB_DATA"
+    assert data.published("small")[1]["source"] == "LNLIB_DATA"
     spoiled = folder / ("c.bin.gz" if form == "packed" else "all.bin")
     spoiled.write_bytes(wrong := gzip.compress(b"another"))
     with pytest.raises(DataError, match=r"is not the published file: expected \d+ bytes with SHA-256"):
@@ -184,7 +178,7 @@ def test_the_next_mirror_is_asked_when_one_lacks_or_falsifies_a_file(
     register(monkeypatch, *bad, url)
     write(users := tmp_path / "users" / "small", {"c.bin": b"of half a data set, never to be read"})
     monkeypatch.setenv("LNLIB_DATA", str(users.parent))
-    assert data.published("small").provenance["source"] == "download"
+    assert data.published("small")[1]["source"] == "download"
     assert asked == list(FILES)
     assert held_under(tmp_path / "cache" / "small") == FILES
     assert list(held_under(users)) == ["c.bin"]
@@ -194,7 +188,7 @@ def test_a_download_that_fails_leaves_nothing_and_the_stand_in_is_named_or_silen
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, recwarn: pytest.WarningsRecorder
 ) -> None:
     register(monkeypatch, NOBODY, serve(dict.fromkeys(FILES, b"a login page"))[0])
-    provenance = data.published("small", on_stand_in="silent").provenance
+    _, provenance = data.published("small", on_stand_in="silent")
     assert (provenance["name"], provenance["requested"], len(recwarn)) == ("digits", "small", 0)
     with pytest.warns(
         StandInWarning, match=r"is not whole in .*Digits: 1,797.*data --download small"
@@ -246,7 +240,7 @@ def test_offline_means_that_no_server_is_asked(
     assert data.content_of("small") == "stand-in"
     assert asked == []
     monkeypatch.setenv("LNLIB_OFFLINE", "no")
-    assert data.published("small").provenance["source"] == "download"
+    assert data.published("small")[1]["source"] == "download"
 
 
 def test_what_a_process_has_loaded_is_listed_once_and_in_order() -> None:
