@@ -16,21 +16,11 @@ import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
 from .scenes import CLASSES, Text, scenes, words
-from .sources import Provenance, published
+from .sources import Provenance, data_set, published
 from .users import provenance_of, reading, users_own
 
 PARTS = ("train", "valid", "test")
 SCENES = {"train": 800, "valid": 100, "test": 200}
-COCO_CLASSES = tuple(  # in the order of their usual numbers 0 to 79
-    """person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire hydrant,
-    stop sign, parking meter, bench, bird, cat, dog, horse, sheep, cow, elephant, bear, zebra, giraffe,
-    backpack, umbrella, handbag, tie, suitcase, frisbee, skis, snowboard, sports ball, kite, baseball bat,
-    baseball glove, skateboard, surfboard, tennis racket, bottle, wine glass, cup, fork, knife, spoon, bowl,
-    banana, apple, sandwich, orange, broccoli, carrot, hot dog, pizza, donut, cake, chair, couch,
-    potted plant, bed, dining table, toilet, tv, laptop, mouse, remote, keyboard, cell phone, microwave,
-    oven, toaster, sink, refrigerator, book, clock, vase, scissors, teddy bear, hair drier,
-    toothbrush""".replace("\n    ", " ").split(", ")
-)
 
 
 @dataclass(frozen=True)
@@ -68,7 +58,7 @@ class Captions:
 
     parts: Mapping[str, Captioned]
     provenance: Provenance
-    classes: tuple[str, ...] = ()
+    classes: Sequence[str] = ()
 
 
 def load_captions(name: str = "coco_captions") -> Captions:
@@ -77,8 +67,9 @@ def load_captions(name: str = "coco_captions") -> Captions:
     """
     files, provenance = published(name, on_stand_in="silent")
     if files:
-        found = _coco(files["captions_val2017.json"], files["val2017.txt"])
-        return Captions(found, provenance, COCO_CLASSES)
+        classes = data_set("coco_captions").classes
+        found = _coco(files["captions_val2017.json"], files["val2017.txt"], len(classes))
+        return Captions(found, provenance, classes)
     generator = np.random.default_rng(61)
     made = {part: _scenes(count, generator) for part, count in SCENES.items()}
     return Captions(made, provenance, CLASSES)
@@ -108,7 +99,7 @@ def load_features() -> Captions:
     return Captions(parts, provenance_of(folder, "annotations CC BY 4.0", "Vendrov (2016)"))
 
 
-def _coco(captions: bytes, boxes: bytes) -> dict[str, Captioned]:
+def _coco(captions: bytes, boxes: bytes, classes: int) -> dict[str, Captioned]:
     listing = json.loads(captions)
     sizes = {image["id"]: (image["width"], image["height"]) for image in listing["images"]}
     seen = {}
@@ -124,7 +115,7 @@ def _coco(captions: bytes, boxes: bytes) -> dict[str, Captioned]:
     numbers = np.random.default_rng(2017).permutation(sorted(seen)).tolist()
     shares = {"train": numbers[1500:], "valid": numbers[:500], "test": numbers[500:1500]}
     return {
-        part: _part([seen[n] for n in share], [told[n] for n in share], len(COCO_CLASSES))
+        part: _part([seen[n] for n in share], [told[n] for n in share], classes)
         for part, share in shares.items()
     }
 

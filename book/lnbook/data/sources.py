@@ -13,7 +13,7 @@ import sys
 import tomllib
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,19 +61,20 @@ class DataSet:
 
     name: str
     title: str
-    files: tuple[PublishedFile, ...]
-    mirrors: tuple[str, ...]
     licence: str
     citation: str
+    files: Sequence[PublishedFile] = ()
+    mirrors: Sequence[str] = ()
     stand_in: str | None = None
-    alternative: tuple[PublishedFile, ...] = ()
+    alternative: Sequence[PublishedFile] = ()
+    classes: Sequence[str] = ()
     consent: bool = False
 
 
 def _entry(name: str, row: dict[str, Any]) -> DataSet:
     for kind in ("files", "alternative"):
-        row[kind] = tuple(PublishedFile(**file) for file in row.get(kind, ()))
-    return DataSet(name, **row | {"mirrors": tuple(row.get("mirrors", ()))})
+        row[kind] = [PublishedFile(**file) for file in row.get(kind, ())]
+    return DataSet(name, **row)
 
 
 _TABLE = Path(__file__).with_name("datasets.toml").read_text("utf-8")

@@ -1,5 +1,6 @@
 """Every loader: what it gives from files as they are published, and the answer to others."""
 
+import dataclasses
 import functools
 import gzip
 import hashlib
@@ -80,8 +81,9 @@ def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
     """A function that registers files as a data set and puts them into the user's folder."""
 
     def write(files: dict[str, bytes], name: str = "small") -> str:
-        listed = tuple(PublishedFile(n, hashlib.sha256(b).hexdigest(), len(b)) for n, b in files.items())
-        monkeypatch.setitem(DATA_SETS, name, DataSet(name, "", listed, (), "CC0", "the tests"))
+        listed = [PublishedFile(n, hashlib.sha256(b).hexdigest(), len(b)) for n, b in files.items()]
+        entry = DATA_SETS.get(name, DataSet(name, "", "CC0", "the tests"))
+        monkeypatch.setitem(DATA_SETS, name, dataclasses.replace(entry, files=listed))
         monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
         (tmp_path / name).mkdir()
         for file, body in files.items():

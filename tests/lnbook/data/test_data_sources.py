@@ -36,7 +36,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def register(monkeypatch: pytest.MonkeyPatch, *mirrors: str, **changed: Any) -> None:
     files = tuple(_file(name, body) for name, body in FILES.items())
-    entry = DataSet("small", "a few bytes", files, mirrors, "CC0", "made by the tests", stand_in="digits")
+    entry = DataSet("small", "a few bytes", "CC0", "made by the tests", files, mirrors, "digits")
     monkeypatch.setitem(DATA_SETS, "small", dataclasses.replace(entry, **changed))
 
 
