@@ -74,9 +74,10 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     return images
 
 
-def _idx(packed: bytes) -> UInt8[np.ndarray, "..."]:
-    """Two zero bytes, the type, the number of axes; a big-endian length per axis; the values."""
-    body = gzip.decompress(packed)
+def _idx(body: bytes) -> UInt8[np.ndarray, "..."]:
+    """Two zero bytes, the type, the number of axes; a big-endian length per axis; the values: or packed."""
+    if body[0]:
+        body = gzip.decompress(body)
     start = 4 + 4 * body[3]
     shape = struct.unpack(f">{body[3]}I", body[4:start])
     return np.frombuffer(body, np.uint8, offset=start).reshape(shape).copy()  # writable, as torch wants

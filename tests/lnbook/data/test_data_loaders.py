@@ -93,10 +93,11 @@ def put(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
     return write
 
 
-def test_pictures_in_mnists_form_are_split_as_the_paper_counts_and_scaled(put: Put) -> None:
+@pytest.mark.parametrize("packed", [True, False])
+def test_pictures_in_mnists_form_are_split_as_the_paper_counts_and_scaled(put: Put, packed: bool) -> None:
     arrays = (GREY[:24], np.arange(24, dtype=np.uint8), GREY[24:], np.arange(6, dtype=np.uint8))
-    files = {f"{name}-ubyte.gz": gzip.compress(idx(a)) for name, a in zip(IDX, arrays, strict=True)}
-    images = data.load(put(files))
+    files = {f"{name}-ubyte": idx(a) for name, a in zip(IDX, arrays, strict=True)}
+    images = data.load(put({f"{n}.gz": gzip.compress(b) for n, b in files.items()} if packed else files))
     np.testing.assert_array_equal(images.train_x, GREY[:22])
     np.testing.assert_array_equal(images.valid_x, GREY[22:24])
     np.testing.assert_array_equal(images.valid_y, [22, 23])
