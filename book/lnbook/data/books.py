@@ -11,6 +11,7 @@ import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pydoc_data.topics import topics
 
 from .sources import OnStandIn, Provenance, data_set, published
 
@@ -35,31 +36,23 @@ def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> B
     `name` may be "python_topics" for the help on purpose; `on_stand_in` is as in `lnbook.data.published`.
     """
     files, provenance = published(name, on_stand_in=on_stand_in)
-    if not files:
-        return _topics(provenance)
     if len(files) == 1:  # one archive of all
         with tarfile.open(fileobj=io.BytesIO(*files.values())) as archive:
             streams = {member.name: archive.extractfile(member) for member in archive}
             files = {name: stream.read() for name, stream in streams.items() if stream}
-    books = data_set("gutenberg").files
-    texts = tuple(body(files[file.name].decode("latin-1")) for file in books)
-    provenance["cases"] = len(books)
-    return Books(tuple(file.title for file in books), texts, provenance)
+    if files:
+        texts = {file.title: body(files[file.name].decode("latin-1")) for file in data_set("gutenberg").files}
+    else:
+        texts = {title: text for title, whole in sorted(topics.items()) if (text := prose(whole))}
+        provenance["sha256"] = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
+    provenance["cases"] = len(texts)
+    return Books(tuple(texts), tuple(texts.values()), provenance)
 
 
 def body(text: str) -> str:
     """What stands between the words that Project Gutenberg puts before and after a book."""
     begun = _START.split(text.replace("\r\n", "\n"), maxsplit=1)[1]
     return _END.split(begun, maxsplit=1)[0].strip()
-
-
-def _topics(provenance: Provenance) -> Books:
-    from pydoc_data.topics import topics
-
-    texts = {title: text for title, whole in sorted(topics.items()) if (text := prose(whole))}
-    digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
-    provenance |= {"sha256": digest, "cases": len(texts)}
-    return Books(tuple(texts), tuple(texts.values()), provenance)
 
 
 _MARKUP = re.compile(r'[*`"“”]')

@@ -17,7 +17,7 @@ formula is ours: the inverse document frequency of Spärck Jones (1972).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import fsum, log
 from pathlib import Path
@@ -26,13 +26,16 @@ from .questions import PLACEHOLDER, Question, is_marker
 from .sources import DataError, Provenance
 from .users import provenance_of, reading, users_own
 
+SENTENCES = 4  # of a passage
+
 
 def load_cnn() -> tuple[list[Question], list[Question], Provenance]:
     """The questions for training and for validation, and their provenance; `DataError` without the files."""
     folder = users_own("cnn", "Unpack cnn.tgz of the DeepMind Q&A data there.")
     folders = [folder / "questions" / part for part in ("training", "validation")]
-    having, total = counted(question.query for question in _read(folders[0]))
-    train, valid = ([most_relevant(q, having, total) for q in _read(place)] for place in folders)
+    queries = [{*question.query} for question in _read(folders[0])]
+    having = Counter(word for query in queries for word in query if not is_marker(word))
+    train, valid = ([most_relevant(q, having, len(queries)) for q in _read(place)] for place in folders)
     citation = "Hermann et al.: Teaching machines to read and comprehend, NIPS (2015)"
     return train, valid, provenance_of(folder, "CNN's copyright", citation)
 
@@ -51,18 +54,12 @@ def _read(folder: Path) -> Iterator[Question]:
         yield found
 
 
-def counted(queries: Iterable[Sequence[str]]) -> tuple[Counter[str], int]:
-    """How many queries have a word, by the word; and how many there are."""
-    held = [{token for token in query if not is_marker(token)} for query in queries]
-    return Counter(word for words in held for word in words), len(held)
-
-
-def most_relevant(question: Question, having: Counter[str], total: int, count: int = 4) -> Question:
-    """The question with the `count` most relevant sentences of its passage, or all if there are fewer."""
+def most_relevant(question: Question, having: Counter[str], total: int) -> Question:
+    """The question with the four most relevant sentences of its passage, or all if there are fewer."""
     told = split_sentences(question.passage)
     asked = set(question.query) - {PLACEHOLDER}
     worth = [fsum(log((1 + total) / (1 + having[word])) for word in asked & {*some}) for some in told]
-    best = sorted(range(len(told)), key=lambda k: -worth[k])[:count]
+    best = sorted(range(len(told)), key=lambda k: -worth[k])[:SENTENCES]
     return replace(question, passage=tuple(token for k in sorted(best) for token in told[k]))
 
 

@@ -63,15 +63,12 @@ def load_pairs(name: str = "sick") -> tuple[dict[str, Pairs], Provenance]:
     if not files:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}
         return {part: made_pairs(*size) for part, size in sizes.items()}, provenance
-    parts = zip(("train", "trial", "test"), files.values(), strict=True)
-    return {part: _sick(body.decode("utf-8")) for part, body in parts}, provenance
-
-
-def _sick(text: str) -> Pairs:
-    """The pairs of one of SICK's files: a header, then tab-separated lines."""
-    rows = [line.split("\t") for line in text.splitlines()[1:] if line]
-    scores = np.array([float(row[3]) for row in rows])
-    return Pairs(tuple(row[1] for row in rows), tuple(row[2] for row in rows), scores)
+    parts = {}
+    for part, body in zip(("train", "trial", "test"), files.values(), strict=True):
+        rows = [line.split("\t") for line in body.decode("utf-8").splitlines()[1:] if line]  # after a header
+        _, first, second, scores, *_ = zip(*rows, strict=True)
+        parts[part] = Pairs(first, second, np.array(scores, float))
+    return parts, provenance
 
 
 def _classes(files: dict[str, bytes], archive: str, *names: str) -> Labelled:

@@ -87,9 +87,7 @@ def serve() -> Iterator[Serve]:
 def test_every_data_set_has_files_with_hashes_and_addresses_or_ships_with_the_book() -> None:
     for entry in DATA_SETS.values():
         assert all(len(file.sha256) == 64 and (file.url or entry.mirrors) for file in entry.files)
-        assert all((entry.title, entry.licence, entry.citation))
-        if entry.stand_in:
-            assert not data.data_set(entry.stand_in).files
+        assert not entry.stand_in or not data.data_set(entry.stand_in).files
     assert len({file.sha256 for file in data.data_set("gutenberg").files}) == 43
 
 
