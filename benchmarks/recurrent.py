@@ -7,22 +7,26 @@ float32. Times are milliseconds a call, from the inputs to the outputs (inferenc
 parameters (training), and microseconds a time step and layer. The ratio is to torch.nn's network of the same
 sizes without any norm: the median over rounds in each of which every method runs in turn. Errors are the
 largest, over outputs or gradients, relative to the largest value, against the plain loop in float64; new
-LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. Memory is what
-one training step adds to the peak of a fresh process. JAX needs the extra `peers`. All on one core.
+LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. `products alone`
+are the matrix products of lnlib's inference: what remains of its time is norms, gates and calls. Memory is
+what one training step adds to the peak of a fresh process. JAX needs the extra `peers`. All on one core.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from statistics import median
 
+import numpy as np
 import torch
-from recurrent_peers import PEERS, loop
+from recurrent_peers import PEERS, layers, loop
 from rounds import Row, added, in_turn, on_one_core, ratio, run
 from torch import Tensor, nn
 
 import lnlib
+from lnlib.matmul import product
+from lnlib.rnn.kernels.matmul import WIDTH, multiply, pack, padded
 
 # what, kind, inputs, units, layers, steps, cases: the paper's experiments and a small one of each kind
 SHAPES = [
@@ -62,7 +66,9 @@ def speed(shape: Shape, rounds: int) -> Iterator[Row]:
     torch.set_default_dtype(torch.float32)
     for mode, d in (("inference", None), ("training", upstream)):
         errors = {name: error(call(x, d), truth, mode) for name, call in calls.items() if name != REFERENCE}
-        timed = {name: partial(call, x, d) for name, call in calls.items()}
+        timed: dict[str, Callable[[], object]] = {name: partial(call, x, d) for name, call in calls.items()}
+        if mode == "inference":
+            timed["products alone"] = products(module, x)
         taken = in_turn(timed, rounds, repeat=1 if steps * cases * module.hidden_size > 10**6 else 5)
         for name, each in taken.items():
             ms, cost = median(each), ratio(each, taken[REFERENCE])
@@ -74,6 +80,25 @@ def network(shape: Shape) -> nn.Module:
     _, kind, inputs, units, depth, _, _ = shape
     torch.manual_seed(0)
     return getattr(lnlib, kind)(inputs, units, depth)
+
+
+def products(module: nn.Module, x: Tensor) -> Callable[[], None]:
+    """Of ones: the products of all inputs with a layer's weights, and of one state at each step."""
+    steps, cases, _ = x.shape
+
+    def call() -> None:
+        for inputs, weight, h, packed, c in operands:
+            product(inputs, weight)
+            for _ in range(steps):
+                multiply(h, 0, 1, cases, packed, (0, c.shape[1] // WIDTH), c)
+
+    operands = []
+    for w_ih, w_hh, *_ in layers(module):
+        c = np.empty((cases, padded(len(w_hh))), np.float32)
+        h = np.ones((cases, w_hh.shape[1]), np.float32)
+        inputs = torch.ones(steps * cases, w_ih.shape[1])
+        operands.append((inputs, w_ih.detach().mT, h, pack(w_hh.detach().mT.numpy()), c))
+    return call
 
 
 def error(found: Sequence[Tensor], truth: Sequence[Tensor], mode: str) -> float:

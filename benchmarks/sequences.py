@@ -1,4 +1,4 @@
-"""What an update of the paper's four experiments on sequences costs, and where the time goes.
+"""What an update of the paper's four experiments on sequences costs.
 
     python benchmarks/sequences.py             print the table (half an hour on a quiet machine)
     python benchmarks/sequences.py --record    and keep it in book/results/benchmarks/
@@ -6,10 +6,10 @@
 At the sizes of the book's own runs and of the paper's, float32, one core. Where the paper's data need a
 registration or a server of their own, its sizes are fed with other data (`INSTEAD`). Times are processor
 milliseconds an update, the batch included; the ratio is to the network without a norm, the median over rounds
-(at the paper's sizes two) in each of which both run in turn, with its least and largest; shares are of
-torch's profile of such updates, which counts many small operations too high; memory is what an update adds to
-a process at its peak, in MB. Without the user's folder of data ($LNLIB_DATA) the stand-ins serve, with
-lengths and vocabularies of their own; the provenance says which were read.
+(at the paper's sizes two) in each of which both run in turn; `recurrence` is the share of the recurrent
+modules in torch's profile of such updates, which counts many small operations too high; memory is what an
+update adds to a process at its peak, in MB. Without the user's folder of data ($LNLIB_DATA) the stand-ins
+serve, with lengths and vocabularies of their own; the provenance says which were read.
 """
 
 from collections.abc import Iterator
@@ -30,21 +30,14 @@ from lnbook.shared.turns import seconds, update
 from lnbook.training import Job, LengthBatches, Machine, Task, torch_threads
 from lnbook.training.runs import jobs_of
 
-INSTEAD: dict[
-    str, dict[str, Any]
-] = {  # of the paper's studies: captions with boxes, questions about novels, lines of letters
+# of the paper's studies: captions with boxes, questions about novels, lines of letters
+INSTEAD: dict[str, dict[str, Any]] = {
     "6.1": {"data": "coco_captions"},
     "6.2": {"data": "gutenberg", "markers": 10},
     "6.3": {"batch_size": 16},  # of 128: an update of those takes minutes
     "6.5": {"data": "omniglot_strokes", "lines": 2000, "judged": 100, "longest": 16},
 }
-PARTS = ("recurrence", "products", "operations", "optimizer", "rest")  # of an update's time
-UPDATE, BATCH, RECURRENCE = "an update", "its batch", "a recurrence"
-PRODUCTS = {
-    *(f"aten::{name}" for name in ("mm", "addmm", "bmm", "baddbmm", "addbmm", "mv", "addmv", "dot")),
-    *(f"aten::{name}" for name in ("mkldnn_convolution", "_slow_conv2d_forward", "convolution_backward")),
-    "mkldnn::_linear_pointwise",
-}
+RECURRENCE = "a recurrence"  # its name in a profile
 
 
 def measure(rounds: int) -> Iterator[Row]:
@@ -63,10 +56,9 @@ def costs(section: str, scale: str, changed: dict[str, Any], *, rounds: int, upd
     tasks = {norm: find(section).task(jobs[norm], scale, Machine()) for norm in norms}
     times = seconds(tasks, rounds=rounds, updates=updates)
     for norm, task in tasks.items():
-        ratios = times[norm] / times["none"]
-        row: Row = {"section": section, "scale": scale, "norm": norm, "batch_size": jobs[norm]["batch_size"]}
-        row |= {"ms": 1e3 * float(np.median(times[norm])), "ratio": float(np.median(ratios))}
-        row |= {"ratio_low": float(ratios.min()), "ratio_high": float(ratios.max()), **shares(task, rounds)}
+        row: Row = {"section": section, "scale": scale, "norm": norm}
+        row |= {"ms": 1e3 * float(np.median(times[norm])), "recurrence": share(task, rounds)}
+        row["ratio"] = float(np.median(times[norm] / times["none"]))
         row["padding"] = task.batches.padding() if isinstance(task.batches, LengthBatches) else 0.0
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             row["step_mb"] = pool.submit(memory, section, scale, jobs[norm]).result()
@@ -83,44 +75,33 @@ def memory(section: str, scale: str, job: Job) -> float:
     return added(partial(update, task, cases, noise))
 
 
-def shares(task: Task, updates: int) -> dict[str, float]:
-    """The share of each of `PARTS` in the time of so many updates, by torch's profile.
-
-    "recurrence" is what happens inside the calls of recurrent modules and on the way back through them;
-    "products" are matrix products elsewhere, "operations" all other ones, "rest" the batch and Python.
-    """
+def share(task: Task, updates: int) -> float:
+    """The share of the recurrent modules, forward and back, in the profile of so many updates."""
     marks: list[Any] = []
-    modules = [m for m in task.model.modules() if isinstance(m, nn.RNNBase | ReadingLSTM)]
-    for module in modules:
-        module.register_forward_pre_hook(lambda *_: marks.append(record_function(RECURRENCE).__enter__()))
-        module.register_forward_hook(lambda *_: marks.pop().__exit__(None, None, None))
+    for module in task.model.modules():
+        if isinstance(module, nn.RNNBase | ReadingLSTM):
+            module.register_forward_pre_hook(lambda *_: marks.append(record_function(RECURRENCE).__enter__()))
+            module.register_forward_hook(lambda *_: marks.pop().__exit__(None, None, None))
     noise = torch.Generator().manual_seed(0)
     with torch_threads(1), profile(activities=[ProfilerActivity.CPU], acc_events=True) as found:
         for _ in range(updates):
-            with record_function(UPDATE):
-                with record_function(BATCH):
-                    cases = next(task.batches)
-                update(task, cases, noise)
+            with record_function("an update"):
+                update(task, next(task.batches), noise)
     events = found.events() or ()
     # Autograd gives the derivative of an operation its number; of several with one number, the last has it.
     forward = [e for e in events if e.sequence_nr >= 0 and not any(map(is_back, above(e)))]
     last = {e.sequence_nr: e for e in sorted(forward, key=lambda e: e.time_range.start)}
-    ours = {number for number, event in last.items() if RECURRENCE in names(event)}
-    spent = dict.fromkeys(PARTS, 0.0)
-    for event in events:
-        spent[part(event, ours)] += event.self_cpu_time_total
-    return {name: time / sum(spent.values()) for name, time in spent.items()}
+    ours = {number for number, event in last.items() if inside(event)}
+
+    def counts(event: Any) -> bool:
+        return inside(event) or any(is_back(e) and e.sequence_nr in ours for e in above(event))
+
+    times = [(event.self_cpu_time_total, counts(event)) for event in events]
+    return float(sum(time for time, ours in times if ours) / sum(time for time, _ in times))
 
 
-def part(event: Any, ours: set[int]) -> str:
-    """Which of `PARTS` an event's own time belongs to."""
-    if RECURRENCE in names(event) or any(is_back(e) and e.sequence_nr in ours for e in above(event)):
-        return "recurrence"
-    if any(name.startswith("Optimizer.") for name in names(event)):
-        return "optimizer"
-    if event.name == UPDATE or BATCH in names(event):
-        return "rest"
-    return "products" if event.name in PRODUCTS else "operations"
+def inside(event: Any) -> bool:
+    return any(e.name == RECURRENCE for e in above(event))
 
 
 def is_back(event: Any) -> bool:
@@ -132,10 +113,6 @@ def above(event: Any) -> list[Any]:
     return [] if event is None else [event, *above(event.cpu_parent)]
 
 
-def names(event: Any) -> list[str]:
-    return [e.name for e in above(event)]
-
-
 if __name__ == "__main__":
-    line = "{:<9}{:<7}{:<7}{:>10}{:>9}{:>7}" + "{:>11}" * 9
+    line = "{:<9}{:<7}{:<7}" + "{:>11}" * 5
     run(__doc__, "sequences", measure, line, rounds=7)
