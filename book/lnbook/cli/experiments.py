@@ -28,10 +28,7 @@ MODULES = {
 
 
 def find(name: str) -> Experiment:
-    """The experiment of a section or of a name.
-
-    Raises ValueError, with what there is, for any other.
-    """
+    """The experiment of a section or of a name; raises ValueError, with what there is, for any other."""
     known = EXPERIMENTS.get(name, name)
     if known not in MODULES:
         listed = ", ".join(f"{section} ({module})" for section, module in EXPERIMENTS.items())

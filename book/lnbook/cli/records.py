@@ -10,7 +10,8 @@ import pandas as pd
 
 from lnbook.curves import mean_of
 from lnbook.ledger.rows import as_csv, read_facts, write_pair
-from lnbook.training.runs import Outcome, label
+from lnbook.training.checkpoint import Outcome
+from lnbook.training.runs import label
 from lnbook.training.task import Row
 
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")

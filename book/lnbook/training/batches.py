@@ -71,11 +71,9 @@ class Minibatches(Iterator[Cases]):
         self._position = 0
 
     def _arrange(self, order: Tensor) -> Sequence[Tensor]:
-        """The batches of an epoch, as numbers of cases."""
         return order.split(self.batch_size)
 
     def _cut(self, batch: Tensor) -> Cases:
-        """The tensors to take a batch's cases from."""
         return self.cases
 
     def __next__(self) -> Cases:
@@ -98,7 +96,6 @@ class Minibatches(Iterator[Cases]):
         return {"epoch_start": self._epoch_start, "position": self._position}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
         self.generator.set_state(state["epoch_start"])
         self._begin()
         self._position = int(state["position"])
@@ -112,7 +109,6 @@ class LengthBatches(Minibatches):
     it unites differs from epoch to epoch. What is padded in a batch is cut to the longest sequence in it.
 
     Args:
-        cases, batch_size, generator, group: as in `Minibatches`.
         lengths: of the sequences: one number a case, or one for each tensor of `cut`.
         cut: which of `cases` are padded along axis 1.
         pool: batches that are sorted together; more of them pad less and mix less.

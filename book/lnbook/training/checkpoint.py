@@ -1,5 +1,6 @@
 """Checkpoints: a run that was interrupted goes on from the newest one, and only as what it was."""
 
+import contextlib
 import io
 import json
 from collections.abc import Mapping
@@ -31,8 +32,9 @@ class Outcome:
 class RunFolder:
     """Where one run keeps what it needs to go on; inside `with`, no other process has the folder.
 
-    `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
-    all that a finished run says. Each is written whole or not at all.
+    `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, for
+    `torch.load(..., weights_only=True)`, `outcome.json` all that a finished run says. Each is written whole
+    or not at all.
 
     A run is what `same` says of its settings and data. It goes on if `code`, its commit and its rules, is
     the same as well; once it has finished, other code may read it.
@@ -55,45 +57,37 @@ class RunFolder:
 
     def save(self, state: Mapping[str, Any]) -> None:
         """Replace the checkpoint."""
-        self._write("checkpoint.pt", {**state, "same": self.same, "code": self.code})
+        self.write("checkpoint.pt", {**state, "same": self.same, "code": self.code})
 
     def load(self) -> dict[str, Any] | None:
         """The newest checkpoint, None if there is none; raises `CheckpointError` for that of another run."""
-        file = self.path / "checkpoint.pt"
-        if not file.is_file():
-            return None
-        state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
-        _refuse_another(self.path, state.pop("same") | state.pop("code"), self.same | self.code)
-        return state
+        with contextlib.suppress(FileNotFoundError):
+            file = self.path / "checkpoint.pt"
+            state: dict[str, Any] = torch.load(file, weights_only=True, map_location="cpu")
+            _refuse_another(self.path, state.pop("same") | state.pop("code"), self.same | self.code)
+            return state
+        return None
 
-    def outcome(self) -> Outcome | None:
-        """What this run left if it has finished."""
-        return finished(self.path, self.same)
-
-    def write_selected(self, weights: Mapping[str, torch.Tensor]) -> None:
-        """Keep the weights of the selected model, for `torch.load(..., weights_only=True)`."""
-        self._write("selected.pt", weights)
-
-    def write_outcome(self, outcome: Outcome) -> None:
-        """Mark the run as finished."""
-        content = json.dumps({**asdict(outcome), "same": self.same}) + "\n"
-        write_whole(self.path / "outcome.json", content.encode())
-
-    def _write(self, name: str, state: Mapping[str, Any]) -> None:
+    def write(self, name: str, state: Mapping[str, Any]) -> None:
+        """Write tensors, numbers and strings."""
         content = io.BytesIO()
         torch.save(dict(state), content)
         write_whole(self.path / name, content.getvalue())
 
+    def finish(self, outcome: Outcome) -> None:
+        """Mark the run as finished."""
+        content = json.dumps({**asdict(outcome), "same": self.same}) + "\n"
+        write_whole(self.path / "outcome.json", content.encode())
+
 
 def finished(path: Path, same: Job | None = None) -> Outcome | None:
     """What a run left if it has finished; raises `CheckpointError` if that is not the `same`."""
-    file = path / "outcome.json"
-    if not file.is_file():
-        return None
-    found = json.loads(file.read_bytes())
-    there = found.pop("same")
-    _refuse_another(path, there, there if same is None else same)
-    return Outcome(**found)
+    with contextlib.suppress(FileNotFoundError):
+        found = json.loads((path / "outcome.json").read_bytes())
+        there = found.pop("same")
+        _refuse_another(path, there, there if same is None else same)
+        return Outcome(**found)
+    return None
 
 
 def _refuse_another(path: Path, there: Job, here: Job) -> None:

@@ -23,7 +23,6 @@ class Group:
         return model if self.world == 1 else nn.parallel.DistributedDataParallel(model)
 
     def sum(self, x: Tensor) -> Tensor:
-        """The sum of all processes' tensors, in each."""
         if self.world > 1:
             dist.all_reduce(x := x.clone())
         return x
@@ -36,7 +35,6 @@ class Group:
         return box[0]
 
     def wait(self) -> None:
-        """Wait for all processes."""
         if self.world > 1:
             dist.barrier()
 

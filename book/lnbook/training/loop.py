@@ -15,8 +15,6 @@ from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.task import Cases, Machine, Row, Task
 
-__all__ = ["NonFiniteLoss", "Run", "fit", "measured", "train"]
-
 
 class NonFiniteLoss(ArithmeticError):
     """A loss became NaN or infinite; `rows` were recorded until then."""
@@ -69,7 +67,7 @@ def train(
     task: Task,
     *,
     seed: int = 0,
-    machine: Machine | None = None,
+    machine: Machine = Machine(),  # noqa: B008 - it is frozen
     folder: RunFolder | None = None,
     every_seconds: float = 60.0,
     log: Callable[[Row], None] | None = None,
@@ -77,9 +75,9 @@ def train(
     """Train a task to its end, from its last checkpoint if its folder has one.
 
     Args:
-        task: see `Task`. Its model is left in training mode.
+        task: its model is left in training mode.
         seed: of the model's own noise.
-        machine: default: float32 on the CPU. Of processes that train together each measures everything.
+        machine: of processes that train together each measures everything.
         folder: where checkpoints go; None for none, and in all processes but the first.
         every_seconds: time from one checkpoint to the next; 0 for one at every update. A group, whose clocks
             differ, writes one at each row.
@@ -96,11 +94,16 @@ def train(
             wait for a GPU.
         CheckpointError: the folder's checkpoint cannot be used.
     """
-    machine = machine or Machine()
     group = machine.group
     model = group.wrap(task.model)
     state = group.share(folder.load() if folder else None)
-    run = Run() if state is None else _resumed(task, state)
+    if state is None:
+        run = Run()
+    else:
+        task.model.load_state_dict(state.pop("model"))
+        task.optimizer.load_state_dict(state.pop("optimizer"))
+        task.batches.load_state_dict(state.pop("batches"))  # type: ignore[attr-defined]
+        run = Run(**state)
     began, earlier = time.perf_counter(), run.wall_seconds
 
     def record(train_loss: float | None) -> None:
@@ -141,7 +144,9 @@ def train(
             run.losses.clear()
         if folder and late:
             run.wall_seconds = earlier + time.perf_counter() - began
-            folder.save(_state(task, run))
+            batches = task.batches.state_dict()  # type: ignore[attr-defined]
+            models = {"model": task.model.state_dict(), "optimizer": task.optimizer.state_dict()}
+            folder.save({**vars(run), **models, "batches": batches})
             saved = time.perf_counter()
         start = time.perf_counter()
     if run.best:
@@ -150,32 +155,16 @@ def train(
         run.selected = run.best["row"] | measured(task, seed, machine, last=True)
         task.model.load_state_dict(newest)
         if folder:
-            folder.write_selected(run.best["weights"])
+            folder.write("selected.pt", run.best["weights"])
     run.wall_seconds = earlier + time.perf_counter() - began
     return run
-
-
-def _state(task: Task, run: Run) -> dict[str, Any]:
-    """All that the rest of the run depends on; numbers, strings and tensors only."""
-    model, optimizer = task.model.state_dict(), task.optimizer.state_dict()
-    batches = task.batches.state_dict()  # type: ignore[attr-defined]
-    return {**vars(run), "model": model, "optimizer": optimizer, "batches": batches}
-
-
-def _resumed(task: Task, state: Mapping[str, Any]) -> Run:
-    """Stand where the run stood."""
-    task.model.load_state_dict(state["model"])
-    task.optimizer.load_state_dict(state["optimizer"])
-    task.batches.load_state_dict(state["batches"])  # type: ignore[attr-defined]
-    return Run(**{name: value for name, value in state.items() if name in Run.__dataclass_fields__})
 
 
 @torch.no_grad()
 def measured(task: Task, seed: int, machine: Machine, *, last: bool) -> dict[str, float]:
     """Every measure of every part, as columns; the number of cases behind them is `<part>_cases`.
 
-    The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row. The
-    model is in evaluation mode meanwhile, and in training mode afterwards.
+    The noise of a chunk of cases depends on the seed and the chunk alone: it is the same at each row.
     """
     task.model.eval()
     parts = task.last_parts if last and task.last_parts is not None else task.parts
@@ -211,32 +200,18 @@ def fit(
 ) -> list[Row]:
     """`train` on the CPU without an experiment around it: the rows, no checkpoints.
 
-    Args:
-        model: takes a batch's inputs.
-        batches: pairs (inputs, targets).
-        loss: of (outputs, targets), a scalar.
-        optimizer: over the model's parameters.
-        updates, every: as in `Task`.
-        evaluate: measures the model, which it finds in evaluation mode and without gradients.
+    A batch is a pair (inputs, targets), the loss one of (outputs, targets). `evaluate` measures the model,
+    which it finds in evaluation mode and without gradients.
     """
-    return train(_Fit(model, batches, optimizer, updates, every, criterion=loss, evaluation=evaluate)).rows
 
+    class Fit(Task):
+        def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+            return loss(model(cases[0]), cases[1])
 
-@dataclass
-class _Fit(Task):
-    """The task of `fit`."""
+        def overall(self, model: nn.Module) -> Mapping[str, float]:
+            return evaluate(model) if evaluate else {}
 
-    model: nn.Module
-    batches: Iterator[Cases]
-    optimizer: torch.optim.Optimizer
-    updates: int
-    every: int
-    parts: Mapping[str, Cases] = field(default_factory=dict)
-    criterion: Callable[[Tensor, Tensor], Tensor] = field(kw_only=True)
-    evaluation: Callable[[nn.Module], Mapping[str, float]] | None = field(kw_only=True)
-
-    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
-        return self.criterion(model(cases[0]), cases[1])
-
-    def overall(self, model: nn.Module) -> Mapping[str, float]:
-        return {} if self.evaluation is None else self.evaluation(model)
+    task = Fit()
+    task.model, task.batches, task.optimizer = model, batches, optimizer
+    task.updates, task.every, task.parts = updates, every, {}
+    return train(task).rows

@@ -13,12 +13,10 @@ from lnbook.data import content_of
 from lnbook.data.sources import noted
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
-from lnbook.training.checkpoint import CheckpointError, Outcome, RunFolder
+from lnbook.training.checkpoint import CheckpointError, Outcome, RunFolder, finished
 from lnbook.training.loop import NonFiniteLoss, Run, train
 from lnbook.training.sweeps import sweep, torch_threads
 from lnbook.training.task import Experiment, Job, Machine, Row
-
-__all__ = ["Outcome", "Runs", "jobs_of", "label", "run"]
 
 
 def label(job: Job) -> str:
@@ -43,7 +41,7 @@ def run(
     scale: str,
     *,
     jobs: Sequence[Job] | None = None,
-    machine: Machine | None = None,
+    machine: Machine = Machine(),  # noqa: B008 - it is frozen
     folder: Path | None = None,
     processes: int | None = None,
     verbose: bool = False,
@@ -54,10 +52,10 @@ def run(
         experiment: see `lnbook.cli.experiments`.
         scale: "smoke", "book", "study" or "paper".
         jobs: which to run; default: all of the scale.
-        machine: default: float32 on the CPU. Processes that train together make one run after the other.
+        machine: processes that train together make one run after the other.
         folder: for checkpoints, with a folder per run; a run that has begun there goes on.
-        processes: as in `lnbook.training.sweep`; but at scale "smoke", where a run is shorter than the start
-            of a process, 1 by default.
+        processes: as in `lnbook.training.sweep`; by default 1 at scale "smoke", where a run is shorter than
+            the start of a process.
         verbose: print a line for each row on stderr.
 
     Returns:
@@ -66,17 +64,16 @@ def run(
         cannot be used; the others go on.
     """
     jobs = jobs_of(experiment, scale) if jobs is None else jobs
-    runs = Runs(experiment, scale, machine or Machine(), folder, verbose)
-    if runs.machine.group.world > 1:
+    runs = Runs(experiment, scale, machine, folder, verbose)
+    if machine.group.world > 1:
         with torch_threads(1):
             return [runs.one(job) for job in jobs]
-    if experiment.together and runs.machine.device.type == "cuda":
+    if experiment.together and machine.device.type == "cuda":
         alike: dict[str, list[Job]] = {}
         for job in jobs:
             alike.setdefault(label({**job, "seed": ""}), []).append(job)
         return [outcome for some in alike.values() for outcome in runs.together(some)]
-    if processes is None and scale == "smoke":
-        processes = 1
+    processes = processes or (1 if scale == "smoke" else None)
     outcomes: list[Outcome] = sweep(runs.attempt, [{"job": job} for job in jobs], processes=processes)
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
         noted(data)  # a process of its own may have read it; the provenance of this one names it, too
@@ -104,7 +101,7 @@ class Runs:
         """One run in this process or, in a group, in all its processes, the first of which has the folder."""
         started, group = time.perf_counter(), self.machine.group
         with self._place(job) if group.rank == 0 else nullcontext() as kept:
-            told: Outcome | None = group.share(kept.outcome() if kept else None)
+            told: Outcome | None = group.share(finished(kept.path, kept.same) if kept else None)
             if told is not None:
                 return told
             task = self.experiment.task(job, self.scale, self.machine)
@@ -116,11 +113,11 @@ class Runs:
             return self._finish(job, kept, done, processes=group.world)
 
     def together(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Runs that differ in their seeds alone, by `Experiment.together`; those that are finished stay."""
+        """Runs that differ in their seeds alone, by `Experiment.together`."""
         assert self.experiment.together
         with ExitStack() as places:
             kept = [places.enter_context(self._place(job)) for job in jobs]
-            found = [place.outcome() if place else None for place in kept]
+            found = [finished(place.path, place.same) if place else None for place in kept]
             left = [k for k, outcome in enumerate(found) if outcome is None]
             tasks = [self.experiment.task(jobs[k], self.scale, self.machine) for k in left]
             made = self.experiment.together(tasks, [jobs[k] for k in left], self.machine) if left else []
@@ -128,51 +125,49 @@ class Runs:
                 if self.verbose:
                     _tell(label(jobs[k]), done.update, done.rows[-1])
                 if (place := kept[k]) and done.best:
-                    place.write_selected(done.best["weights"])
+                    place.write("selected.pt", done.best["weights"])
                 found[k] = self._finish(jobs[k], kept[k], done, together=len(left))
             return [outcome for outcome in found if outcome]
 
     def _place(self, job: Job) -> RunFolder | nullcontext[None]:
-        """The folder of a run, which says what must be the same when it goes on; no folder, no place."""
+        """The folder of a run, which says what must be the same when it goes on."""
         if self.folder is None:
             return nullcontext()
         same = {**job, "scale": self.scale, "dtype": str(self.machine.dtype)}
         same |= {f"data:{name}": content_of(name) for name in self.experiment.data(job, self.scale)}
-        code = {"commit": provenance()["commit"]} | {f"rule {k}": v for k, v in self._rules().items()}
+        code = {"commit": provenance()["commit"]} | {f"rule {k}": v for k, v in self.rules.items()}
         return RunFolder(self.folder / label(job), same, code)
 
     def _finish(self, job: Job, kept: RunFolder | None, done: Run, **how: int) -> Outcome:
-        """What a run leaves: its rows, and how they came about."""
         facts = provenance(
             scale=self.scale,
             job=dict(job),
             seconds=round(done.wall_seconds, 2),
             dtype=str(self.machine.dtype),
             machine=str(self.machine.device),
-            rules=self._rules(),
+            rules=self.rules,
             **how,
         )
         if own := self.experiment.data(job, self.scale):  # another run in this process may have read others
             facts["data"] = [data for data in facts["data"] if data["requested"] in own]
-        rows: list[Row] = [{**job, "selected": 0, **row} for row in done.rows]
-        if done.selected:
-            rows.append({**job, "selected": 1, **done.selected})
+        rows = [{**job, "selected": 0, **row} for row in done.rows]
+        rows += [{**job, "selected": 1, **done.selected}] if done.selected else []
         outcome = Outcome(job, rows, facts, done.failed)
         if kept:
-            kept.write_outcome(outcome)
+            kept.finish(outcome)
         return outcome
 
-    def _rules(self) -> dict[str, str]:
+    @property
+    def rules(self) -> dict[str, str]:
+        """The digests of the ledger's rules that these runs are to decide."""
         return _rules_of(f"{self.scale}/{self.experiment.name}")
 
 
-@cache
+@cache  # as they were when this process began
 def _rules_of(study: str) -> dict[str, str]:
-    """The digests of the ledger's rules that a study is to decide, as they were when this process began."""
     return {rule.id: digest(rule) for rule in load_rules() if rule.study == study}
 
 
 def _tell(name: str, updates: int, row: Row) -> None:
-    """A line on stderr: which run, how far, for how long, the loss."""
     loss = "" if row["train_loss"] is None else f", train_loss {row['train_loss']:.4g}"
     print(f"{name}: update {row['update']}/{updates}, {row['seconds']:.0f} s{loss}", file=sys.stderr)

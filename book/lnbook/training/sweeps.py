@@ -33,9 +33,9 @@ def sweep(
 ) -> list[Any]:
     """`[function(*common, **job) for job in jobs]`, computed by joblib in several local processes.
 
-    Results do not depend on the number of processes: each job runs with one torch thread, also with
-    `processes=1`, which runs all in this process. Put long jobs first. What `function` raises ends the others
-    under way; so does a process that is killed, perhaps for want of memory (BrokenProcessPool).
+    Results do not depend on the number of processes: each job runs with one torch thread, also if `processes`
+    is 1 and all run in this one. What `function` raises ends the others under way; so does a process that is
+    killed, perhaps for want of memory (BrokenProcessPool).
 
     Args:
         function: importable by name.

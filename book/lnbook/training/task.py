@@ -80,8 +80,8 @@ class Task(ABC):
 class Settings:
     """Where an experiment's settings come from, in words: the book's page on settings shows them.
 
-    A line of `differs` is one difference, in three cells with " | " between them: what differs, what they
-    have, what scale "paper" has; or words without a cell where there is none.
+    A line of `differs` is what differs, what they have and what scale "paper" has, with " | " between; or
+    plain words where there is no difference.
     """
 
     paper: str  # what the paper says, and scale "paper" does

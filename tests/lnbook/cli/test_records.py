@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lnbook.cli.records import UsageError, record
-from lnbook.training.runs import Outcome
+from lnbook.training.checkpoint import Outcome
 
 MNIST = {"name": "mnist", "requested": "mnist"}
 

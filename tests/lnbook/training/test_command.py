@@ -17,7 +17,8 @@ from lnbook.cli.experiments import find
 from lnbook.data import load, loaded
 from lnbook.ledger.rows import as_csv
 from lnbook.training import Job, Machine, RunFolder, Task, torch_threads, train
-from lnbook.training.runs import Outcome, label, run
+from lnbook.training.checkpoint import Outcome
+from lnbook.training.runs import label, run
 
 DIGITS = "digits", "binarized_digits"
 ONE = ["--only", "norm=layer", "--only", "seed=0"]
