@@ -32,6 +32,10 @@ class Race:
     only: Mapping[str, Any] = field(default_factory=dict)  # settings of the runs
 
 
+def _column(name: str) -> Callable[[pd.DataFrame], pd.Series]:
+    return lambda rows: rows[name]
+
+
 def _lowest(column: str) -> Measure:
     return lambda run: float(run[column].min(skipna=False))
 
@@ -46,55 +50,32 @@ def _bound(rows: pd.DataFrame) -> pd.Series:
     return rows["test_bound"].where(rows["test_cases"] == rows["test_cases"].iloc[0])
 
 
-_BY_CLASSIFIERS = {
+_MISSED = {"lowest share missed": _lowest("valid_missed")}
+_WORDS = {"lowest loss": _lowest("valid_nats_per_word")}
+_STROKES = {"lowest loss": _lowest("valid_nats")}
+_CLASSES = {
     "lowest loss": _lowest("valid_nll"),
     "last loss": curves.last("valid_nll"),
     "fewest errors": _lowest("valid_error"),
 }
+_PICTURES = {"padding": "zeros", "pictures": "centered", "data": "fashion_mnist"}
+_LOSS = _column("train_loss")
 RACES = {  # by section of the paper
     "6.1": Race(
-        "order_embedding",
-        lambda rows: 100 - rows["valid_image_r10"],
-        0.001,
-        {"lowest share missed": _lowest("valid_missed")},
-        {"score": "order"},
+        "order_embedding", lambda rows: 100 - rows["valid_image_r10"], 0.001, _MISSED, {"score": "order"}
     ),
     "6.2": Race(
         "attentive_reader",
-        lambda rows: rows["valid_error"],
+        _column("valid_error"),
         0.002,
         {"late error": late_error},
         {"gain": 1.0, "start": "small"},
     ),
-    "6.3": Race(
-        "skip_thoughts",
-        lambda rows: rows["valid_nats_per_word"],
-        0.002,
-        {"lowest loss": _lowest("valid_nats_per_word")},
-        {"decoder": "code"},
-    ),
+    "6.3": Race("skip_thoughts", _column("valid_nats_per_word"), 0.002, _WORDS, {"decoder": "code"}),
     "6.4": Race("draw", _bound, 0.001, {"last bound": curves.last("valid_bound")}),
-    "6.5": Race(
-        "handwriting",
-        lambda rows: rows["test_nats"],
-        0.003,
-        {"lowest loss": _lowest("valid_nats")},
-        {"updates": 500},
-    ),
-    "6.6": Race(
-        "permutation_mnist",
-        lambda rows: rows["train_loss"],
-        0.001,
-        _BY_CLASSIFIERS,
-        {"batch_size": 128},
-    ),
-    "6.7": Race(
-        "convnet",
-        lambda rows: rows["train_loss"],
-        0.001,
-        _BY_CLASSIFIERS,
-        {"padding": "zeros", "pictures": "centered", "data": "fashion_mnist"},
-    ),
+    "6.5": Race("handwriting", _column("test_nats"), 0.003, _STROKES, {"updates": 500}),
+    "6.6": Race("permutation_mnist", _LOSS, 0.001, _CLASSES, {"batch_size": 128}),
+    "6.7": Race("convnet", _LOSS, 0.001, _CLASSES, _PICTURES),
 }
 
 
@@ -107,9 +88,8 @@ def tidy(rows: pd.DataFrame | Sequence[Mapping[str, Any]], race: Race, **setting
     level = race.falls(found).astype(float)
     time = found["update"].astype(float)
     if level.name == "train_loss":
-        time = time.groupby([found[key] for key in ("norm", "rate", "seed")]).transform(
-            lambda t: t.rolling(2).mean()
-        )
+        runs = time.groupby([found[key] for key in ("norm", "rate", "seed")])
+        time = runs.transform(lambda t: t.rolling(2).mean())
     return found.assign(level=level, time=time).dropna(subset=["level", "time"])
 
 
@@ -139,11 +119,8 @@ def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[pd.Dat
 def factors(rows: pd.DataFrame, above: str = "none", below: str = "layer") -> pd.Series:
     """By seed, one norm's updates over another's to the lowest level that both reach.
 
-    NaN where a run is at its lowest when it begins: that race has not been run.
-
-    Args:
-        rows: as `tidy` makes them, of one step size or of `own_steps`.
-        above, below: the norms.
+    NaN where a run is at its lowest when it begins: that race has not been run. `rows` are as `tidy` makes
+    them, of one step size or of `at_own_steps`.
     """
     found = {}
     for seed, pair in _pairs(rows, above, below).items():
@@ -201,11 +178,8 @@ def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float
     """By norm, by seed, the step size that is best on average over the *other* seeds.
 
     A method whose step size is chosen on the run that judges it looks better than it is, and the method with
-    the larger spread more so. Seeds that a norm does not have at each of its step sizes are left out.
-
-    Args:
-        rows: of runs that differ in `norm`, `rate` and `seed`.
-        measure: of validation data, the least the best; a run that diverged (NaN or infinite) is never best.
+    the larger spread more so. Of the measure, on validation data, the least is best; a run that diverged (NaN
+    or infinite) never is. Seeds that a norm does not have at each of its step sizes are left out.
 
     Raises ValueError for fewer than two seeds.
     """
@@ -239,11 +213,9 @@ def by_step(
     lines = {}
     for rate, some in rows.groupby("rate"):
         found = curves.per_seed(some, measure)
+        means = {norm: curves.mean_of(found.get(norm, [])) for norm in names}
         factor = curves.mean_of(factors(some, *[*names][:2]), geometric=True)
-        line = {
-            f"{what}, {name}": format(curves.mean_of(found.get(norm, [])), form)
-            for norm, name in names.items()
-        }
+        line = {f"{what}, {name}": format(means[norm], form) for norm, name in names.items()}
         lines[f"{rate:g}"] = line | {"Factor": f"{factor:.2f}"}
     return pd.DataFrame(lines).T.rename_axis("Step size")
 

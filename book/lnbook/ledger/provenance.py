@@ -1,5 +1,6 @@
 """How a number came about: commit, versions, machine, threads, data and date."""
 
+import contextlib
 import datetime
 import os
 import platform
@@ -7,7 +8,6 @@ import subprocess
 import sys
 import time
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -49,22 +49,22 @@ def _commit() -> str:
     book = book_dir()
     if book is None:  # installed: a repository around the environment is somebody else's
         return "unknown"
+
+    def git(*arguments: str) -> str:
+        return subprocess.check_output(["git", *arguments], cwd=book, text=True, stderr=subprocess.DEVNULL)
+
     try:
-        commit = _git(book, "describe", "--always", "--abbrev=12", "--exclude=*")
-        changed = _git(book, "diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)book/results")
+        commit = git("describe", "--always", "--abbrev=12", "--exclude=*").strip()
+        changed = git("diff", "HEAD", "--name-only", "--", ":/", ":(top,exclude)book/results")
         return commit + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
 def _cpu() -> str:
     """The processor's name, which Linux says in a file and other systems by `platform`."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

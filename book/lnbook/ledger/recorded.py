@@ -1,6 +1,5 @@
 """What is recorded for each rule, read back from `book/results/`, and what has to be said with it."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -16,19 +15,16 @@ Facts = Mapping[str, Any]
 
 def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -> dict[str, Measurement]:
     """The measurements in `<folder>/<scale>/<page>.csv`, by rule."""
-    known = {rule.id: rule for rule in rules}
+    pages = {rule.id: rule.page for rule in rules}
     found: dict[str, Measurement] = {}
-    for page in dict.fromkeys(rule.page for rule in known.values()):
+    for page in dict.fromkeys(pages.values()):
         with suppress(FileNotFoundError):
-            rows = read_rows(page, scale=scale, folder=folder)
-            found |= {row["rule"]: _measurement(row) for row in rows if row["rule"] in known}
+            for row in read_rows(page, scale=scale, folder=folder):
+                if row["rule"] in pages:
+                    numbers = [float(row[k]) for k in ("value", "low", "high")]
+                    values = tuple(map(float, row["values"].split()))
+                    found[row["rule"]] = Measurement(row["rule"], *numbers, int(row["n"]), values)
     return found
-
-
-def _measurement(row: dict[str, str]) -> Measurement:
-    value, low, high = (float(row[k] or math.nan) for k in ("value", "low", "high"))
-    values = tuple(float(x) for x in row["values"].split())
-    return Measurement(row["rule"], value, low, high, int(row["n"]), values)
 
 
 def load_recorded(rules: Sequence[Rule], *, folder: Path) -> tuple[dict[str, Measurement], dict[str, str]]:

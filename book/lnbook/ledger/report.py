@@ -16,8 +16,6 @@ from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, j
 
 @dataclass(frozen=True)
 class Report:
-    """Sentences with their verdicts, rules with what is recorded for them, and what is said beside it."""
-
     sentences: tuple[Judged, ...]
     rules: tuple[Rule, ...]
     found: Mapping[str, Measurement]
@@ -67,7 +65,7 @@ class Report:
         return self._brief([j for j in self.sentences if j.verdict.word in words])
 
     def undecided(self) -> Table:
-        """The sentences of the paper that its own size was run for and that the runs do not decide."""
+        """The sentences of the paper that runs at its own size do not decide."""
         return self._brief([j for j in self.sentences if j.verdict.word == "undecided"])
 
     def _brief(self, judged: Sequence[Judged]) -> Table:
@@ -75,9 +73,8 @@ class Report:
         rows = []
         for j in judged:
             told = "; ".join(f"{r.quantity}: {number(r, self.found[r.id])}" for r in j.decided_by)
-            rows.append(
-                [j.sentence.place, j.sentence.says, told, marked(j.verdict, j.sentence.id in self.younger)]
-            )
+            verdict = marked(j.verdict, j.sentence.id in self.younger)
+            rows.append([j.sentence.place, j.sentence.says, told, verdict])
         return Table(("Where", "The paper says", "We measured", "Verdict"), rows)
 
 

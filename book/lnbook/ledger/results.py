@@ -56,12 +56,11 @@ class Ledger:
                 "(add it to book/claims.toml)"
             )
         if value is None:
-            found = measured(self.rules[rule], values)
+            self.found[rule] = measured(self.rules[rule], values)
         else:
             low, high = (value if x is None else x for x in (low, high))
-            found = Measurement(rule, float(value), float(low), float(high), n)
-        self.found[rule] = found
-        return Shown(self.rules[rule], found)
+            self.found[rule] = Measurement(rule, float(value), float(low), float(high), n)
+        return Shown(self.rules[rule], self.found[rule])
 
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.

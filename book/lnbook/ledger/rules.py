@@ -122,7 +122,7 @@ def claims_file() -> Path:
 
 
 def load_rules(path: Path | None = None) -> list[Rule]:
-    """The rules of a ledger's file; the default is `claims_file()`.
+    """The rules of a ledger's file, by default `claims_file()`.
 
     Raises ValueError for a rule that cannot judge, that appears twice or that names no sentence of the file.
     """
@@ -139,12 +139,12 @@ def load_sentences(path: Path | None = None) -> list[Sentence]:
     return _entries(path or claims_file(), "sentence", Sentence)
 
 
+_loads = lru_cache(maxsize=2)(tomllib.loads)  # takes longer than all else that a page asks of it
+
+
 def parsed(path: Path) -> dict[str, Any]:
     """The tables of a ledger's file."""
-    return _parsed(path.read_text(encoding="utf-8"))
-
-
-_parsed = lru_cache(maxsize=2)(tomllib.loads)  # takes longer than all else that a page asks of it
+    return _loads(path.read_text(encoding="utf-8"))
 
 
 def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
@@ -158,8 +158,7 @@ def _entries(path: Path, name: str, kind: type[Any]) -> list[Any]:
 def _mistake(rule: Rule) -> str:
     """What is wrong with a rule, in words that name the fix; nothing of a sound one."""
     scales = ("ratio", "difference") if rule.sampled else ("",)
-    words = {"kind": KINDS, "size": SIZES, "steps": STEPS, "scale": scales}
-    for name, known in words.items():
+    for name, known in {"kind": KINDS, "size": SIZES, "steps": STEPS, "scale": scales}.items():
         if getattr(rule, name) not in known:
             return f"{name} is {getattr(rule, name)!r}; use one of {known}"
     operator, bound = criterion(rule)

@@ -31,7 +31,7 @@ def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
     A card repeats the columns' names, since the head is not seen there.
     """
-    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in columns)
     body = "" if rows else f'<tr><td colspan="{len(columns)}">None.</td></tr>'
     for row in rows:
         cells = (f'<td data-column="{escape(c)}">{cell}</td>' for c, cell in zip(columns, row, strict=True))
@@ -87,9 +87,7 @@ def rules_table(
     rows = []
     for rule in rules:
         flag = (flags or {}).get(rule.id, "")
-        verdict = marked(judge(rule, found.get(rule.id)), YOUNGER in flag)
-        if flag:
-            verdict += f"; {flag}"
+        verdict = marked(judge(rule, found.get(rule.id)), YOUNGER in flag) + (f"; {flag}" if flag else "")
         rows.append([rule.source, rule.says, measured_cell(rule, found.get(rule.id)), verdict])
     return Table(("Where", "Statement", "We measured", "Verdict"), rows)
 

@@ -96,20 +96,18 @@ def judge(rule: Rule, found: Measurement | None) -> Verdict:
     if not rule.sampled:
         word = SAID.get(rule.kind, "verified if" if rule.condition else "verified")
         return Verdict(word if meets(rule, found.value) else "contradicted", where, rule.condition)
+    note = ""
     if not found.has_interval:
         runs = "a single run" if found.n == 1 else f"n = {found.n}"
-        return Verdict("undecided", where, _with(rule, f"{runs}; an interval needs {FEWEST} or more"))
-    word, more = _same(rule, found) if rule.kind == "same" else _effect(rule, found), ""
-    if word == "undecided" and (needs := seeds_needed(rule, found)):
-        more = f"n = {needs:,} would decide"
-    if word == "supported" and rule.effect is not None and not _reaches(rule, found):
-        whose = "the paper has" if rule.effect_from == "paper" else "what counts here is"
-        more = f"the right side, but {whose} {rule.effect:g}"
-    return Verdict(word, where, _with(rule, more))
-
-
-def _with(rule: Rule, note: str) -> str:
-    return "; ".join(filter(None, (rule.condition, note)))
+        word, note = "undecided", f"{runs}; an interval needs {FEWEST} or more"
+    else:
+        word = _same(rule, found) if rule.kind == "same" else _effect(rule, found)
+        if word == "undecided" and (needs := seeds_needed(rule, found)):
+            note = f"n = {needs:,} would decide"
+        if word == "supported" and rule.effect is not None and not _reaches(rule, found):
+            whose = "the paper has" if rule.effect_from == "paper" else "what counts here is"
+            note = f"the right side, but {whose} {rule.effect:g}"
+    return Verdict(word, where, "; ".join(filter(None, (rule.condition, note))))
 
 
 def _effect(rule: Rule, found: Measurement) -> str:
@@ -142,9 +140,10 @@ def _same(rule: Rule, found: Measurement) -> str:
 
 def _estimate(rule: Rule, found: Measurement) -> tuple[float, float]:
     """How far the value is from the bound, and its standard error; of the logarithm if it is a ratio."""
-    ends = [_on_scale(rule, x) for x in (found.value, found.low, found.high)]
-    error = (ends[2] - ends[1]) / 2 / float(stdtrit(found.n - 1, TWO_SIDED))
-    return ends[0] - _on_scale(rule, criterion(rule)[1]), error
+    bound, value, low, high = (
+        _on_scale(rule, x) for x in (criterion(rule)[1], found.value, found.low, found.high)
+    )
+    return value - bound, (high - low) / 2 / float(stdtrit(found.n - 1, TWO_SIDED))
 
 
 def _on_scale(rule: Rule, x: float) -> float:
