@@ -21,9 +21,9 @@ def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -
         with suppress(FileNotFoundError):
             for row in read_rows(page, scale=scale, folder=folder):
                 if row["rule"] in pages:
-                    numbers = [float(row[k]) for k in ("value", "low", "high")]
+                    value, low, high = (float(row[k]) for k in ("value", "low", "high"))
                     values = tuple(map(float, row["values"].split()))
-                    found[row["rule"]] = Measurement(row["rule"], *numbers, int(row["n"]), values)
+                    found[row["rule"]] = Measurement(row["rule"], value, low, high, int(row["n"]), values)
     return found
 
 

@@ -9,7 +9,7 @@ from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.recorded import load_recorded
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
-from lnbook.ledger.sentences import Judged, judge_sentence
+from lnbook.ledger.sentences import Judged, holm, judge_sentence
 from lnbook.ledger.tables import Table, marked, number
 from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, judge, two_sided
 
@@ -47,10 +47,12 @@ class Report:
         found = [(r, self.found[r.id]) for r in self.rules if r.sampled and r.id in self.found]
         tests = sorted(((two_sided(r, m), r, m) for r, m in found if m.has_interval), key=lambda t: t[0])
         n = len(tests)
-        holm = next((k for k, (p, *_) in enumerate(tests) if p * (n - k) > LEVEL), n)
         hochberg = max((k for k, (p, *_) in enumerate(tests, 1) if p * n <= LEVEL * k), default=0)
         decided = {r.id for _, r, m in tests if judge(r, m).word in ("supported", "contradicted")}
-        lost = [[r.id for _, r, _ in tests[kept:] if r.id in decided] for kept in (holm, hochberg)]
+        lost = [
+            [r.id for _, r, _ in tests[kept:] if r.id in decided]
+            for kept in (holm([p for p, *_ in tests], n), hochberg)
+        ]
         named = f": {', '.join(lost[1])}" if lost[1] else ""
         return (
             f"{len(decided)} of {n} estimates are decided, each for itself. If all shared one error of 5 %, "

@@ -83,6 +83,11 @@ def _by_question(rules: Sequence[Rule], verdicts: Sequence[Verdict]) -> list[Ver
     return found
 
 
+def holm(ordered: Sequence[float], tests: int) -> int:
+    """How many of a number of tests with these smallest probabilities are decided if all share 5 %."""
+    return next((k for k, p in enumerate(ordered) if p * (tests - k) > LEVEL), len(ordered))
+
+
 def with_holm(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> list[Verdict]:
     """The rules' verdicts; an estimate is decided only if it is when all share 5 % by Holm's procedure."""
     verdicts = [judge(rule, found.get(rule.id)) for rule in rules]
@@ -90,8 +95,7 @@ def with_holm(rules: Sequence[Rule], found: Mapping[str, Measurement]) -> list[V
     p = {k: two_sided(rules[k], one) for k, one in known.items() if one.has_interval}
     decided = [k for k in p if verdicts[k].word in ("supported", "contradicted")]
     order = sorted(decided, key=lambda k: p[k])
-    kept = next((place for place, k in enumerate(order) if p[k] * (len(p) - place) > LEVEL), len(order))
-    for k in order[kept:]:
+    for k in order[holm([p[k] for k in order], len(p)) :]:
         note = f"{verdicts[k].word} alone, not with the sentence's other {len(p) - 1}"
         verdicts[k] = replace(verdicts[k], word="undecided", note=note)
     return verdicts

@@ -1,5 +1,6 @@
 """Rules before data: a rule that is younger than its data says so wherever its verdict shows."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,60 +10,41 @@ from lnbook.cli.claims import record
 from lnbook.ledger.recorded import first_sight, load_recorded
 from lnbook.ledger.report import report
 from lnbook.ledger.results import Ledger
-from lnbook.ledger.rows import read_pair, write_rows
-from lnbook.ledger.rules import Rule, digest, load_rules
+from lnbook.ledger.rows import write_rows
+from lnbook.ledger.rules import digest, load_rules
 from lnbook.ledger.verdicts import YOUNGER
 
 ESTIMATE = FIELDS | {"sentence": '"p"', "kind": '"effect"', "size": '"paper"', "effect_from": '"ours"'}
 ESTIMATE |= {"scale": '"difference"', "expect": '"> 0"', "effect": "1"}
 
 
-class Book:
-    """A book with one sentence and one rule, whose page can be run and recorded."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        place.mkdir()
-        self.rule()
-
-    def rule(self, **changed: str) -> None:
-        write(self.place / "claims.toml", ESTIMATE | changed, sentences=[SENTENCE])
-
-    def rules(self) -> list[Rule]:
-        return load_rules(self.place / "claims.toml")
-
-    def record(self, seed: int = 0) -> None:
-        rules = self.rules()
-        page = Ledger("page", scale="book", seed=seed, rules=rules)
-        page.measure("a", values=[2.0, 2.1, 1.9, 2.0, 2.2])
-        page.show()
-        record(rules, "book", self.place / "results" / "book")
-
-
 @pytest.fixture
-def book(tmp_path: Path, monkeypatch) -> Book:
+def flagged(tmp_path: Path, monkeypatch) -> Callable[..., bool]:
+    """Write the rule, run its page with a seed and record it; whether the verdict is then marked."""
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "run"))
     monkeypatch.setattr("lnbook.ledger.provenance._commit", lambda: "a1b2")  # whoever tests edits, too
-    return Book(tmp_path / "book")
+    book = tmp_path / "book"
+    book.mkdir()
+
+    def after(seed: int | None, **changed: str) -> bool:
+        rules = load_rules(write(book / "claims.toml", ESTIMATE | changed, sentences=[SENTENCE]))
+        if seed is not None:
+            page = Ledger("page", scale="book", seed=seed, rules=rules)
+            page.measure("a", values=[2.0, 2.1, 1.9, 2.0, 2.2])
+            page.show()
+            record(rules, "book", book / "results" / "book")
+        known = report(book)
+        assert ("p" in known.younger) == ("a" in known.younger) == (known.tally().rows[0][1] == "1 (1 †)")
+        return "p" in known.younger
+
+    return after
 
 
-def flagged(book: Book) -> bool:
-    known = report(book.place)
-    assert ("p" in known.younger) == ("a" in known.younger) == (known.tally().rows[0][1] == "1 (1 †)")
-    return "p" in known.younger
-
-
-def test_a_rule_that_changes_after_its_data_is_marked_until_new_seeds_run(book):
-    book.record()
-    assert not flagged(book)
-    kept = read_pair(book.place / "results" / "book" / "page.csv")[1]
-    assert kept["first"] == kept["rules"]
-    book.rule(effect="0.5")
-    assert flagged(book)
-    book.record()
-    assert flagged(book), "the same seeds run again have been seen"
-    book.record(seed=1000)
-    assert not flagged(book)
+def test_a_rule_that_changes_after_its_data_is_marked_until_new_seeds_run(flagged):
+    assert not flagged(seed=0)
+    assert flagged(None, effect="0.5")
+    assert flagged(0, effect="0.5"), "the same seeds run again have been seen"
+    assert not flagged(1000, effect="0.5")
 
 
 def test_a_rule_on_an_experiments_rows_is_as_old_as_their_facts_say(tmp_path):
