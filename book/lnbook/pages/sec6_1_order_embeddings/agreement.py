@@ -7,33 +7,21 @@ r"""How much order there is in an order embedding.
   $A(b,a) = E(b,a) - E(a,b) = -A(a,b)$ (`symmetric`).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from lnbook.data.captions import Captioned
-from lnbook.data.scenes import Text, above
+from lnbook.data.scenes import above
 from lnbook.pages.sec6_1_order_embeddings.experiment import Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
 
 STRIDE = 7  # every so manieth caption is looked at
 
 
-def points_of(made: Embedding, texts: Sequence[str]) -> Float[Tensor, "C H"]:
-    """The points of texts, without gradients."""
-    with torch.no_grad():
-        return made.points(*made.encoded(texts))
-
-
-def order_of(general: Sequence[Text], special: Sequence[Text]) -> Bool[np.ndarray, "M N"]:
-    """Whether each text of the first list truly stands above each of the second."""
-    return np.array([[above(u, v) for v in special] for u in general])
-
-
+@torch.no_grad()
 def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     """How well violations tell what is truly above what in generated scenes, whose true order is known.
 
@@ -41,14 +29,11 @@ def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     above captions, for which nothing was trained. `direction`: among captions of which one is truly above
     the other and not the other way round, how often its violation is the smaller one.
     """
-    scenes, told = part.meaning
-    chosen = range(0, len(told), STRIDE)
-    captions = points_of(made, [part.texts[k] for k in chosen])
-    with torch.no_grad():
-        tables = violations(captions, made.images("test")), violations(captions, captions)
-    texts = [told[k] for k in chosen]
-    order = order_of(texts, texts)
-    truths = order_of(texts, scenes), order & ~np.eye(len(texts), dtype=bool)
+    scenes, told = part.meaning[0], part.meaning[1][::STRIDE]
+    captions = made.points(*made.encoded(part.texts[::STRIDE]))
+    tables = violations(captions, made.images("test")), violations(captions, captions)
+    of_scenes, order = (np.array([[above(u, v) for v in some] for u in told]) for some in (scenes, told))
+    truths = of_scenes, order & ~np.eye(len(told), dtype=bool)
     found = {
         name: float(roc_auc_score(truth.ravel(), -table.double().numpy().ravel()))
         for name, table, truth in zip(("pictures", "captions"), tables, truths, strict=True)

@@ -78,7 +78,6 @@ class OrderEmbedding(nn.Module):
         return self._point(self.gru(packed)[1][0])
 
     def images(self, features: Float[Tensor, "I F"]) -> Float[Tensor, "I H"]:
-        """The points of pictures."""
         return self._point(self.image(features))
 
     def _point(self, v: Tensor) -> Tensor:
@@ -92,7 +91,6 @@ class OrderEmbedding(nn.Module):
     def forward(
         self, words: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"], features: Float[Tensor, "N F"]
     ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
-        """The points of captions and of pictures."""
         return self.captions(words, lengths), self.images(features)
 
 

@@ -60,25 +60,23 @@ def retrieval(violations: Float[Tensor, "C I"], owner: Int64[Tensor, " C"]) -> d
 
 
 def mean_over_splits(
-    violations: Callable[[slice, slice], Float[Tensor, "C I"]],
+    errors: Callable[[Tensor, Tensor], Float[Tensor, "C I"]],
+    captions: Float[Tensor, "captions H"],
+    images: Float[Tensor, "pictures H"],
     owner: Int64[Tensor, " captions"],
-    pictures: int,
     split: int = 1000,
 ) -> dict[str, float]:
     """Means of `retrieval` over parts of `split` pictures, each ranked against its own part only.
 
-    Called once a part, `violations` gives a range of captions against a range of pictures. Owners rise.
+    Called once a part, `errors` makes a table of its captions' and its pictures' points.
 
-    >>> table, owner = torch.eye(4), torch.tensor([0, 1, 2, 3])
-    >>> mean_over_splits(lambda rows, columns: -table[rows, columns], owner, 4, split=2)["image_r1"]
+    >>> points, owner = torch.eye(4), torch.arange(4)
+    >>> mean_over_splits(lambda a, b: -a @ b.T, points, points, owner, split=2)["image_r1"]
     100.0
     """
-    split = min(split, pictures)
-    found: list[dict[str, float]] = []
-    for start in range(0, pictures, split):
-        first, last = torch.searchsorted(
-            owner, torch.tensor([start, start + split], device=owner.device)
-        ).tolist()
-        table = violations(slice(first, last), slice(start, start + split))
-        found.append(retrieval(table, owner[first:last] - start))
+    found = []
+    for start in range(0, len(images), split):
+        mine = (owner >= start) & (owner < start + split)
+        table = errors(captions[mine], images[start : start + split])
+        found.append(retrieval(table, owner[mine] - start))
     return {name: sum(each[name] for each in found) / len(found) for name in found[0]}
