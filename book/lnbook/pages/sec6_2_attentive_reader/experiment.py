@@ -9,6 +9,7 @@ best possible error is known.
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
+from math import isqrt
 from typing import Any
 
 import torch
@@ -18,9 +19,8 @@ from torch import Tensor, nn
 
 from lnbook.data.questions import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
-from lnbook.pages.sec6_2_attentive_reader.batches import PairBatches
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
-from lnbook.training import Cases, Experiment, Job, Machine, Settings, Task, generators
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
 KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors chose
@@ -37,7 +37,6 @@ LABELS = {
     "batch everywhere": "batch norm everywhere",
     "layer": "layer norm",
 }
-OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)  # of the study, for `TUNED`
 TUNED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind[0] != "batch everywhere")
 RELEASED_CODE = {"cut": "top4", **RELEASED}  # the passages of "cnn" are always cut so
 
@@ -63,10 +62,8 @@ _STUDY = Study((*KINDS, *OTHER_GAINS, *UNIT), "gutenberg", 64, 1000, 10, 2e-3, 6
 STUDIES = {
     "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=24, rows=1, seeds=1)],
     "book": [Study(KINDS, "gutenberg", 32, 1000, 20, 8e-3, 32, updates=40, rows=1, seeds=1)],
-    "study": [
-        _STUDY,
-        *(replace(_STUDY, kinds=TUNED, rate=rate) for rate in OTHER_RATES),
-    ],
+    "study": [_STUDY]
+    + [replace(_STUDY, kinds=TUNED, rate=rate) for rate in (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)],
     "paper": [
         Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800, further=RELEASED_CODE),
     ],
@@ -74,18 +71,12 @@ STUDIES = {
 
 # of the scale "book": books with many short questions, found in seconds
 TITLES = ("Anna Karenina", "The Adventures of Tom Sawyer, Complete", "White Fang", "Anne of Green Gables")
-LIMITS = {"smoke": 300}
 
 
 def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
     """The questions of a study; without the books, or at no cost of files if asked for, generated stories."""
-    return load_readings(
-        data,
-        markers=markers,
-        words=words,
-        titles=TITLES if scale == "book" else None,
-        limit=LIMITS.get(scale),
-    )
+    titles, limit = TITLES if scale == "book" else None, 300 if scale == "smoke" else None
+    return load_readings(data, markers=markers, words=words, titles=titles, limit=limit)
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
@@ -101,6 +92,24 @@ def _jobs(scale: str, seed: int) -> list[Job]:
 def _task(job: Job, scale: str, machine: Machine) -> Task:
     readings = readings_of(scale, job["data"], job["markers"], job["words"])
     return Reading(readings, machine, job)
+
+
+class PairBatches(LengthBatches):
+    """`LengthBatches` of two sequences a case, the second the shorter: sorted by both, not by their sum.
+
+    A pool is parted into groups by the second length, and each group is sorted by the first.
+    """
+
+    def _arrange(self, order: Tensor) -> list[Tensor]:
+        first, second = self.lengths.unbind(1)
+        batches: list[Tensor] = []
+        for some in order.split(self.pool * self.batch_size):
+            groups = max(2, isqrt(len(some) // self.batch_size))  # of whole batches
+            size = self.batch_size * -(-len(some) // (self.batch_size * groups))
+            for group in some[second[some].argsort(stable=True)].split(size):
+                batches += group[first[group].argsort(stable=True)].split(self.batch_size)
+        whole = [batch for batch in batches if len(batch) == self.batch_size]
+        return [whole[k] for k in torch.randperm(len(whole), generator=self.generator).tolist()]
 
 
 class Reading(Task):
@@ -124,14 +133,9 @@ class Reading(Task):
         )
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
-        self.batches = PairBatches(
-            readings.train,
-            torch.stack([readings.train[1], readings.train[3]], 1),
-            job["batch_size"],
-            order,
-            machine.group,
-            cut=(0, 2),
-        )
+        lengths = torch.stack([readings.train[1], readings.train[3]], 1)
+        size, group = job["batch_size"], machine.group
+        self.batches = PairBatches(readings.train, lengths, size, order, group, cut=(0, 2))
         self.parts = {"valid": readings.valid}
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
 

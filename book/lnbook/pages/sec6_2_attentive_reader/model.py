@@ -44,32 +44,21 @@ from lnlib.norms.modules import BatchNorm
 from lnlib.rnn import LSTM
 
 STARTS = {"small": 0.05, "unit": 1.0}  # singular values
-RELEASED: dict[str, float] = {
-    "dropout": 0.5,
-    "similarity": True,
-    "states": True,
-    "mean": True,
-    "biases": True,
-}
-NORMS = ("none", "batch", "batch everywhere", "layer")
+RELEASED: dict[str, float] = dict.fromkeys(("dropout", "similarity", "states", "mean", "biases"), True)
+RELEASED["dropout"] = 0.5
 TERMS = ("attend_passage", "attend_query", "join_passage", "join_query")  # inside the two tanhs
 
 
 class AttentiveReader(nn.Module):
     """The model; word 0 is padding, whose vector is and stays 0.
 
-    `norm` is one of `NORMS`, and `gain` that of every normalization at first. For the `longest` passage batch
-    norm keeps statistics of so many steps. Weights are the same for every norm, and biases 0: by `start` the
-    square blocks of an LSTM's matrices are orthogonal times 0.05 ("small", as in the public code) or 1
-    ("unit"), and word vectors uniform as below, or standard normal. All else is uniform within sqrt(6 /
-    (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units). What the public code adds
-    (`released`) leaves these as they are; B starts as a block of the LSTMs does, W_yg as all else.
-
-    >>> model = AttentiveReader(9, 3, units=4, norm="layer", generator=torch.Generator().manual_seed(0))
-    >>> passage, question = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([[3, 8], [4, 0]])
-    >>> scores, attention = model(passage, torch.tensor([3, 2]), question, torch.tensor([2, 1]))
-    >>> scores.shape, attention.shape, attention[1, 2].item()
-    (torch.Size([2, 3]), torch.Size([2, 3]), 0.0)
+    `norm` is "none", "batch", "batch everywhere" or "layer", and `gain` that of every normalization at first.
+    For the `longest` passage batch norm keeps statistics of so many steps. Weights are the same for every
+    norm, and biases 0: by `start` the square blocks of an LSTM's matrices are orthogonal times 0.05 ("small",
+    as in the public code) or 1 ("unit"), and word vectors uniform as below, or standard normal. All else is
+    uniform within sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units).
+    What the public code adds (`released`) leaves these as they are; B starts as a block of the LSTMs does,
+    W_yg as all else.
     """
 
     def __init__(
@@ -117,9 +106,8 @@ class AttentiveReader(nn.Module):
                 for block in parameter.split(parameter.shape[1]):
                     nn.init.orthogonal_(block, STARTS[start], generator=generator)
             elif kind == "score":
-                nn.init.uniform_(
-                    parameter, -(len(parameter) ** -0.5), len(parameter) ** -0.5, generator=generator
-                )
+                within = len(parameter) ** -0.5
+                nn.init.uniform_(parameter, -within, within, generator=generator)
             elif kind.startswith("weight"):
                 nn.init.xavier_uniform_(parameter, generator=generator)
             else:
@@ -151,7 +139,8 @@ class AttentiveReader(nn.Module):
         inside = self._words_term("attend_passage", y, real) + to_query[:, None]
         if self.released:
             inside = inside + (self.similar(y) @ self.similar(u)[..., None])
-        r, attention = attend(torch.tanh(inside) @ self.score, y, real)
+        attention = (torch.tanh(inside) @ self.score).masked_fill(~real, -torch.inf).softmax(-1)
+        r = torch.einsum("nt,nth->nh", attention, y)
         joined = self._term("join_passage", r) + self._term("join_query", u)
         if self.released:
             mean = (y * real[..., None]).sum(1) / passage_lengths[:, None]
@@ -191,27 +180,10 @@ class AttentiveReader(nn.Module):
         return torch.zeros_like(y).masked_scatter(real[..., None], self._term(name, y[real]))
 
 
-def attend(
-    scores: Float[Tensor, "N T"], y: Float[Tensor, "N T H"], real: Bool[Tensor, "N T"]
-) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N T"]]:
-    r"""$r = \sum_t s(t)\,y(t)$ with $s(t) \propto \exp(\mathrm{score}(t))$ over `real` words, and s.
-
-    >>> y, real = torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]])
-    >>> r, s = attend(torch.zeros(1, 3), y, real)
-    >>> r.tolist(), s.tolist()
-    ([[2.0]], [[0.5, 0.5, 0.0]])
-    """
-    s = scores.masked_fill(~real, -torch.inf).softmax(-1)
-    return torch.einsum("nt,nth->nh", s, y), s
-
-
 def dropped(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:
     """Entries of x dropped at a rate, the others divided by 1 - rate; at rate 0, nothing is drawn.
 
     The noise is on the CPU, so that all devices draw the same.
-
-    >>> dropped(torch.ones(99), 0.75, torch.Generator().manual_seed(0)).unique()
-    tensor([0., 4.])
     """
     if not rate:
         return x

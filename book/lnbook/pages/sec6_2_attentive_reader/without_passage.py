@@ -15,22 +15,7 @@ import torch
 from lnbook.data.readings import FIRST_MARKER, Readings
 from lnbook.data.text import UNKNOWN
 from lnbook.pages.sec6_2_attentive_reader.experiment import Reading
-from lnbook.training import Cases, Job, Machine, noise_of, torch_threads, train
-
-
-def without_passages(readings: Readings) -> Readings:
-    """The same questions, and in place of each passage a single unknown word.
-
-    >>> from lnbook.data.readings import load_readings
-    >>> without_passages(load_readings("stories", limit=3)).train[0].tolist()
-    [[1], [1], [1]]
-    """
-
-    def alone(cases: Cases) -> Cases:
-        _, lengths, *rest = cases
-        return (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
-
-    return replace(readings, train=alone(readings.train), valid=alone(readings.valid))
+from lnbook.training import Job, Machine, noise_of, torch_threads, train
 
 
 def chance(readings: Readings) -> float:
@@ -45,9 +30,15 @@ def chance(readings: Readings) -> float:
 def accuracy(readings: Readings, job: Job, deals: int) -> float:
     """How often a reader without passages is right in validation, after the training of a job.
 
-    The markers of all questions are dealt anew `deals` times to ask again.
+    A single unknown word is in place of each passage. The markers of all questions are dealt anew `deals`
+    times to ask again.
     """
-    task = Reading(without_passages(readings), Machine(), job)
+    parts = {"train": readings.train, "valid": readings.valid}
+    alone = {
+        name: (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
+        for name, (_, lengths, *rest) in parts.items()
+    }
+    task = Reading(replace(readings, **alone), Machine(), job)
     with torch_threads(1):
         train(task)
     task.model.eval()

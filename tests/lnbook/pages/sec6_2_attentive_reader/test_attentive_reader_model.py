@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_2_attentive_reader.model import NORMS, STARTS, AttentiveReader
+from lnbook.pages.sec6_2_attentive_reader.experiment import LABELS
+from lnbook.pages.sec6_2_attentive_reader.model import STARTS, AttentiveReader
 
+NORMS = tuple(LABELS)
 WORDS, ENTITIES, H = 12, 4, 6
 Texts = tuple[Tensor, Tensor, Tensor, Tensor]
 ADDED = {"start_passage", "start_query", "attend_passage.bias", "join_query.bias", "answer.bias"}
@@ -92,8 +94,6 @@ def test_the_public_code_adds_its_parameters_and_leaves_the_start_of_all_others(
         added |= {"norms.join_mean.weight", "norms.join_mean.bias"}
     assert set(more) - set(plain) == added
     assert not any(more[key].any() for key in added & ADDED)
-    B = more["similar.weight"]  # drawn in float32
-    torch.testing.assert_close(B @ B.T, 0.05**2 * torch.eye(H), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -111,13 +111,11 @@ def test_more_padding_changes_no_answer_in_evaluation(released: bool, norm: str)
 
 @pytest.mark.parametrize(("start", "size"), STARTS.items())
 def test_square_blocks_start_orthogonal_times_a_number(start: str, size: float) -> None:
-    for lstm in (made("layer", start=start).passage, made("layer", start=start).query):
-        weights = dict(lstm.named_parameters())
-        for block in (*weights["weight_ih_l0"].split(H), *weights["weight_hh_l0"].split(H)):
-            # drawn in float32
-            torch.testing.assert_close(
-                block @ block.T, size**2 * torch.eye(H, dtype=torch.float64), atol=1e-6, rtol=0
-            )
+    model = made("layer", start=start, released=True)
+    weights = [w for lstm in (model.passage, model.query) for w in (lstm.weight_ih_l0, lstm.weight_hh_l0)]
+    scaled = size**2 * torch.eye(H, dtype=torch.float64)
+    for block in torch.cat([*weights, model.similar.weight]).split(H):  # drawn in float32
+        torch.testing.assert_close(block @ block.T, scaled, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("norm", NORMS[1:])
