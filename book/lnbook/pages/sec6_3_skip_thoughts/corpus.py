@@ -41,12 +41,8 @@ class Corpus:
 def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Corpus:
     """The first of the books to learn from, the last twelfth for validation, and the words' vectors.
 
-    Args:
-        name: as for `lnbook.data.books.load_books`.
-        books: how many novels to read; 0 for all. Of other texts all are read.
-        words: in the vocabulary; all others are unknown.
-        vectors: dimensions of the word vectors.
-        longest: sentences with as many words or more are left out, and with them their neighbors' triples.
+    Read are so many novels (0: all; of other texts all), with so many words in the vocabulary, `vectors`
+    dimensions, and without sentences as long as `longest` and their neighbors' triples.
     """
     found = load_books("silent", name=name)
     count = books if found.provenance["name"] == "gutenberg" else 0

@@ -23,25 +23,17 @@ WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
 def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
     """One panel per task: its score against updates for each norm, and flat lines for what needs no training.
 
-    Curves are by a column of `TITLES`, accuracies as shares; what needs no training by "bag" and "random".
+    Curves are by a column of `TITLES`, accuracies in percent; what needs no training by "bag" and "random".
     """
     fig, grid = plots.subplots(2, 3, figsize=(7.0, 4.6))
     axes = grid.flatten()
     for ax, (column, found) in zip(axes, curves.items(), strict=False):
-        factor, least = (1.0, -1.0) if column.startswith("sick") else (100.0, 0.0)
-        low = least / factor
-        shares = {
-            norm: curve.assign(**{k: factor * v.clip(low, 1) for k, v in curve.items() if k != "update"})
-            for norm, curve in found.items()
-        }
-        lines(ax, shares.items())
+        lines(ax, found.items())
         for kind, (label, line) in WITHOUT.items():
-            level = factor * untrained[kind][column]
-            ax.axhline(level, color=plots.INK, linewidth=1.1, linestyle=line, label=label)
+            ax.axhline(untrained[kind][column], color=plots.INK, linewidth=1.1, linestyle=line, label=label)
         ax.set(title=TITLES[column], xlabel="updates")
         ax.set_ylabel("correlation" if column.startswith("sick") else "accuracy (%)")
         ax.margins(y=0.12)
-    for ax in axes[len(curves) :]:
-        ax.set_axis_off()
+    axes[-1].set_axis_off()
     axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
     return fig

@@ -19,14 +19,7 @@ from torch import Tensor, nn
 
 from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
-from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import (
-    SETS,
-    TEMPLATES,
-    accuracy,
-    pair_features,
-    relatedness,
-    tasks,
-)
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import SETS, TEMPLATES, accuracy, relatedness, tasks
 from lnbook.pages.sec6_3_skip_thoughts.vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
@@ -58,12 +51,11 @@ class Study:
 
 _PAPER = Study(0, 20_000, 300, 30, 620, 2400, 128, 2e-4, 1_000_000, rows=20, quick=0, choices=4)
 _LAPTOP = Study(0, 3000, 100, 25, 96, 192, 32, 2e-3, updates=800, rows=5, quick=1500, seeds=5)
-_OTHER_RATES = (1e-3, 4e-3, 8e-3, 16e-3)  # of the study, on the books alone
 STUDIES = {
     "smoke": [Study(0, 500, 24, 30, 16, 24, 16, 4e-3, updates=45, rows=2, quick=60, seeds=1)],
     "book": [Study(8, 1000, 50, 20, 40, 80, 8, 2e-3, updates=120, rows=3, quick=120, seeds=1)],
     "study": [
-        *(replace(_LAPTOP, rate=rate, judged=0) for rate in _OTHER_RATES),
+        *(replace(_LAPTOP, rate=rate, judged=0) for rate in (1e-3, 4e-3, 8e-3, 16e-3)),
         *(replace(_LAPTOP, decoder=decoder) for decoder in DECODERS),
     ],
     "paper": [replace(_PAPER, decoder=decoder) for decoder in DECODERS],
@@ -84,13 +76,6 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Skipping(text, judges, machine, job)
 
 
-def _names(job: Job, scale: str) -> list[str]:
-    """The names of the data sets that a run is meant to read."""
-    if scale == "smoke":
-        return ["python_topics"]
-    return ["gutenberg", *(SETS if job["judged"] else ())]
-
-
 class Skipping(Task):
     """One run on books, judged by sets of sentences; without those it is measured on the books alone."""
 
@@ -106,10 +91,8 @@ class Skipping(Task):
         self.model = self._untrained()
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         order = generators(self.seed, 3)[1]
-        lengths = text.train[3]
-        self.batches = LengthBatches(
-            text.train, lengths, job["batch_size"], order, machine.group, cut=[0, 1, 2]
-        )
+        lengths, size = text.train[3], job["batch_size"]
+        self.batches = LengthBatches(text.train, lengths, size, order, machine.group, cut=[0, 1, 2])
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         every = max(1, len(text.valid[0]) // job["quick"]) if job["quick"] else 1
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
@@ -140,7 +123,8 @@ class Skipping(Task):
             if not part.endswith("sick"):
                 labels = cases[2].numpy()
                 return {"accuracy": accuracy(vectors, labels, choices=self.choices, seed=self.seed)}
-            features = pair_features(vectors, self._vectors(model, kind, *cases[2:4]))
+            others = self._vectors(model, kind, *cases[2:4])
+            features = np.concatenate([np.abs(vectors - others), vectors * others], axis=1)
             return relatedness(features, cases[4].numpy(), cases[5].numpy(), choices=self.choices)
 
     def _vectors(self, model: nn.Module, kind: str, ids: Tensor, lengths: Tensor) -> np.ndarray:
@@ -193,5 +177,7 @@ EXPERIMENT = Experiment(
         "step size 0.002 and, on the books alone, four others, 800 updates; 1,500 sentences of each set, one "
         "penalty.",
     ),
-    data=_names,
+    data=lambda job, scale: (
+        ["python_topics"] if scale == "smoke" else ["gutenberg", *(SETS if job["judged"] else ())]
+    ),
 )

@@ -127,13 +127,10 @@ def initialize(model: SkipThoughts, generator: torch.Generator, initial: str) ->
                 for gate in parameter.chunk(3):
                     nn.init.orthogonal_(gate, generator=generator)
             elif kind.startswith("weight_ih"):
-                _uniform(parameter[:, : inputs[0]], of_word, generator)
-                _uniform(parameter[:, inputs[0] :], of_state, generator)
+                nn.init.uniform_(parameter[:, : inputs[0]], -of_word, of_word, generator=generator)
+                nn.init.uniform_(parameter[:, inputs[0] :], -of_state, of_state, generator=generator)
             elif kind == "weight":
-                _uniform(parameter, SPREAD if name.startswith("words") else of_state, generator)
+                spread = SPREAD if name.startswith("words") else of_state
+                nn.init.uniform_(parameter, -spread, spread, generator=generator)
             else:
                 nn.init.constant_(parameter, float(kind.startswith("gain")))
-
-
-def _uniform(weights: Tensor, spread: float, generator: torch.Generator) -> None:
-    weights.copy_(torch.empty(weights.shape).uniform_(-spread, spread, generator=generator))

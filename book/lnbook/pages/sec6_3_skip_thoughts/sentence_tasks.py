@@ -18,11 +18,10 @@ from jaxtyping import Float, Int64
 from scipy import stats
 from torch import Tensor
 
-from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
+from lnbook.data.sentences import load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
 from lnbook.training import Cases
 
-TASKS = (*CLASSIFICATIONS, "sick")
 PARTS = ("train", "trial", "test")
 SETS = "sentence_classification", "sick"  # of classes, of scored pairs
 TEMPLATES = "sentence_templates", "sentence_templates"  # what scale "smoke" reads
@@ -103,11 +102,6 @@ def soft_targets(scores: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N classe
     return found
 
 
-def pair_features(u: Float[np.ndarray, "N D"], v: Float[np.ndarray, "N D"]) -> Float[np.ndarray, "N two_D"]:
-    r"""$[|\mathbf{u} - \mathbf{v}|, \mathbf{u} \odot \mathbf{v}]$: the order of a pair does not matter."""
-    return np.concatenate([np.abs(u - v), u * v], axis=1)
-
-
 def relatedness(
     features: Float[np.ndarray, "N D"],
     scores: Float[np.ndarray, " N"],
@@ -163,7 +157,10 @@ def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dic
     draw = np.random.default_rng([seed, 63])
     found: dict[str, Cases] = {}
     for name, held in labelled.items():
-        rows = _balanced(held.labels, limit, draw)
+        rows = np.arange(len(held.labels))
+        if limit:
+            kinds = [draw.permutation(np.flatnonzero(held.labels == k))[: limit // 2] for k in (0, 1)]
+            rows = np.sort(np.concatenate(kinds))
         ids, lengths = encoded([held.texts[k] for k in rows], wide)
         found[name] = (ids, lengths, torch.from_numpy(held.labels[rows]))
     chosen = {part: draw.permutation(len(p.scores))[: limit or None] for part, p in pairs.items()}
@@ -180,10 +177,3 @@ def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dic
 def encoded(texts: Sequence[str], wide: Vocabulary) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, " N"]]:
     """Sentences as the encoder reads them, in numbers of the wide vocabulary."""
     return pad([[*wide.encode(tokenize(text)), EOS] for text in texts])
-
-
-def _balanced(labels: np.ndarray, limit: int, draw: np.random.Generator) -> np.ndarray:
-    if not limit:
-        return np.arange(len(labels))
-    kinds = [draw.permutation(np.flatnonzero(labels == k))[: limit // 2] for k in (0, 1)]
-    return np.sort(np.concatenate(kinds))

@@ -62,38 +62,22 @@ def factorized(counts: "sparse.csr_matrix[np.float64]", size: int) -> Float[np.n
     return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-9)
 
 
-def expansion(
-    known: Float[np.ndarray, "V k"], embeddings: Float[np.ndarray, "V D"], new: Float[np.ndarray, "M k"]
-) -> Float[np.ndarray, "M D"]:
-    r"""Embeddings for words that a network was not trained on: $v \mapsto Wv$ with
-    $W = \arg\min \sum_{w} \|W v_w - e_w\|^2$ over the words that both spaces hold.
-
-    *Source* Kiros and others (2015), their Section 2.3.
-
-    >>> expansion(np.eye(2), np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 1.0]])).round(12).tolist()
-    [[4.0, 6.0]]
-    """
-    solution, *_ = np.linalg.lstsq(known, embeddings, rcond=None)
-    found: np.ndarray = new @ solution
-    return found
-
-
 def expanded(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Float[Tensor, "W D"]:
-    """The encoder's table of words, and below it what the words' vectors say of those that it lacks.
+    r"""The encoder's table of words, and below it what the words' vectors say of those that it lacks:
+    $v \mapsto Wv$ with $W = \arg\min \sum_{w} \|W v_w - e_w\|^2$ over the words that both hold.
 
-    Vectors are of the model's words in their order, then of the others. The first three are the special ones,
-    which no map is fitted to.
+    *Source* Kiros and others (2015), their Section 2.3. Vectors are of the model's words in their order, then
+    of the others. The first three are the special ones, which no map is fitted to.
     """
     known = model.words.weight.detach()
     table = known.double().cpu().numpy()
-    new = expansion(vectors[3 : len(table)], table[3:], vectors[len(table) :])
-    return torch.cat([known, torch.from_numpy(new).to(known)])
+    solution, *_ = np.linalg.lstsq(vectors[3 : len(table)], table[3:], rcond=None)
+    return torch.cat([known, torch.from_numpy(vectors[len(table) :] @ solution).to(known)])
 
 
 def thoughts(
     model: SkipThoughts, table: Float[Tensor, "W D"], ids: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"]
 ) -> Float[np.ndarray, "N H"]:
-    """What the encoder makes of sentences, in evaluation mode and without gradients."""
     return _in_chunks(lambda a, n: model.encode(a.to(table.device), n, table), ids, lengths)
 
 

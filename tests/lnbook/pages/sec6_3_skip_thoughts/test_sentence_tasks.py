@@ -6,18 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lnbook.pages.sec6_3_skip_thoughts import sentence_tasks
-from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import (
-    accuracy,
-    folds_of,
-    read_scores,
-    relatedness,
-)
-
-
-def clouds(cases: int, apart: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    draw = np.random.default_rng(seed)
-    labels = np.arange(cases) % 2
-    return draw.standard_normal((cases, 5)) + apart * labels[:, None], labels
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, folds_of, read_scores, relatedness
 
 
 @given(st.integers(12, 60), st.integers(2, 12), st.integers(0, 5))
@@ -33,7 +22,8 @@ def test_every_case_is_tested_once_and_never_fitted_to_then(cases: int, folds: i
 
 @pytest.mark.parametrize("choices", [1, 3])
 def test_separable_classes_are_read_and_shuffled_labels_are_not(choices: int) -> None:
-    x, y = clouds(200, apart=6.0)
+    y = np.arange(200) % 2
+    x = np.random.default_rng(0).standard_normal((200, 5)) + 6 * y[:, None]
     assert accuracy(x, y, folds=5, choices=choices) > 0.99
     shuffled = np.random.default_rng(3).permutation(y)
     # 200 coins: half, four standard deviations of 0.035
@@ -64,11 +54,11 @@ def test_scores_that_follow_from_the_features_are_read_and_others_are_not(choice
     x = draw.uniform(-1, 1, (400, 3))
     scores = 3 + 1.9 * x[:, 0]
     part = np.repeat([0, 1, 2], [250, 50, 100])
-    assert relatedness(x, scores, part, choices=choices)["pearson"] > 0.95
+    found = relatedness(x, scores, part, choices=choices)
+    assert found["pearson"] > 0.95
+    assert found.keys() == {"pearson", "spearman", "mse"}
     lost = relatedness(x, draw.permutation(scores), part, choices=choices)["pearson"]
     assert abs(lost) < 0.4  # 100 pairs: four standard deviations of 0.1
-    found = relatedness(x, scores, part)
-    assert found.keys() == {"pearson", "spearman", "mse"}
 
 
 def test_test_scores_are_not_used_to_predict(monkeypatch: pytest.MonkeyPatch) -> None:

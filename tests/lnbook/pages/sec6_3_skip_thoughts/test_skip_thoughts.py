@@ -3,9 +3,10 @@
 import numpy as np
 import torch
 
+from lnbook.data.sentences import CLASSIFICATIONS
 from lnbook.data.text import EOS
 from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, EXPERIMENT, Skipping, corpus_of
-from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import TASKS, TEMPLATES, encoded, tasks
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import TEMPLATES, encoded, tasks
 from lnbook.pages.sec6_3_skip_thoughts.vectors import (
     bag_of_words,
     expanded,
@@ -31,7 +32,7 @@ def test_the_smoke_run_learns_the_books_and_reports_every_row() -> None:
     # log(503) = 6.2 nats per word are a guess among all; normalized states begin loud, and are wrong loudly
     assert end["valid_nats_per_word"] < 5 < np.log(503) - 0.1 < begin["valid_nats_per_word"]
     for kind in ("", *(f"{k}_" for k in BASELINES)):
-        for name in TASKS[:-1]:
+        for name in CLASSIFICATIONS:
             assert 0 <= end[f"{kind}{name}_accuracy"] <= 1
         assert -1 <= end[f"{kind}sick_spearman"] <= 1
     assert end["subj_accuracy"] > 0.9  # two templates without a word in common
@@ -41,7 +42,7 @@ def test_the_smoke_run_learns_the_books_and_reports_every_row() -> None:
 def test_a_run_that_is_not_judged_measures_the_books_alone() -> None:
     last = train(task(judged=0, updates=4, rows=2)).rows[-1]
     assert "valid_nats_per_word" in last
-    assert not any(name.startswith(TASKS) for name in last)
+    assert not any(name.startswith((*CLASSIFICATIONS, "sick")) for name in last)
 
 
 def test_vectors_of_sentences_do_not_depend_on_their_company() -> None:
@@ -58,6 +59,15 @@ def test_vectors_of_sentences_do_not_depend_on_their_company() -> None:
         whole = make(ids, lengths)
         alone = np.concatenate([make(ids[[k], : lengths[k]], lengths[[k]]) for k in range(3)])
         np.testing.assert_allclose(whole, alone, rtol=1e-4, atol=1e-6)  # thoughts are float32
+
+
+def test_words_beyond_the_vocabulary_are_mapped_as_those_inside_are() -> None:
+    t = task()
+    wide = torch.from_numpy(t.text.vectors).float()
+    mapped = wide @ torch.randn(24, 16, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        t.model.words.weight[3:] = mapped[3 : len(t.text.vocabulary)]
+    torch.testing.assert_close(expanded(t.model, t.text.vectors)[3:], mapped[3:], rtol=1e-4, atol=1e-4)
 
 
 def test_a_bag_is_the_mean_of_its_words_and_does_not_know_their_order() -> None:
@@ -107,9 +117,9 @@ def test_triples_are_sentences_in_a_row_of_one_book() -> None:
 def test_judging_sentences_are_balanced_and_drawn_by_seed() -> None:
     wide = corpus_of(SMOKE, "smoke").wide
     few, same, other = (tasks(wide, TEMPLATES, 40, s) for s in (0, 0, 1))
-    assert few.keys() == set(TASKS)
-    for name in TASKS[:-1]:
+    assert few.keys() == {*CLASSIFICATIONS, "sick"}
+    for name in CLASSIFICATIONS:
         assert few[name][2].float().mean() == 0.5
         assert torch.equal(few[name][0], same[name][0])
-    assert not all(few[name][0].equal(other[name][0]) for name in TASKS)
+    assert not all(few[name][0].equal(other[name][0]) for name in few)
     assert few["sick"][5].bincount().tolist() == [40, 40, 40]
