@@ -10,8 +10,6 @@ from matplotlib.patches import Rectangle
 
 from lnbook.figures import plots
 
-WINDOW = plots.COLORS["batch"]
-
 
 def windows(
     picture: Float[np.ndarray, "A A"],
@@ -24,10 +22,10 @@ def windows(
     """
     fig, axes = plots.subplots(1, 2 + len(seen), figsize=(7.4, 2.1))
     _show(axes[0], picture, "the picture")
-    for k, (ax, (title, (place, patch))) in enumerate(zip(axes[1:], seen.items(), strict=False)):
-        _outline(axes[0], place, linestyle=("-", "--", ":")[k], linewidth=1.8)
+    for ax, style, (title, (place, patch)) in zip(axes[1:], ("-", "--"), seen.items(), strict=False):
+        _outline(axes[0], place, style, 1.8)
         _show(ax, patch, title)
-        _outline(ax, np.array([0.0, 0.0, len(patch)]), linestyle=("-", "--", ":")[k], linewidth=3)
+        _outline(ax, np.array([0.0, 0.0, len(patch)]), style, 3)
     _show(axes[-1], painted, "painted back")
     return fig
 
@@ -41,8 +39,7 @@ def _show(ax: Axes, picture: Float[np.ndarray, "h w"], title: str) -> None:
     ax.spines[:].set_visible(True)
 
 
-def _outline(ax: Axes, place: Float[np.ndarray, " 3"], **line: object) -> None:
+def _outline(ax: Axes, place: Float[np.ndarray, " 3"], style: str, linewidth: float) -> None:
     left, top, width = place
-    shape = Rectangle((left, top), width, width, fill=False, edgecolor=WINDOW, **line)  # type: ignore[arg-type]
-    shape.set_zorder(5)
-    ax.add_patch(shape)
+    line = {"edgecolor": plots.COLORS["batch"], "linestyle": style, "linewidth": linewidth}
+    ax.add_patch(Rectangle((left, top), width, width, fill=False, zorder=5, **line))

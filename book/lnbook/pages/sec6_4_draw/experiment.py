@@ -18,8 +18,6 @@ from lnbook.pages.sec6_4_draw.model import Draw
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 
-RATE = 1e-3  # Adam's step size, where no other is named: its default
-
 
 @dataclass(frozen=True)
 class Study:
@@ -36,7 +34,7 @@ class Study:
     quick: int  # measure all but the last row on so many cases of a part; 0: on all
     seeds: int = 3  # runs of each norm
     norms: tuple[str, ...] = NORMS
-    rate: float = RATE  # Adam's step size
+    rate: float = 1e-3  # Adam's step size, by default its own
 
 
 EPOCH = 50_000 // 128
@@ -49,7 +47,7 @@ STUDIES = {
     "book": [Study(8, 64, 16, 5, 5, batch_size=32, updates=150, rows=1, quick=250, seeds=1, rate=5e-3)],
     "study": [
         *(replace(LARGER, rate=rate, seeds=5) for rate in OTHER_RATES),
-        *(replace(LARGER, rate=rate, seeds=5, norms=("propagation",)) for rate in (RATE, *OTHER_RATES)),
+        *(replace(LARGER, rate=rate, seeds=5, norms=("propagation",)) for rate in (1e-3, *OTHER_RATES)),
         replace(LARGER, seeds=8),
     ],
     "paper": [
@@ -58,13 +56,10 @@ STUDIES = {
 }
 
 
-def _task(job: Job, scale: str, machine: Machine) -> Task:
-    return Drawing(load(DATA[scale], on_stand_in="silent"), machine, job)
-
-
 class Drawing(Task):
     """One run on one set of pictures, whose pixels are 0 or 1."""
 
+    model: Draw
     select = "valid_bound"
     clip = 10.0
     evaluation_batch = 250
@@ -75,7 +70,7 @@ class Drawing(Task):
         model = Draw(images.train_x.shape[1], **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
-        self.optimizer.register_step_post_hook(lambda *_: model.project())
+        self.optimizer.register_step_post_hook(lambda *_: self.model.project())
         self.glimpses, self.codes, self.machine = job["glimpses"], job["codes"], machine
         parts: dict[str, Cases] = {
             part: (torch.from_numpy(getattr(images, f"{part}_x")),) for part in ("train", "valid", "test")
@@ -106,7 +101,7 @@ class Drawing(Task):
 EXPERIMENT = Experiment(
     "draw",
     lambda scale, seed: jobs_of(STUDIES[scale], seed),
-    _task,
+    lambda job, scale, machine: Drawing(load(DATA[scale], on_stand_in="silent"), machine, job),
     Settings(
         paper="64 glimpses, LSTMs of 256 units, Adam with its defaults, batches of 128, 200 passes, 50,000 "
         "training pictures of Larochelle and Murray's binarization, the bound on 10,000 test "

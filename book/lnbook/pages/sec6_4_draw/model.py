@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.pages.sec6_4_draw.propagation import PropagationCell, unit_rows, variances
+from lnbook.pages.sec6_4_draw.propagation import PropagationCell, variances
 from lnbook.shared.studies import begin
 from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell
@@ -56,23 +56,15 @@ def filterbanks(
     >>> bank.shape, bank[0, :, 0].argmax(-1).tolist()  # two points, at the picture's corners
     (torch.Size([1, 2, 2, 28]), [0, 27])
     """
-    offsets, owner = _grid(tuple(points), side, windows)
-    each = windows.index_select(1, owner)  # (N, all points, 5)
+    owner = [w for w, P in enumerate(points) for _ in range(P)]
+    each = windows.index_select(1, torch.tensor(owner, device=windows.device))  # (N, all points, 5)
     center = each[..., :2] * ((side + 1) / 2) + (side + 1) / 2
-    center = center + (each[..., 3].exp() * offsets).unsqueeze(-1)
+    offsets = [(i - (P - 1) / 2) * (side - 1) / max(P - 1, 1) for P in points for i in range(P)]
+    center = center + (each[..., 3].exp() * windows.new_tensor(offsets)).unsqueeze(-1)
     pixels = torch.arange(1, side + 1, dtype=windows.dtype, device=windows.device)
     squares = (pixels - center.unsqueeze(-1)).square()
     logits = squares * each[..., 2].neg().exp().mul(-0.5)[..., None, None]
     return logits.softmax(-1).split(list(points), 1)
-
-
-def _grid(points: tuple[int, ...], side: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Each point's distance from its window's center, for $\tilde\\delta = 1$, and its window's number."""
-    offsets = [(i - (P - 1) / 2) * (side - 1) / max(P - 1, 1) for P in points for i in range(P)]
-    owner = [w for w, P in enumerate(points) for _ in range(P)]
-    return torch.tensor(offsets, dtype=like.dtype, device=like.device), torch.tensor(
-        owner, device=like.device
-    )
 
 
 @dataclass(frozen=True)
@@ -93,11 +85,6 @@ class Draw(nn.Module):
     norms: uniform within 1 / sqrt(units), as torch does; gains 1, biases 0, but those of the windows, which
     begin as tilings of the picture. With "propagation" gains are 1/2, rows then have length 1, and what reads
     the larger state begins at `SMALLER` of the weights.
-
-    >>> model = Draw(8, units=16, codes=3, norm="layer", generator=torch.Generator())
-    >>> loss, divergence = model(torch.zeros(2, 8, 8), torch.zeros(4, 2, 3))  # four glimpses
-    >>> loss.shape, divergence.shape
-    (torch.Size([2]), torch.Size([2]))
     """
 
     def __init__(
@@ -155,8 +142,7 @@ class Draw(nn.Module):
         """Glimpse after glimpse: of a picture, or, without one, of what the model makes up."""
         cases = noise.shape[1]
         canvas = noise.new_zeros(cases, self.side, self.side)
-        encoder: tuple[Tensor, ...] = (noise.new_zeros(cases, self.units), noise.new_zeros(cases, self.units))
-        decoder = encoder
+        encoder = decoder = tuple(noise.new_zeros(2, cases, self.units))
         encode, decode = self.encoder.cell(), self.decoder.cell()
         windows, patch = self._strokes(decoder[0])
         banks = filterbanks(windows, self.points, self.side)
@@ -250,7 +236,7 @@ class _Recurrent(nn.Module):
         """Bring the rows of norm propagation's weights back to length 1, as its authors do at each update."""
         if self.norm == "propagation":
             for weight in (self.weight_ih, self.weight_hh):
-                weight.copy_(unit_rows(weight))
+                weight.copy_(F.normalize(weight))
 
     def cell(self) -> LSTMCell | PropagationCell:
         p = dict(self.named_parameters())

@@ -1,7 +1,6 @@
 """What a DRAW model paints and where, and how far its bound is from the likelihood."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,24 +11,16 @@ from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
 
 
-class Strokes(NamedTuple):
-    """A picture's way from blank to done; pixels span 0 to 1, 1 to 2, ..."""
-
-    pictures: Float[np.ndarray, "T N A A"]  # the probability of each pixel after each glimpse
-    write: Float[np.ndarray, "T N 3"]  # left edge, top edge and width of each stroke's window
-
-
 @torch.no_grad()
-def strokes(model: Draw, noise: Float[Tensor, "T N Z"], x: Float[Tensor, "N A A"] | None = None) -> Strokes:
-    """Glimpse after glimpse of a picture, or, without one, of what the model makes up.
-
-    >>> model = Draw(8, units=16, codes=3, norm="layer", generator=torch.Generator())
-    >>> strokes(model, torch.zeros(4, 2, 3)).pictures.shape
-    (4, 2, 8, 8)
+def strokes(
+    model: Draw, noise: Float[Tensor, "T N Z"]
+) -> tuple[Float[np.ndarray, "T N A A"], Float[np.ndarray, "T N 3"]]:
+    """Of pictures that the model makes up, the probability of each pixel after each glimpse, and left edge,
+    top edge and width of each stroke's window; pixels span 0 to 1, 1 to 2, ...
     """
-    steps = list(model.unroll(noise, x))
+    steps = list(model.unroll(noise))
     pictures = torch.stack([step.canvas.sigmoid() for step in steps]).numpy()
-    return Strokes(pictures, np.stack([box(step.write, model.points[1], model.side) for step in steps]))
+    return pictures, np.stack([box(step.write, model.points[1], model.side) for step in steps])
 
 
 def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarray, "N 3"]:
@@ -52,13 +43,11 @@ def tightness(
     In nats. The tighter one is $-\log\frac1K\sum_k w_k$ of the draws' weights; its expectation is
     $-\log p(x)$ or more (Burda, Grosse, Salakhutdinov, 2015).
     """
-    model = task.model
-    assert isinstance(model, Draw)
     bound, weights = torch.zeros(len(x), dtype=torch.float64), []
     for _ in range(draws):
         noise = torch.randn(task.glimpses, len(x), task.codes, generator=generator)
-        log_loss, divergence = model(x, noise)
+        log_loss, divergence = task.model(x, noise)
         bound += (log_loss + divergence) / draws
-        weights.append(model.log_weights(x, noise))
+        weights.append(task.model.log_weights(x, noise))
     tighter = math.log(draws) - torch.stack(weights).double().logsumexp(0)
     return torch.stack([bound, tighter], 1).numpy()

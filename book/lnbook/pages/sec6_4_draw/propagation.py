@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
@@ -42,15 +43,6 @@ def variances(gain_x: float, gain_h: float, gain_c: float) -> tuple[float, float
     return cell, gate * _mean(lambda z: np.tanh(gain_c * z) ** 2)
 
 
-def unit_rows(weight: Float[Tensor, "G D"]) -> Float[Tensor, "G D"]:
-    r"""$W_i / \lVert W_i\rVert$ for each row i.
-
-    >>> unit_rows(torch.tensor([[3.0, 4.0]]))
-    tensor([[0.6000, 0.8000]])
-    """
-    return weight / weight.norm(dim=1, keepdim=True)
-
-
 @dataclass
 class PropagationCell:
     """One layer for one pass: its weights are scaled once, before the first step.
@@ -68,8 +60,8 @@ class PropagationCell:
     var_h: float
 
     def __post_init__(self) -> None:
-        self.weight_ih = self.gain_ih.unsqueeze(1) * unit_rows(self.weight_ih)
-        self.weight_hh = self.gain_hh.unsqueeze(1) * unit_rows(self.weight_hh)
+        self.weight_ih = self.gain_ih.unsqueeze(1) * F.normalize(self.weight_ih)
+        self.weight_hh = self.gain_hh.unsqueeze(1) * F.normalize(self.weight_hh)
 
     def inputs(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
         """The input's side of the gates."""

@@ -1,9 +1,167 @@
-"""Experiment 6.4: that it learns, and on what it is measured."""
+"""DRAW and norm propagation against their formulas in plain loops; that it learns, and what is measured."""
+
+import math
 
 import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT
+from lnbook.pages.sec6_4_draw.model import GAIN, VARIANCES, Draw, filterbanks
+from lnbook.pages.sec6_4_draw.propagation import PropagationCell, variances
 from lnbook.training import Machine, train
+
+T, N, A, Z, H = 3, 2, 6, 2, 5
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def tiny(norm: str = "layer", read: int = 2, write: int = 3) -> Draw:
+    """A small model in float64, its parameters random: the biases and gains, too."""
+    model = Draw(A, units=H, codes=Z, read=read, write=write, norm=norm, generator=seeded()).double()
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.3 * torch.randn(p.shape, generator=seeded(1), dtype=p.dtype))
+    return model
+
+
+def pictures(cases: int = N) -> Tensor:
+    return torch.randint(0, 2, (cases, A, A), generator=seeded(2)).double()
+
+
+@pytest.mark.parametrize("position", [0.0, 40.0, -1e3])
+@pytest.mark.parametrize("log_variance", [-8.0, 0.0, 20.0])
+def test_every_row_sums_to_one_wherever_the_window_is(position: float, log_variance: float) -> None:
+    windows = torch.tensor([[[position, -position, log_variance, 0.5, 0.0]]], requires_grad=True)
+    (bank,) = filterbanks(windows, [4], 28)
+    torch.testing.assert_close(bank.sum(-1), torch.ones(1, 4, 2), atol=1e-6, rtol=0)  # float32, 28 terms
+    bank.square().sum().backward()
+    assert windows.grad is not None
+    assert torch.isfinite(windows.grad).all()
+
+
+def test_a_new_model_tiles_the_picture() -> None:
+    model = Draw(28, units=4, codes=1, norm="none", generator=seeded())
+    windows, _ = model._strokes(torch.zeros(1, 4))
+    for P, bank in zip(model.points, filterbanks(windows, model.points, 28), strict=True):
+        centers = (bank * torch.arange(28)).sum(-1)[0, :, 0]
+        assert centers.flip(0).allclose(27 - centers, atol=1e-4)
+        density = bank[0, :, 0].sum(0) * 28 / P
+        # an edge pixel lacks the neighbor beyond; no other is left out or looked at twice
+        assert 0.5 < density.min() < density.max() < 1.5
+    painted = model.painted(torch.ones(1, 5, 5), filterbanks(windows, model.points, 28)[1], windows[:, 1])
+    assert float(painted.detach().mean()) == pytest.approx(1, abs=1e-4)  # each row of a filter sums to one
+    assert painted.std() < 0.3
+
+
+def literally(model: Draw, x: Tensor, epsilon: Tensor) -> list[dict[str, Tensor]]:
+    """The model's equations case by case; the page holds the filters and the LSTM to theirs."""
+    read, write = model.points
+    encoder, decoder = model.encoder.cell(), model.decoder.cell()
+    canvas = torch.zeros(len(x), A, A, dtype=torch.float64)
+    h_e, c_e, h_d, c_d = (torch.zeros(len(x), H, dtype=torch.float64) for _ in range(4))
+    steps = []
+    for eps in epsilon:
+        r = []
+        for n in range(len(x)):
+            window = (model.strokes.weight @ h_d[n] + model.strokes.bias)[:5]
+            F_x, F_y = filterbanks(window[None, None], [read], A)[0][0].unbind(1)
+            wrong = x[n] - canvas[n].sigmoid()
+            seen = torch.cat([(F_y @ x[n] @ F_x.T).flatten(), (F_y @ wrong @ F_x.T).flatten()])
+            r.append(window[4].exp() * seen)
+        # rows of the picture outermost, then the two pictures: only an order of the encoder's inputs
+        seen = torch.stack(r).view(len(x), 2, read, read).transpose(1, 2).flatten(1)
+        h_e, c_e = encoder.step(encoder.inputs(torch.cat([seen, h_d], 1)), (h_e, c_e))
+        mean, log_std = (h_e @ model.posterior.weight.T + model.posterior.bias).chunk(2, 1)
+        z = mean + log_std.exp() * eps
+        h_d, c_d = decoder.step(decoder.inputs(z), (h_d, c_d))
+        out = h_d @ model.strokes.weight.T + model.strokes.bias
+        painted = []
+        for n in range(len(x)):
+            F_x, F_y = filterbanks(out[n : n + 1, None, 5:10], [write], A)[0][0].unbind(1)
+            painted.append(F_y.T @ out[n, 10:].view(write, write) @ F_x / out[n, 9].exp())
+        canvas = canvas + torch.stack(painted)
+        steps.append({"canvas": canvas, "z": z, "mean": mean, "log_std": log_std})
+    return steps
+
+
+@pytest.mark.parametrize("norm", ["none", "layer"])
+@pytest.mark.parametrize(("read", "write"), [(2, 3), (1, 1), (3, 2)])
+def test_the_unrolled_model_is_the_printed_one(norm: str, read: int, write: int) -> None:
+    model = tiny(norm, read=read, write=write)
+    x, epsilon = pictures(), torch.randn(T, N, Z, generator=seeded(3), dtype=torch.float64)
+    with torch.no_grad():
+        ours = list(model.unroll(epsilon, x))
+        theirs = literally(model, x, epsilon)
+    for one, other in zip(ours, theirs, strict=True):
+        for name, value in other.items():
+            # float64, three glimpses, each a few dozen sums
+            torch.testing.assert_close(getattr(one, name), value, atol=1e-9, rtol=1e-7)
+
+
+def test_the_bound_is_not_below_what_more_samples_say() -> None:
+    """E[bound] >= E[-log mean of K weights] >= -log p(x), the gap far over the error of the means."""
+    model, x = tiny(), pictures(cases=1)
+    draws = 20_000
+    many = x.expand(draws, A, A)
+    epsilon = torch.randn(T, draws, Z, generator=seeded(9), dtype=torch.float64)
+    with torch.no_grad():
+        weights = model.log_weights(many, epsilon)
+        bound = sum(model(many, epsilon))
+    of_50 = -(weights.view(-1, 50).logsumexp(1) - math.log(50))
+    of_all = -(weights.logsumexp(0) - math.log(draws))
+    error = (bound.std() / draws**0.5 + of_50.std() / (draws / 50) ** 0.5).item()
+    # both are estimates of the bound, one with the divergences in closed form
+    assert abs(bound.mean() + weights.mean()) < 4 * (bound.std() + weights.std()).item() / draws**0.5
+    assert bound.mean() - of_50.mean() > 4 * error
+    assert of_50.mean() > of_all - 4 * error
+
+
+def test_a_step_of_norm_propagation_is_that_of_the_equations() -> None:
+    draw = seeded()
+    shapes = {"weight_ih": (4 * H, Z), "weight_hh": (4 * H, H), "bias": (4 * H,)}
+    shapes |= {"gain_ih": (4 * H,), "gain_hh": (4 * H,), "gain_cell": (H,)}
+    p = {name: torch.randn(*shape, generator=draw, dtype=torch.float64) for name, shape in shapes.items()}
+    x, h, c = (torch.randn(N, size, generator=draw, dtype=torch.float64) for size in (Z, H, H))
+    lstm = PropagationCell(**p, var_c=0.2, var_h=0.05)
+    new_h, new_c = lstm.step(lstm.inputs(x), (h, c))
+    a = p["bias"]
+    for side, values in (("ih", x), ("hh", h)):
+        rows = p[f"weight_{side}"]
+        a = a + p[f"gain_{side}"] * (values @ (rows / rows.square().sum(1, keepdim=True).sqrt()).T)
+    i, f, g, o = a.chunk(4, 1)
+    expected = i.sigmoid() * g.tanh() + f.sigmoid() * c
+    torch.testing.assert_close(new_c, expected, rtol=1e-12, atol=0)  # a dozen roundings in float64
+    shown = (p["gain_cell"] * expected / 0.2**0.5).tanh()
+    torch.testing.assert_close(new_h, o.sigmoid() * shown / 0.05**0.5, rtol=1e-12, atol=0)
+
+
+def test_gains_start_at_a_half_and_rows_have_length_one_after_every_update() -> None:
+    model = Draw(A, units=H, codes=Z, norm="propagation", generator=seeded())
+    gains = torch.cat([p.detach() for name, p in model.named_parameters() if "gain" in name])
+    assert torch.equal(gains, torch.full_like(gains, GAIN))
+    assert variances(GAIN, GAIN, GAIN) == VARIANCES
+    job = EXPERIMENT.jobs("smoke", 0)[0]
+    assert job["norm"] == "propagation"
+    task = EXPERIMENT.task(job | {"updates": 3, "rows": 1}, "smoke", Machine())
+    before = task.model.decoder.weight_hh.detach().clone()
+    train(task)
+    assert not torch.equal(before, task.model.decoder.weight_hh)
+    for lstm in (task.model.encoder, task.model.decoder):
+        for weight in (lstm.weight_ih, lstm.weight_hh):
+            # float32: the length of up to 50 numbers
+            torch.testing.assert_close(weight.norm(dim=1), torch.ones(len(weight)), rtol=1e-6, atol=1e-6)
+
+
+def test_first_weights_but_for_their_length_are_those_of_the_other_norms() -> None:
+    plain, kept = (
+        Draw(A, units=H, codes=Z, norm=norm, generator=seeded()) for norm in ("none", "propagation")
+    )
+    torch.testing.assert_close(F.normalize(plain.encoder.weight_ih), kept.encoder.weight_ih)
+    torch.testing.assert_close(0.3 * plain.strokes.weight, kept.strokes.weight)
 
 
 def test_the_smoke_run_learns_digits() -> None:
