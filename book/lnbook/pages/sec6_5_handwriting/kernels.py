@@ -8,14 +8,21 @@ replace what the way forward kept, and wait there for one large product each.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from lnlib.matmul import product
 from lnlib.rnn.kernels.compiling import INLINE, compiled
 from lnlib.rnn.kernels.lstm import quarters
 from lnlib.rnn.kernels.lstm import row_backward as normalized_row_backward
 from lnlib.rnn.kernels.lstm import row_forward as normalized_row
-from lnlib.rnn.kernels.matmul import multiply, share
+from lnlib.rnn.kernels.matmul import multiply, pack, padded, share
 from lnlib.rnn.kernels.rows import exp, one, sigmoid, tanh
 
 two = np.float32(2)
@@ -69,20 +76,15 @@ def _window(q, text, length, p, kappa, near, phi, w):
 
 
 @njit(**INLINE)
-def _window_backward(p, text, length, kappa, near, phi, dw, d_kappa):
-    """The same backward: p becomes its logarithms' gradient, d_kappa that of the positions before.
-
-    phi, done with, is room for the gradient of phi.
-    """
+def _window_backward(p, text, length, kappa, near, dw, d_kappa):
+    """The same backward: p becomes its logarithms' gradient, d_kappa that of the positions before."""
     K = d_kappa.shape[0]
-    for u in range(length):
-        phi[u] = dw[text[u]]
     for k in range(K):
         alpha, beta = p[k], p[K + k]
         along, first, second = np.float32(0), np.float32(0), np.float32(0)
         for u in range(length):
             d = kappa[k] - np.float32(u)
-            share_of = near[k, u] * phi[u]
+            share_of = near[k, u] * dw[text[u]]
             along += share_of
             first += share_of * d
             second += share_of * d * d
@@ -92,11 +94,10 @@ def _window_backward(p, text, length, kappa, near, phi, dw, d_kappa):
 
 
 @compiled
-def forward(normed, texts, lengths, packed, room, saved, state, out, norm, bias, eps):
+def forward(texts, lengths, packed, room, saved, state, out, norm, bias, eps):
     """All steps; state goes from the one before them to the one after.
 
     Args:
-        normed: with layer norm.
         texts, lengths: characters (N, U), and how many there are in each row.
         packed: the matrices of h, of the window w and of the window's parameters.
         room: products with the three, (N, padded), and scratch, 6H.
@@ -108,7 +109,7 @@ def forward(normed, texts, lengths, packed, room, saved, state, out, norm, bias,
     """
     (r, s, q, scratch), (a, kept, stats, h_before, c_before, w_before, p, kappas, near) = room, saved
     h, c, w, kappa = state
-    N, size, columns = h.shape[0], h.shape[1], w.shape[1]
+    N, size = h.shape
     for t in range(a.shape[0]):
         multiply(h, 0, 1, N, packed[0], share(r, 0, 1), r)
         multiply(w, 0, 1, N, packed[1], share(s, 0, 1), s)
@@ -117,7 +118,7 @@ def forward(normed, texts, lengths, packed, room, saved, state, out, norm, bias,
             x = a[t, n]
             for j in range(4 * size):
                 x[j] += s[n, j]
-            if normed:
+            if len(kept):
                 normalized_row(x, r[n], kept[t, n], c[n], h[n], stats[t, n], scratch, norm, True, eps)
             else:
                 _row(x, r[n], c[n], h[n])
@@ -127,44 +128,110 @@ def forward(normed, texts, lengths, packed, room, saved, state, out, norm, bias,
             for k in range(bias.shape[0]):
                 q[n, k] += bias[k]
             _window(q[n], texts[n], lengths[n], p[t, n], kappa[n], near[t, n], out[2][t, n], w[n])
-            kappas[t, n], out[1][t, n, :columns] = kappa[n], w[n]
+            kappas[t, n], out[1][t, n] = kappa[n], w[n]
 
 
 @compiled
-def backward(normed, texts, lengths, packed, room, saved, phi, d_out, norm, d_norm):
-    """All steps, the last first. `saved` and `phi` are overwritten.
+def backward(texts, lengths, packed, room, saved, d_out, norm, d_norm):
+    """All steps, the last first. `saved` is overwritten.
 
     Args:
         packed: the three matrices, transposed.
         room: gradients of h (N, padded H), of c (N, H), of w (N, padded A), of kappa (N, K), all 0 to begin
-            with; what reaches h from the window; of one w; and scratch.
+            with; what reaches h from the window; and scratch.
         saved: as the way forward left it. The gradients of the summed inputs replace a and, normalized, those
             of the state's side; those of the window's parameters p.
         d_out: of h, changed, and of w, at each step.
         d_norm: gradients of norm, added to.
     """
-    dh, dc, dw, d_kappa, h_side, one_w, scratch = room
-    a, kept, stats, _, c_before, _, p, kappas, near = saved
+    dh, dc, dw, d_kappa, h_side, scratch = room
+    a, kept, stats, _, c_before, w_before, p, kappas, near = saved
     N, size = dc.shape
     for t in range(a.shape[0] - 1, -1, -1):
         for n in range(N):
-            for j in range(one_w.shape[0]):
-                one_w[j] = d_out[1][t, n, j] + dw[n, j]
-            _window_backward(
-                p[t, n], texts[n], lengths[n], kappas[t, n], near[t, n], phi[t, n], one_w, d_kappa[n]
-            )
+            for j in range(w_before.shape[2]):
+                dw[n, j] += d_out[1][t, n, j]
+            _window_backward(p[t, n], texts[n], lengths[n], kappas[t, n], near[t, n], dw[n], d_kappa[n])
         multiply(p[t], 0, 1, N, packed[2], share(h_side, 0, 1), h_side)
         for n in range(N):
-            d = d_out[0][t, n]
+            x, c, d = a[t, n], c_before[t, n], d_out[0][t, n]
             for j in range(size):
                 d[j] += h_side[n, j]
-            x = a[t, n]
-            if normed:
+            if len(kept):
                 r, scalars = kept[t, n], stats[t, n]
-                normalized_row_backward(
-                    x, r, c_before[t, n], d, dh[n], dc[n], scalars, scratch, norm, d_norm, True
-                )
+                normalized_row_backward(x, r, c, d, dh[n], dc[n], scalars, scratch, norm, d_norm, True)
             else:
-                _row_backward(x, c_before[t, n], d, dh[n], dc[n])
-        multiply(kept[t] if normed else a[t], 0, 1, N, packed[0], share(dh, 0, 1), dh)
+                _row_backward(x, c, d, dh[n], dc[n])
+        multiply(kept[t] if len(kept) else a[t], 0, 1, N, packed[0], share(dh, 0, 1), dh)
         multiply(a[t], 0, 1, N, packed[1], share(dw, 0, 1), dw)
+
+
+class Loop(torch.autograd.Function):
+    """Both loops under autograd: h, w and phi at each step, and the last state.
+
+    `tensors` are the state before; the weights of points and window, of h, and of the
+    window's parameters, with their bias; and `norm`, without a norm the LSTM's bias alone.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, eps: float, x: Tensor, texts: Tensor, lengths: Tensor, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
+        W_x, W_h, W_q, b_q, *norm = (t.detach() for t in tensors[4:])
+        normed = len(norm) > 1
+        (T, N, D), H, U, (A, K) = x.shape, W_h.shape[1], texts.shape[1], (t.shape[1] for t in tensors[2:4])
+        a = product(x.flatten(0, 1), W_x[:, :D].mT.contiguous())
+        a = a if normed else a + norm[0]
+        rows = (T, N) if normed else (0, 0)
+        shapes = [(*rows, 4 * H), (*rows, 4), (T, N, H), (T, N, H), (T, N, A), (T, N, 3 * K), (T, N, K)]
+        saved = (a.view(T, N, 4 * H).numpy(), *map(_room, [*shapes, (T, N, K, U)]))
+        state = [s.detach().clone(memory_format=torch.contiguous_format) for s in tensors[:4]]
+        out = [torch.empty(T, N, size, dtype=torch.float32) for size in (H, A, U)]
+        ctx.texts = _arrays([texts, lengths])
+        forward(
+            *ctx.texts,
+            tuple(map(pack, _arrays([W_h.mT, W_x[:, D:].mT, W_q.mT]))),
+            tuple(map(_room, [(N, padded(4 * H)), (N, padded(4 * H)), (N, padded(3 * K)), (6 * H,)])),
+            saved,
+            _arrays(state),
+            _arrays(out),
+            _arrays(norm if normed else 5 * norm),
+            *_arrays([b_q]),
+            np.float32(eps),
+        )
+        ctx.mark_non_differentiable(out[2], *state)
+        ctx.saved = saved
+        ctx.save_for_backward(x, out[0], *tensors[4:])
+        return (*out, *state)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_h: Tensor, d_w: Tensor, *others: Tensor) -> tuple[Tensor | None, ...]:
+        x, h, W_x, W_h, W_q, _, *norm = ctx.saved_tensors
+        normed = len(norm) > 1
+        (_, N, D), H, A, K = x.shape, h.shape[2], d_w.shape[2], ctx.saved[7].shape[2]
+        arrays = _arrays(norm if normed else 5 * norm)
+        d_norm = tuple(np.zeros_like(part) for part in arrays)
+        shapes = [(N, padded(H)), (N, H), (N, padded(A)), (N, K), (N, padded(H)), (6 * H,)]
+        backward(
+            *ctx.texts,
+            tuple(map(pack, _arrays([W_h, W_x[:, D:], W_q]))),
+            tuple(np.zeros(shape, np.float32) for shape in shapes),
+            ctx.saved,
+            _arrays([d_h.clone(), d_w]),
+            arrays,
+            d_norm,
+        )
+        a, kept, _, h_before, _, w_before, q = (torch.from_numpy(s).flatten(0, 1) for s in ctx.saved[:7])
+        of_points = torch.cat([product(a.mT, x.flatten(0, 1)), product(a.mT, w_before)], 1)
+        of_h = product((kept if normed else a).mT, h_before)
+        of_norm = map(torch.from_numpy, d_norm) if normed else [a.sum(0)]
+        return (*(None,) * 8, of_points, of_h, product(q.mT, h.flatten(0, 1)), q.sum(0), *of_norm)
+
+
+def _room(shape: tuple[int, ...]) -> np.ndarray:
+    return np.empty(shape, np.float32)
+
+
+def _arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:
+    return tuple(t.detach().contiguous().numpy() for t in tensors)
