@@ -22,8 +22,8 @@ MODULES = {
     "permutation_mnist": "shared.permutation_mnist",
     "permutation_mnist_right": "shared.permutation_mnist_right",
     "convnet": "pages.sec6_7_convnets.experiment",
-    "convnet_own": "pages.sec6_7_convnets.own_steps",
-    "convnet_own_ten": "pages.sec6_7_convnets.own_steps_ten",
+    "convnet_own": "pages.sec6_7_convnets.experiment",
+    "convnet_own_ten": "pages.sec6_7_convnets.experiment",
 }
 
 
@@ -33,5 +33,5 @@ def find(name: str) -> Experiment:
     if known not in MODULES:
         listed = ", ".join(f"{section} ({module})" for section, module in EXPERIMENTS.items())
         raise ValueError(f"There is no experiment {name!r}; there are {listed}.")
-    found: Experiment = import_module(f"lnbook.{MODULES[known]}").EXPERIMENT
-    return found
+    module = import_module(f"lnbook.{MODULES[known]}")
+    return next(e for e in vars(module).values() if isinstance(e, Experiment) and e.name == known)

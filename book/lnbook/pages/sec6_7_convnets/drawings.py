@@ -1,6 +1,6 @@
 """Section 6.7's pictures: layers from border to center, and what sets the norms apart."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,8 @@ LABELS = {
     "position": "layer norm, each position",
     "group": "group norm",
     "instance": "instance norm",
-    "layer, border apart": "layer norm, border apart",
-    "batch, border apart": "batch norm, border apart",
 }
-_COLORS = {
+COLORS = {
     "position": plots.COLORS["layer"],
     "group": plots.OTHERS["olive"],
     "instance": plots.OTHERS["magenta"],
@@ -28,20 +26,12 @@ _COLORS = {
 Mean = tuple[float, float, float]  # value, low, high
 
 
-def _color(norm: str) -> str:
-    kind = norm.partition(",")[0]
-    return _COLORS.get(kind) or plots.COLORS[kind]
-
-
 def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:
     """Border over center in each layer: one panel per setting, dots with 95 % intervals, a line at 1."""
     fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.3), sharey=True, squeeze=False)
-    styles = [
-        ("o", ":", plots.COLORS["none"]),
-        ("s", "--", plots.COLORS["batch"]),
-        ("^", "-", plots.COLORS["layer"]),
-    ]
-    styles = styles if len(next(iter(panels.values()))) == 3 else [("o", "-", plots.INK), styles[0]]
+    none, batch, layer = (plots.COLORS[norm] for norm in ("none", "batch", "layer"))
+    three = [("o", ":", none), ("s", "--", batch), ("^", "-", layer)]
+    styles = three if len(next(iter(panels.values()))) == 3 else [("o", "-", plots.INK), three[0]]
     for ax, (title, series) in zip(axes[0], panels.items(), strict=True):
         ax.axhline(1, color=plots.INK, linewidth=0.8)
         for k, (name, means) in enumerate(series.items()):
@@ -64,7 +54,7 @@ def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
     for ax, (title, means) in zip(axes[0], panels.items(), strict=True):
         ax.axvline(0, color=plots.INK, linewidth=0.8)
         for k, (name, (value, low, high)) in enumerate(means.items()):
-            color = _color(name) if name in LABELS else plots.INK
+            color = COLORS.get(name) or plots.COLORS.get(name, plots.INK)
             error = [[value - low], [high - value]]
             ax.errorbar(value, k, xerr=error, color=color, marker="o", ms=6, capsize=3)
         ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
@@ -78,18 +68,11 @@ def flat(means: Any, *names: str) -> list[dict[str, Any]]:
     >>> flat({"a": {"b": [(1.0, 0.5, 1.5)]}}, "norm", "kind")
     [{'norm': 'a', 'kind': 'b', 'layer': 1, 'mean': 1.0, 'low': 0.5, 'high': 1.5}]
     """
-    return list(_rows(means, names))
-
-
-def _rows(means: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    if isinstance(means, Mapping):
-        for key, inner in means.items():
-            yield from ({names[0]: key} | row for row in _rows(inner, names[1:]))
-    elif isinstance(means, list):
-        for layer, mean in enumerate(means, 1):
-            yield from ({"layer": layer} | row for row in _rows(mean, names))
-    else:
-        yield dict(zip(("mean", "low", "high"), means, strict=True))
+    if isinstance(means, tuple):
+        return [dict(zip(("mean", "low", "high"), means, strict=True))]
+    if isinstance(means, list):
+        means, names = dict(enumerate(means, 1)), ("layer",)
+    return [{names[0]: key} | row for key, inner in means.items() for row in flat(inner, *names[1:])]
 
 
 def spoken(means: Mapping[str, Any], form: str = ".2f") -> str:

@@ -7,7 +7,7 @@ Where each of our settings comes from stands at the end, in `EXPERIMENT.settings
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, cast
 
@@ -157,17 +157,13 @@ class Classification(Task):
         return calibration_error(means)
 
     def overall(self, model: nn.Module) -> dict[str, float]:
-        """`statistics.columns` on a few hundred test pictures."""
-        net = cast(ConvNet, model)
-        return columns(self.layers(net), net.over)
-
-    def layers(self, model: ConvNet) -> list[tuple[Tensor, Tensor]]:
-        """Summed inputs and what the ReLU receives, in each layer, for the watched test pictures.
+        """`statistics.columns` on a few hundred test pictures.
 
         Batch norm takes these pictures' own statistics: before training it has no others.
         """
+        net = cast(ConvNet, copy.deepcopy(model).train())
         with torch.no_grad():
-            return copy.deepcopy(model).train().layers(self.scaled(self.watched.to(self.device)))
+            return columns(net.layers(self.scaled(self.watched.to(self.device))), net.over)
 
     def scaled(self, pixels: UInt8[Tensor, "N h w"]) -> Float[Tensor, "N 1 h w"]:
         """Pixels from 0 to 1, with an axis of channels."""
@@ -210,3 +206,19 @@ EXPERIMENT = Experiment(
     ),
     data=lambda job, scale: [job["data"]],
 )
+
+
+def _own(name: str, epochs: int, rates: Sequence[float]) -> Experiment:
+    """Step sizes chosen on validation pictures, with seeds that no rule has seen.
+
+    An experiment of its own, so that its record keeps the rules that were written before its runs.
+    """
+    studies = {
+        "smoke": [Study(PLAIN, "digits", epochs=1, seeds=2, rows=2, rates=(RATE, RATES[0]))],
+        "study": [Study(PLAIN, "fashion_mnist", epochs, seeds=5, rows=20, rates=rates)],
+    }
+    return replace(EXPERIMENT, name=name, jobs=lambda scale, seed: jobs_of(studies, scale, seed + 100))
+
+
+OWN = _own("convnet_own", 2, (RATE, *RATES))
+OWN_TEN = _own("convnet_own_ten", 10, (RATE, *LONGER))

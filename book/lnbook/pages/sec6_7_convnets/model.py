@@ -13,6 +13,7 @@ Gains and biases are one a channel, where Eq. (5) has one a unit.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 import torch
@@ -74,21 +75,16 @@ class ConvNet(nn.Module):
 
 
 def _normalization(norm: str, channels: int, over: Bool[Tensor, "h w"]) -> nn.Module:
-    kinds: dict[str, Callable[[], nn.Module]] = {
+    kinds: dict[str, Callable[..., nn.Module]] = {
         "none": nn.Identity,
-        "batch": lambda: norms.BatchNorm(channels),
-        "layer": lambda: norms.GroupNorm(1, channels),
-        "position": lambda: PositionNorm(channels),
-        "group": lambda: norms.GroupNorm(GROUPS, channels),
-        "instance": lambda: norms.InstanceNorm(channels, affine=True),
-        "layer, border apart": lambda: BorderApart(
-            channels, over, lambda: norms.GroupNorm(1, channels, affine=False)
-        ),
-        "batch, border apart": lambda: BorderApart(
-            channels, over, lambda: norms.BatchNorm(channels, affine=False)
-        ),
+        "batch": partial(norms.BatchNorm, channels),
+        "layer": partial(norms.GroupNorm, 1, channels),
+        "position": partial(PositionNorm, channels),
+        "group": partial(norms.GroupNorm, GROUPS, channels),
+        "instance": partial(norms.InstanceNorm, channels, affine=True),
     }
-    return kinds[norm]()
+    kind, _, apart = norm.partition(", ")
+    return BorderApart(channels, over, partial(kinds[kind], affine=False)) if apart else kinds[kind]()
 
 
 class PositionNorm(norms.LayerNorm):

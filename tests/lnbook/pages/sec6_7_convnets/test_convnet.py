@@ -9,7 +9,6 @@ from torch import Tensor
 
 from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
-from lnbook.pages.sec6_7_convnets import own_steps, own_steps_ten
 from lnbook.pages.sec6_7_convnets.experiment import Classification, rolled
 from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Padding
 from lnbook.training import Machine, generators, train
@@ -126,7 +125,7 @@ def test_seeds_are_outermost() -> None:
 
 def test_own_step_sizes_have_seeds_that_no_rule_has_seen() -> None:
     seen = {job["seed"] for job in convnet.EXPERIMENT.jobs("study", 0)}
-    jobs = own_steps.EXPERIMENT.jobs("study", 0) + own_steps_ten.EXPERIMENT.jobs("study", 0)
+    jobs = convnet.OWN.jobs("study", 0) + convnet.OWN_TEN.jobs("study", 0)
     assert not seen & {job["seed"] for job in jobs}
 
 
