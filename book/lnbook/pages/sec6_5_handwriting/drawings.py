@@ -1,6 +1,7 @@
 """Section 6.5's pictures: written lines, and where the window looks."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -33,9 +34,8 @@ def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figur
     fig, (above, below) = plots.subplots(2, 1, figsize=(7.0, 4.6), height_ratios=(1, 3.2))
     _pen(above, strokes)
     shown = phi / np.maximum(phi.max(1, keepdims=True), 1e-9)
-    below.imshow(
-        shown.T, aspect="auto", cmap=plots.AMOUNT, vmin=0, vmax=1, interpolation="nearest", rasterized=True
-    )
+    colors = {"cmap": plots.AMOUNT, "vmin": 0, "vmax": 1}
+    below.imshow(shown.T, aspect="auto", interpolation="nearest", rasterized=True, **colors)
     below.set_yticks(range(len(text)), [c if c.strip() else "␣" for c in text], fontsize=8)
     below.set(xlabel="points of the pen", ylabel="characters")
     below.grid(visible=False)
@@ -43,15 +43,8 @@ def reading(strokes: Strokes, phi: Float[np.ndarray, "T U"], text: str) -> Figur
 
 
 def _pen(ax: Axes, strokes: Strokes) -> None:
+    look: dict[str, Any] = {"color": plots.INK, "lw": 1.3, "solid_capstyle": "round", "ms": 3}
     for stroke in strokes:
-        marker = "." if len(stroke) == 1 else ""
-        ax.plot(
-            *np.asarray(stroke).T,
-            color=plots.INK,
-            linewidth=1.3,
-            solid_capstyle="round",
-            marker=marker,
-            markersize=3,
-        )
+        ax.plot(*np.asarray(stroke).T, marker="." if len(stroke) == 1 else "", **look)
     ax.set_aspect("equal")
     ax.axis("off")

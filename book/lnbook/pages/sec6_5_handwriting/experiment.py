@@ -57,14 +57,8 @@ STUDIES = {
 
 def wanted(job: Job) -> Wanted:
     """The lines that a run of these settings takes."""
-    return Wanted(
-        job["lines"],
-        job["judged"],
-        job["judged"],
-        max(1, job["longest"] - 4),
-        job["longest"],
-        points=job["points"],
-    )
+    least, judged = max(1, job["longest"] - 4), job["judged"]
+    return Wanted(job["lines"], judged, judged, least, job["longest"], points=job["points"])
 
 
 def cases_of(part: Part) -> Cases:

@@ -5,6 +5,8 @@ contributions, those of a ConvNet do not. Sizes and lengths are ours. Neither ne
 contributions are what a layer norm supposes.
 """
 
+from typing import Any
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -25,23 +27,13 @@ def trained(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
 
     The seed fixes each one's initial weights and the order of the cases.
     """
-    layers, updates = convnet.layers_of(scale, images), UPDATES[scale]
-    wide = permutation_mnist.Classification(
-        images,
-        HIDDEN,
-        Machine(),
-        norm="none",
-        batch_size=convnet.BATCH,
-        seed=seed,
-        rows=1,
-        updates=updates,
-        rate=convnet.RATE,
-        quick=100,
-        whole=False,
-    )
-    job = {"norm": "none", "padding": "zeros", "pictures": "centered", "rate": convnet.RATE}
-    job |= {"seed": seed, "rows": 1}
-    local = convnet.Classification(images, *layers, Machine(), job, updates=updates, quick=100, last=100)
+    both: dict[str, Any] = {"norm": "none", "rate": convnet.RATE, "seed": seed, "rows": 1}
+    length: dict[str, Any] = {"updates": UPDATES[scale], "quick": 100}
+    flat = {"batch_size": convnet.BATCH, "whole": False, **both, **length}
+    wide = permutation_mnist.Classification(images, HIDDEN, Machine(), **flat)
+    job = {"padding": "zeros", "pictures": "centered", **both}
+    layers = convnet.layers_of(scale, images)
+    local = convnet.Classification(images, *layers, Machine(), job, last=100, **length)
     tasks = {"fully connected": wide, "convolutional": local}
     for task in tasks.values():
         train(task)

@@ -1,6 +1,6 @@
 """The conclusion's pictures: every sentence as a mark in the row of its section; who gains, at which goal."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -48,19 +48,11 @@ def verdicts(sections: Mapping[str, Sequence[str]]) -> Figure:
     ax.set_xticks([])
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_visible(False)
-    used = {word for words in sections.values() for word in words}
-    fig.legend(handles=_legend(used), loc="outside upper left", ncols=3, handletextpad=0.2)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    used = {word: mark for word, mark in MARKS.items() if any(word in words for words in sections.values())}
+    handles = [Line2D([], [], ls="", marker=s, label=word, **_look(c)) for word, (c, s) in used.items()]
+    fig.legend(handles=handles, loc="outside upper left", ncols=3, handletextpad=0.2)
     return fig
-
-
-def _legend(used: Container[str]) -> list[Line2D]:
-    return [
-        Line2D([], [], ls="", marker=shape, label=word, **_look(color))
-        for word, (color, shape) in MARKS.items()
-        if word in used
-    ]
 
 
 def _look(color: str) -> dict[str, Any]:

@@ -37,27 +37,20 @@ def classification(images: Images | None = None, *, quick: int = 1000, **changes
 
 @pytest.mark.parametrize("norm", ALL)
 def test_a_network_computes_what_its_equations_say(norm: str) -> None:
-    x, net = cases(6), make(norm)
-    axes = {"batch": (0, 2, 3), "layer": (1, 2, 3), "position": (1,), "instance": (2, 3)}
-    h = x
+    h = x = cases(6)
+    net, (kind, _, apart) = make(norm), norm.partition(", ")
+    # of cases, groups, the channels of each, positions
+    axes = {"batch": (0, 3), "layer": (2, 3), "group": (2, 3), "position": (2,), "instance": (3,)}
     for level, (stride, (a, z)) in enumerate(zip(STRIDES, net.layers(x), strict=True)):
         conv = net.convolutions[level]
         expected = torch.nn.functional.conv2d(h, conv.weight, conv.bias, stride, 1)  # type: ignore[arg-type]
         torch.testing.assert_close(a, expected, rtol=1e-10, atol=1e-12)
-        kind, _, apart = norm.partition(", ")
-        if kind == "none":
-            expected_z = a
-        elif kind == "group":
-            expected_z = standardized(a.unflatten(1, (4, -1)), (2, 3, 4)).reshape(a.shape)
-        elif apart:
-            over = net.over[level]
-            expected_z = torch.empty_like(a)
-            for where in (over, ~over):
-                part = a[..., where]
-                expected_z[..., where] = standardized(part, (0, 2) if kind == "batch" else (1, 2))
-        else:
-            expected_z = standardized(a, axes[kind])
-        torch.testing.assert_close(z, expected_z, rtol=1e-9, atol=1e-9)
+        expected_z = a.flatten(2).unflatten(1, (4 if kind == "group" else 1, -1)).clone()
+        over = net.over[level].flatten()
+        regions = (over, ~over) if apart else (torch.ones_like(over),)
+        for where in regions if kind in axes else ():
+            expected_z[..., where] = standardized(expected_z[..., where], axes[kind])
+        torch.testing.assert_close(z, expected_z.reshape(a.shape), rtol=1e-9, atol=1e-9)
         h = z.relu()
     logits = h.flatten(1) @ net.head.weight.T + net.head.bias
     torch.testing.assert_close(net(x), logits, rtol=1e-9, atol=1e-9)
