@@ -1,35 +1,29 @@
 """Experiment 6.5: what a network writes, and its weights in a file."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from lnbook.data.strokes import Lines, load_lines
+from lnbook.data.strokes import load_lines
 from lnbook.pages.sec6_5_handwriting import samples
 from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, Writing, wanted
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.training import Machine
 
-
-def small() -> dict[str, Any]:
-    return {**EXPERIMENT.jobs("smoke", 0)[1], "lines": 60, "judged": 12}
+JOB = {**EXPERIMENT.jobs("smoke", 0)[1], "lines": 60, "judged": 12}
 
 
-def lines(job: dict[str, Any]) -> Lines:
-    return load_lines(job["data"], wanted(job), on_stand_in="silent")
-
-
-def model_of(job: dict[str, Any]) -> Handwriting:
-    model = Writing(lines(job), Machine(), job).model
+def untrained() -> tuple[Handwriting, str]:
+    """The network, and the alphabet of its lines."""
+    lines = load_lines(JOB["data"], wanted(JOB), on_stand_in="silent")
+    model = Writing(lines, Machine(), JOB).model
     assert isinstance(model, Handwriting)
-    return model
+    return model, lines.alphabet
 
 
 def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> None:
-    job = small()
-    model, alphabet = model_of(job), lines(job).alphabet
+    model, alphabet = untrained()
 
     def written(seed: int, bias: float = 0.0, most: int = 300) -> list[samples.Script]:
         asked = [(text, bias) for text in ("abcabc", "ff")]
@@ -49,9 +43,8 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text() -> No
 
 
 def test_weights_come_back_in_sixteen_bits_with_their_story(tmp_path: Path) -> None:
-    job = small()
-    model, data = model_of(job), lines(job)
-    told = {"job": job, "alphabet": data.alphabet, "commit": "abc"}
+    model, alphabet = untrained()
+    told = {"job": JOB, "alphabet": alphabet, "commit": "abc"}
     samples.save_weights(tmp_path / "w.npz", model, told)
     again, facts = samples.load_weights(tmp_path / "w.npz")
     assert facts == told
