@@ -1,9 +1,8 @@
 """Section 2's pictures: batches, their statistics and their noise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
@@ -27,24 +26,6 @@ def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
     right.set(xlabel="update", title="training loss")
     on.plain(right.yaxis)
     right.legend()
-    return fig
-
-
-def company(
-    values: Mapping[int, Float[np.ndarray, " draws"]], exact: float, spread: Sequence[float]
-) -> Figure:
-    """One case in random batches, one column per batch size; its exact value; two standard deviations."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.2))
-    places = np.arange(len(values))
-    for place, v in zip(places, values.values(), strict=True):
-        across = np.linspace(place - 0.25, place + 0.25, len(v))
-        ax.plot(across, v, ".", color=BATCH, ms=4, mew=0, rasterized=True)
-    band = 2 * np.array(spread)
-    ax.fill_between(places[1:], exact - band[1:], exact + band[1:], color=NONE, alpha=0.25, lw=0)
-    ax.axhline(exact, color=INK, lw=1.2)
-    ax.axhline(0, color=INK, lw=0.8, ls=":")
-    ax.set(xticks=places, xticklabels=list(values), xlabel="batch size $B$", ylim=(-2.6, 2.6))
-    ax.set_ylabel("normalized summed input")
     return fig
 
 

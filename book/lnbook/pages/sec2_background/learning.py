@@ -9,8 +9,6 @@ from torch.nn.functional import cross_entropy
 from lnbook.shared.shift import BATCH, Cases, Network, Normalize, Run
 from lnlib import batch_norm
 
-__all__ = ["dependence", "drifting", "lateness"]
-
 
 def dependence(
     cases: Cases, seed: int, normalize: Normalize | None = None, *, units: int = 100
