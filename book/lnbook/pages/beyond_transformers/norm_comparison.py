@@ -1,23 +1,20 @@
-"""Batch norm, layer norm, RMSNorm and what has replaced them: what each sees and stores."""
+"""Batch norm, layer norm, RMSNorm and what has replaced them: what each sees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.ledger.tables import Table
-from lnlib.invariance import table1
 from lnlib.norms.normalize import layer_norm, rms_norm
 
 
 class SequenceBatchNorm(nn.BatchNorm1d):
-    """Batch norm of vectors at positions, which count as cases: (N, T, H) or (N, H)."""
+    """Batch norm of vectors at positions, which count as cases."""
 
-    def forward(self, a: Float[Tensor, "*N H"]) -> Float[Tensor, "*N H"]:
+    def forward(self, a: Float[Tensor, "N T H"]) -> Float[Tensor, "N T H"]:
         return super().forward(a.flatten(0, -2)).view(a.shape)
 
 
@@ -48,26 +45,6 @@ def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
         return float((layer(a) - before).abs().max() / before.abs().max())
 
     return {n: {what: change(layer, a) for what, a in sums.items()} for n, layer in layers.items()}
-
-
-@torch.no_grad()
-def table(norms: Mapping[str, nn.Module], units: int, generator: torch.Generator) -> Table:
-    """Layers side by side, in the order "batch", "layer", "rms": every cell is computed but the last row."""
-    a = 3 + torch.randn(64, units, generator=generator)
-    invariant = {n: [r.transformation for r in table1([n]) if r.invariant] for n in norms}
-    rows: dict[str, list[Any]] = {
-        "Statistics over": ["cases, for each unit", "units, for each case", "units, for each case"],
-        "Parameters": [sum(p.numel() for p in m.parameters()) for m in norms.values()],
-        "Stored statistics": [sum(b.numel() for b in m.buffers() if b.ndim) for m in norms.values()],
-        "Mean of the outputs": [f"{m(a).mean().abs():.0e}" for m in norms.values()],
-        "Not seen (Table 1)": [", ".join(names) for names in invariant.values()],
-        "Change if 56 of 64 cases leave": [
-            f"{(m(a)[:8] - m(a[:8])).abs().max():.0e}" for m in norms.values()
-        ],
-        "Used in (quoted)": ["convolutional networks", "BERT, GPT-2", "LLaMA, Qwen3"],
-    }
-    named = [[key, *map(str, values)] for key, values in rows.items()]
-    return Table([f"{units} units", "BatchNorm", "LayerNorm", "RMSNorm"], named)
 
 
 @torch.no_grad()
