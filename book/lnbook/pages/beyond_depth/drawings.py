@@ -10,13 +10,11 @@ from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 LAYER, OTHERS = plots.COLORS["layer"], plots.OTHERS
-# The scaling is what this page is about; DeepNorm and norms on both sides never share its panels.
 LOOKS = {
     "norm before": (LAYER, "-", "o"),
     "scaled": (OTHERS["teal"], "-.", "^"),
     "norm after": (LAYER, "--", "s"),
     "DeepNorm": (OTHERS["magenta"], "-", "D"),
-    "both sides": (OTHERS["olive"], ":", "v"),
 }
 Runs = Float[np.ndarray, "_ _"]  # one row per seed, one column per depth or block
 

@@ -108,11 +108,8 @@ def _start(inputs: int, generators: Sequence[torch.Generator], size: Size) -> Ne
         return torch.stack(drawn) / math.sqrt(rows)
 
     stacks = [draw(size.depth, size.width, g) for g in generators]
-    blocks = [_stacked(networks) for networks in zip(*stacks, strict=True)]
+    blocks = [
+        (torch.stack([W1 for W1, _ in pairs]).float(), torch.stack([W2 for _, W2 in pairs]).float())
+        for pairs in zip(*stacks, strict=True)  # a block of every network
+    ]
     return Networks(linear(inputs, size.width), blocks, linear(size.width, 10))
-
-
-def _stacked(networks: Sequence[Weights]) -> Weights:
-    """One block's weights of all networks, in float32."""
-    W1, W2 = (torch.stack(matrices).float() for matrices in zip(*networks, strict=True))
-    return W1, W2

@@ -27,12 +27,6 @@ def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B 
     return torch.randn(count, H, H, generator=generator, dtype=torch.float64) / H**0.5
 
 
-def torch_weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
-    r"""Recurrent weights as `torch` initializes them: uniform within $1/\sqrt H$, of variance 1/(3 H)."""
-    uniform = torch.rand(count, H, H, generator=generator, dtype=torch.float64)
-    return (2 * uniform - 1) / H**0.5
-
-
 @dataclass(frozen=True)
 class Networks:
     """Recurrences with weights of their own, each in several settings."""

@@ -9,17 +9,6 @@ from matplotlib.figure import Figure
 from lnbook.figures import plots
 
 NONE, LAYER, OTHERS = plots.COLORS["none"], plots.COLORS["layer"], plots.OTHERS
-COLORS = {"without a norm": NONE, "dynamic tanh": OTHERS["red"]}
-COLORS |= dict.fromkeys(
-    (
-        "layer norm",
-        "layer norm, W2 over root L",
-        "layer norm, W2 = 0",
-        "trained with norms",
-        "trained on: with norms",
-    ),
-    LAYER,
-)
 Seeds = Float[np.ndarray, " seeds"]
 
 
@@ -28,7 +17,8 @@ def dots(panels: Mapping[str, Mapping[str, Seeds]], quantity: str) -> Figure:
     fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 2.8), sharey=True, squeeze=False)
     for ax, (title, found) in zip(axes[0], panels.items(), strict=True):
         for row, (name, values) in enumerate(found.items()):
-            color = COLORS.get(name, OTHERS["teal"])
+            with_norm = LAYER if "norm" in name else OTHERS["teal"]
+            color = NONE if name == "without a norm" else with_norm
             ax.plot(values, [row] * len(values), ".", color=color, ms=4, alpha=0.5)
             ax.plot(np.mean(values), row, "o", color=color, ms=6)
         ax.set(title=title, xlabel=quantity, yticks=range(len(found)), yticklabels=list(found))

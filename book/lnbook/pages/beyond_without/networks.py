@@ -121,11 +121,11 @@ def first_step(
     step of gradient descent on $-r^\top y$. One case, and a random r of length 1, for each seed.
     A step's size is as in Zhang et al. (2019), Section 3.
     """
-    inputs, width = networks.into.shape[1:]
-    into = networks.into
-    orders = [generators(seed)[1] for seed in seeds]
-    x = torch.stack([torch.randn(1, inputs, generator=g, dtype=torch.float64) for g in orders]).to(into)
-    r = torch.stack([torch.randn(1, width, generator=g, dtype=torch.float64) for g in orders]).to(into)
+    into, orders = networks.into, [generators(seed)[1] for seed in seeds]
+    x, r = (
+        torch.stack([torch.randn(1, n, generator=g, dtype=torch.float64) for g in orders]).to(into)
+        for n in into.shape[1:]
+    )
     leaves = {name: values.detach().requires_grad_() for name, values in networks.stack.items()}
     y = Networks(into, leaves, networks.out, networks.fixed).read(method, x)
     slopes = torch.autograd.grad(

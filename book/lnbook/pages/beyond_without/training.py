@@ -38,7 +38,8 @@ def train(
     x, y = cases
     method_at = (lambda done: method) if isinstance(method, Method) else method
     orders = [generators(seed)[1] for seed in seeds]
-    copies = [{name: _leaf(value) for name, value in _flat(networks).items()} for _ in rates]
+    trained = {"into": networks.into, "out": networks.out, **networks.stack}
+    copies = [{n: v.detach().clone().requires_grad_() for n, v in trained.items()} for _ in rates]
     groups = [{"params": [*c.values()], "lr": rate} for c, rate in zip(copies, rates, strict=True)]
     optimizer = torch.optim.Adam(groups)
     fixed = {name: torch.cat([value] * len(rates), 1) for name, value in networks.fixed.items()}
@@ -69,15 +70,6 @@ def best(found: Scores) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, 
     """Losses and shares of right answers at the learning rates whose means are best, each its own."""
     means = np.nan_to_num(found.loss.mean(1), nan=np.inf)
     return found.loss[means.argmin()], found.right[found.right.mean(1).argmax()]
-
-
-def _leaf(value: Tensor) -> Tensor:
-    return value.detach().clone().requires_grad_()
-
-
-def _flat(networks: Networks) -> dict[str, Tensor]:
-    """All that is trained, by name, blocks first or networks first."""
-    return {"into": networks.into, "out": networks.out, **networks.stack}
 
 
 def _together(copies: Sequence[dict[str, Tensor]], fixed: dict[str, Tensor]) -> Networks:
