@@ -39,9 +39,7 @@ def drawers(archive: bytes) -> list[Drawer]:
     return [aligned(letters) for _, letters in sorted(found.items())]
 
 
-def compose(
-    text: str, drawer: Drawer, every: int, generator: np.random.Generator
-) -> Float[np.ndarray, "_ 3"]:
+def compose(text: str, drawer: Drawer, every: int, rng: np.random.Generator) -> Float[np.ndarray, "_ 3"]:
     """One person's letters side by side, on one line: x, y, and 1 where the pen is lifted.
 
     A hand never draws a letter twice alike, and Omniglot has each once: so every letter gets a size, a width
@@ -54,7 +52,7 @@ def compose(
         if letter == " ":
             right += BLANK
             continue
-        (wide, high), slant = np.exp(generator.normal(0, SIZE, 2)), generator.normal(0, SLANT)
+        (wide, high), slant = np.exp(rng.normal(0, SIZE, 2)), rng.normal(0, SLANT)
         shape = np.array([[wide, 0.0], [slant * high, high]])
         for stroke in drawer[letter]:
             last = len(stroke) - 1
@@ -62,7 +60,7 @@ def compose(
             parts.append(np.column_stack([kept, np.arange(len(kept)) == len(kept) - 1]))
         right += wide * max(stroke[:, 0].max() for stroke in drawer[letter]) + GAP
     line = np.concatenate(parts)
-    line[:, :2] += generator.uniform(-0.5, 0.5, (len(line), 2))
+    line[:, :2] += rng.uniform(-0.5, 0.5, (len(line), 2))
     return line
 
 

@@ -7,7 +7,7 @@ it stands in one question. So knowing the world does not help.
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Int64
@@ -28,20 +28,13 @@ def is_marker(token: str) -> bool:
 
 @dataclass(frozen=True)
 class Question:
-    """A passage, a question about it, and its answer.
+    """A passage, a question about it, and its answer."""
 
-    Args:
-        passage, query: tokens; entities are markers, and `@placeholder` stands for the answer.
-        answer: a marker.
-        names: what the markers stand for, if known; a model never sees it.
-        source: where it comes from.
-    """
-
-    passage: tuple[str, ...]
-    query: tuple[str, ...]
-    answer: str
-    names: Mapping[str, str] = field(default_factory=dict)
-    source: str = ""
+    passage: tuple[str, ...]  # tokens; entities are markers
+    query: tuple[str, ...]  # as well; `@placeholder` stands for the answer
+    answer: str  # a marker
+    names: Mapping[str, str] = field(default_factory=dict)  # of the markers, if known; no model sees them
+    source: str = ""  # where it comes from
 
     @property
     def entities(self) -> tuple[str, ...]:
@@ -54,13 +47,9 @@ def renumber(question: Question, draw: random.Random, markers: int) -> Question:
     """The same question, its entities numbered at random among so many markers, at least as many."""
     numbers = draw.sample(range(markers), len(question.entities))
     new = {old: marker(number) for old, number in zip(question.entities, numbers, strict=True)}
-    return Question(
-        tuple(new.get(token, token) for token in question.passage),
-        tuple(new.get(token, token) for token in question.query),
-        new[question.answer],
-        {new[old]: name for old, name in question.names.items() if old in new},
-        question.source,
-    )
+    passage, query = (tuple(new.get(t, t) for t in part) for part in (question.passage, question.query))
+    names = {new[old]: name for old, name in question.names.items() if old in new}
+    return replace(question, passage=passage, query=query, answer=new[question.answer], names=names)
 
 
 def permute(

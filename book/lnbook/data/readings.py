@@ -17,6 +17,7 @@ from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
+# passages (N, T), lengths, queries (N, S), lengths, and answers as numbers of markers from 0; padded with 0
 Cases = tuple[Tensor, ...]
 Questions = Sequence[Question]
 Found = tuple[list[Question], list[Question], Provenance]
@@ -24,14 +25,10 @@ Found = tuple[list[Question], list[Question], Provenance]
 
 @dataclass(frozen=True)
 class Readings:
-    """Questions for training and validation.
-
-    `train` and `valid` are passages (N, T), their lengths, queries (N, S), their lengths, and answers as
-    numbers of markers from 0. Padded with 0; `valid` is sorted by the length of the passages.
-    """
+    """Questions for training and validation."""
 
     train: Cases
-    valid: Cases
+    valid: Cases  # sorted by the length of the passages
     vocabulary: Vocabulary  # of both; number `FIRST_MARKER` + k is the k-th marker
     markers: int  # how many entities a question can have
     questions: tuple[Question, ...]  # those of `valid`, as text
@@ -47,18 +44,12 @@ class Readings:
 def load_readings(
     name: str,
     *,
-    markers: int = 10,
-    words: int = 1000,
-    titles: tuple[str, ...] | None = None,
-    limit: int | None = None,
+    markers: int = 10,  # a question with more entities is left out; stories have 6
+    words: int = 1000,  # of the training questions, the most frequent ones: the vocabulary
+    titles: tuple[str, ...] | None = None,  # of the books to read; None: all
+    limit: int | None = None,  # the most questions in each part, evenly spread
 ) -> Readings:
     """The questions "gutenberg" (cloze, from books; without them, stories), "stories" (generated) or "cnn".
-
-    Args:
-        markers: a question with more entities is left out; stories have 6.
-        words: size of the vocabulary: the most frequent words of the training questions.
-        titles: of the books to read; default: all.
-        limit: the most questions in each part, evenly spread.
 
     Raises `DataError` for files that are damaged, and without CNN's.
     """
@@ -86,7 +77,7 @@ def encode(train: Questions, valid: Questions, markers: int, words: int, provena
 
 
 def to_cases(questions: Questions, vocabulary: Vocabulary) -> Cases:
-    """Passages, lengths, queries, lengths and answers, as `Readings` holds them."""
+    """Questions as `Readings` holds them."""
     passages = pad([vocabulary.encode(q.passage) for q in questions])
     queries = pad([vocabulary.encode(q.query) for q in questions])
     answers = torch.tensor([vocabulary.number[q.answer] - FIRST_MARKER for q in questions])

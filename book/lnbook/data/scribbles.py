@@ -37,8 +37,7 @@ def scribble(text: str, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 
 
     The first point is where the line begins, (0, 0, 1); it costs nothing.
     """
-    place, points = np.zeros(2), [(0.0, 0.0, 1.0)]
-    drawn: list[tuple[int, Float[np.ndarray, " 2"]]] = []  # the character and the step to each later point
+    drawn = []  # for each later point the character, the step to it, and whether the pen is lifted
     for character in text:
         c, lifted = ALPHABET.index(character), False
         while not lifted:
@@ -47,13 +46,11 @@ def scribble(text: str, rng: np.random.Generator) -> tuple[Float[np.ndarray, "_ 
             rho = RHO[c, m]
             step = MEAN[c, m] + STD[c, m] * (first, rho * first + math.sqrt(1 - rho**2) * second)
             lifted = bool(rng.random() < LIFT)
-            place = place + step
-            points.append((*place, float(lifted)))
-            drawn.append((c, step))
-    found = np.array(points)
-    characters, steps = map(np.array, zip(*drawn, strict=True))
-    lift = np.where(found[1:, 2] == 1, LIFT, 1 - LIFT)
-    return found, (-_log_density(characters, steps) - np.log(lift)).tolist()
+            drawn.append((c, *step, lifted))
+    characters, steps, lifts = np.split(np.array(drawn, float), [1, 3], axis=1)
+    found = np.vstack([(0, 0, 1), np.hstack([steps.cumsum(0), lifts])])
+    lift = np.where(lifts[:, 0] == 1, LIFT, 1 - LIFT)
+    return found, (-_log_density(characters[:, 0].astype(int), steps) - np.log(lift)).tolist()
 
 
 def _log_density(c: Int[np.ndarray, " T"], step: Float[np.ndarray, "T 2"]) -> Float[np.ndarray, " T"]:

@@ -13,7 +13,7 @@ import sys
 import tomllib
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -93,14 +93,12 @@ def published(name: str, *, on_stand_in: OnStandIn = "warn") -> tuple[Files, Pro
     """
     entry = data_set(name)
     try:
-        source, files = _read(entry)
+        source, files, sha256 = _read(entry)
     except DownloadFailed as error:
-        entry, source, files = _stand_in(entry, on_stand_in, error), "embedded", {}
+        entry, source, files, sha256 = _stand_in(entry, on_stand_in, error), "embedded", {}, ""
     about = {"name": entry.name, "requested": name, "source": source}
     about |= {"licence": entry.licence, "citation": entry.citation}
-    if files:
-        about["sha256"] = _listed(files)
-    return {file.name: body for file, body in files.items()}, noted(about)
+    return files, noted(about | {"sha256": sha256} if sha256 else about)
 
 
 def data_set(name: str) -> DataSet:
@@ -124,10 +122,10 @@ def content_of(name: str) -> str:
         root = users_folder()
         return digest_of_folder(root / name) if root else "absent"
     try:
-        source, files = _read(data_set(name))
+        source, _, sha256 = _read(data_set(name))
     except DownloadFailed:
         return "stand-in"
-    return _listed(files) if files else source
+    return sha256 or source
 
 
 def verify(name: str) -> str:
@@ -213,17 +211,18 @@ def _path(plain: Path) -> Path:
     return packed if packed.is_file() and not plain.is_file() else plain
 
 
-def _read(entry: DataSet) -> tuple[str, dict[PublishedFile, bytes]]:
-    """Where the files are, after a download if need be, and their published content."""
+def _read(entry: DataSet) -> tuple[str, Files, str]:
+    """Where the files are, after a download if need be, and as `_checked` their contents and hash."""
     source, held = _place(entry)
     if source == "absent":
         _download(entry)
         source, held = "download", _place(entry)[1]
-    return source, _checked(entry.name, held)
+    return source, *_checked(entry.name, held)
 
 
-def _checked(name: str, held: dict[PublishedFile, Path]) -> dict[PublishedFile, bytes]:
-    found = {}
+def _checked(name: str, held: dict[PublishedFile, Path]) -> tuple[Files, str]:
+    """The published contents, and the SHA-256 of the lines that `sha256sum` prints for them."""
+    found, lines = {}, ""
     for file, path in held.items():
         try:
             body = path.read_bytes()
@@ -239,13 +238,9 @@ def _checked(name: str, held: dict[PublishedFile, Path]) -> dict[PublishedFile, 
                 f"away (lnbook never deletes it) and get it again, for example with "
                 f"`python -m lnbook data --download {name}`."
             )
-        found[file] = body
-    return found
-
-
-def _listed(files: Iterable[PublishedFile]) -> str:
-    listing = "".join(f"{file.sha256}  {file.name}\n" for file in files)
-    return hashlib.sha256(listing.encode()).hexdigest()
+        found[file.name] = body
+        lines += f"{digest}  {file.name}\n"
+    return found, hashlib.sha256(lines.encode()).hexdigest() if lines else ""
 
 
 def _download(entry: DataSet, asked: bool = False) -> None:

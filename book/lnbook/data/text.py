@@ -32,10 +32,7 @@ def tokenize(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Words by number: 0 is padding, 1 any word that is not here, 2 the end of a sentence.
-
-    Args:
-        words: without the three special ones, each once; the n-th gets the number n + 2.
+    """Words by number: 0 is padding, 1 any word that is not here, 2 the end of a sentence, then `words`.
 
     >>> words = Vocabulary.build([["a", "dog", "a"], ["a", "cat", "dog"]], size=2)
     >>> words.encode(["a", "cat", "dog"]), words.decode([3, 1, 2]), len(words)

@@ -4,7 +4,6 @@ No test needs a network: downloads come from a server of this process.
 """
 
 import contextlib
-import dataclasses
 import gzip
 import hashlib
 import http.server
@@ -25,21 +24,6 @@ FILES = {"parts/a b.bin": b"some bytes " * 4000, "c.bin": b"other bytes " * 20}
 NOBODY = "http://127.0.0.1:9/"
 
 
-@pytest.fixture(autouse=True)
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No data, an empty cache, and a data set "small" of FILES that nobody serves."""
-    monkeypatch.delenv("LNLIB_DATA", raising=False)
-    monkeypatch.delenv("LNLIB_OFFLINE", raising=False)
-    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path / "cache"))
-    register(monkeypatch, NOBODY)
-
-
-def register(monkeypatch: pytest.MonkeyPatch, *mirrors: str, **changed: Any) -> None:
-    files = tuple(_file(name, body) for name, body in FILES.items())
-    entry = DataSet("small", "a few bytes", "CC0", "made by the tests", files, mirrors, "digits")
-    monkeypatch.setitem(DATA_SETS, "small", dataclasses.replace(entry, **changed))
-
-
 def _file(name: str, body: bytes) -> PublishedFile:
     return PublishedFile(name, hashlib.sha256(body).hexdigest(), len(body))
 
@@ -55,17 +39,21 @@ def held_under(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-Serve = Callable[..., tuple[str, list[str]]]
+Small = Callable[..., list[str]]
 
 
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Serve files over HTTP; returns the URL and the requests."""
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Small]:
+    """No data, an empty cache, and a data set "small" of FILES, whose first mirror does not answer.
+
+    The function adds mirrors, which serve these files over HTTP; it returns what the last one is asked for.
+    """
+    for variable in ("LNLIB_DATA", "LNLIB_OFFLINE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path / "cache"))
     with contextlib.ExitStack() as servers:
 
-        def start(files: dict[str, bytes]) -> tuple[str, list[str]]:
-            asked: list[str] = []
-
+        def serve(files: dict[str, bytes], asked: list[str]) -> str:
             class Handler(http.server.BaseHTTPRequestHandler):
                 def do_GET(self) -> None:
                     asked.append(name := unquote(self.path[1:]))
@@ -79,14 +67,24 @@ def serve() -> Iterator[Serve]:
             server = servers.enter_context(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler))
             threading.Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
             servers.callback(server.shutdown)
-            return f"http://127.0.0.1:{server.server_address[1]}/", asked
+            return f"http://127.0.0.1:{server.server_address[1]}/"
 
-        yield start
+        def register(*served: dict[str, bytes], **changed: Any) -> list[str]:
+            asked: list[list[str]] = [[], *([] for _ in served)]
+            urls = [NOBODY, *map(serve, served, asked[1:])]
+            files = [_file(name, body) for name, body in FILES.items()]
+            entry = DataSet("small", "a few bytes", "CC0", "the tests", files, urls, "digits", **changed)
+            monkeypatch.setitem(DATA_SETS, "small", entry)
+            return asked[-1]
+
+        register()
+        yield register
 
 
 def test_every_data_set_has_files_with_hashes_and_addresses_or_ships_with_the_book() -> None:
     for entry in DATA_SETS.values():
         assert all(len(file.sha256) == 64 and (file.url or entry.mirrors) for file in entry.files)
+        assert all((entry.title, entry.licence, entry.citation))
         assert not entry.stand_in or not data.data_set(entry.stand_in).files
     assert len({file.sha256 for file in data.data_set("gutenberg").files}) == 43
 
@@ -102,10 +100,9 @@ def test_the_command_lists_every_data_set_and_answers_another_name_with_the_know
 
 
 def test_the_users_folder_comes_before_the_cache_and_the_cache_before_a_download(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Small, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    url, asked = serve(FILES)
-    register(monkeypatch, url)
+    asked = small(FILES)
     assert data.find("small") == "absent"
     assert asked == []
     files, provenance = data.published("small")
@@ -122,10 +119,10 @@ def test_the_users_folder_comes_before_the_cache_and_the_cache_before_a_download
 
 @pytest.mark.parametrize("form", ["packed", "alternative"])
 def test_another_form_of_the_files_serves_from_the_users_folder_and_is_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Small, form: str
 ) -> None:
     whole = b"".join(FILES.values())
-    register(monkeypatch, NOBODY, alternative=(_file("all.bin", whole),))
+    small(alternative=[_file("all.bin", whole)])
     monkeypatch.setenv("LNLIB_DATA", str(tmp_path))
     packed = {f"{name}.gz": gzip.compress(body) for name, body in FILES.items()}
     folder = write(tmp_path / "small", packed if form == "packed" else {"all.bin": whole})
@@ -169,11 +166,9 @@ def test_a_relative_folder_is_the_one_that_was_typed_and_one_that_is_not_there_i
 
 
 def test_the_next_mirror_is_asked_when_one_lacks_or_falsifies_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Small
 ) -> None:
-    bad = [serve({})[0], serve(dict.fromkeys(FILES, b"a login page"))[0], NOBODY]
-    url, asked = serve(FILES)
-    register(monkeypatch, *bad, url)
+    asked = small({}, dict.fromkeys(FILES, b"a login page"), FILES)
     write(users := tmp_path / "users" / "small", {"c.bin": b"of half a data set, never to be read"})
     monkeypatch.setenv("LNLIB_DATA", str(users.parent))
     assert data.published("small")[1]["source"] == "download"
@@ -183,9 +178,9 @@ def test_the_next_mirror_is_asked_when_one_lacks_or_falsifies_a_file(
 
 
 def test_a_download_that_fails_leaves_nothing_and_the_stand_in_is_named_or_silent_or_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, recwarn: pytest.WarningsRecorder
+    tmp_path: Path, small: Small, recwarn: pytest.WarningsRecorder
 ) -> None:
-    register(monkeypatch, NOBODY, serve(dict.fromkeys(FILES, b"a login page"))[0])
+    small(dict.fromkeys(FILES, b"a login page"))
     _, provenance = data.published("small", on_stand_in="silent")
     assert (provenance["name"], provenance["requested"], len(recwarn)) == ("digits", "small", 0)
     with pytest.warns(
@@ -200,10 +195,9 @@ def test_a_download_that_fails_leaves_nothing_and_the_stand_in_is_named_or_silen
 
 
 def test_what_is_corrupt_in_the_cache_is_fetched_again_on_demand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, small: Small, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    url, asked = serve(FILES)
-    register(monkeypatch, url)
+    asked = small(FILES)
     write(tmp_path / "cache" / "small", FILES | {"c.bin": b"corrupt"})
     assert main(["data", "small"]) == 1
     assert "corrupt" in capsys.readouterr().err
@@ -212,11 +206,8 @@ def test_what_is_corrupt_in_the_cache_is_fetched_again_on_demand(
     assert held_under(tmp_path / "cache" / "small") == FILES
 
 
-def test_a_license_to_accept_is_accepted_by_naming_the_data_set(
-    monkeypatch: pytest.MonkeyPatch, serve: Serve
-) -> None:
-    url, asked = serve(FILES)
-    register(monkeypatch, url, consent=True)
+def test_a_license_to_accept_is_accepted_by_naming_the_data_set(small: Small) -> None:
+    asked = small(FILES, consent=True)
     with pytest.warns(StandInWarning, match="its license, CC0, is yours to accept"):
         data.published("small")
     assert asked == []
@@ -225,10 +216,9 @@ def test_a_license_to_accept_is_accepted_by_naming_the_data_set(
 
 
 def test_offline_means_that_no_server_is_asked(
-    monkeypatch: pytest.MonkeyPatch, serve: Serve, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, small: Small, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    url, asked = serve(FILES)
-    register(monkeypatch, url)
+    asked = small(FILES)
     for word in ("1", "TRUE", " Yes ", "on"):
         monkeypatch.setenv("LNLIB_OFFLINE", word)
         with pytest.warns(StandInWarning, match="LNLIB_OFFLINE is set"):

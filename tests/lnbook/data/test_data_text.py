@@ -18,6 +18,7 @@ from lnbook.data.text import EOS, PAD, UNKNOWN, Vocabulary, tokenize
         ("I can't; you won’t.", ["i", "ca", "n't", ";", "you", "wo", "n't", "."]),
         ("They're John's, aren't they?", ["they", "'re", "john", "'s", ",", "are", "n't", "they", "?"]),
         ("Zürich costs 3 euros", ["zürich", "costs", "3", "euros"]),
+        ("by @entity12 in @placeholder", ["by", "@entity12", "in", "@placeholder"]),
         ("o'clock, a well-known n't", ["o'clock", ",", "a", "well-known", "n't"]),
         ("'quoted'", ["'", "quoted", "'"]),
     ],
