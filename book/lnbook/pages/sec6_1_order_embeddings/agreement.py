@@ -1,17 +1,10 @@
-r"""How much order there is in an order embedding.
-
-- Whether what is truly above violates less than what is not: the area under the ROC curve, 0.5 for a model
-  that knows nothing (`agreement`).
-- For points of length 1, $E(b,a) + E(a,b) = \lVert a-b\rVert^2 = 2 - 2a\cdot b$: a violation is half a
-  distance, which has no direction, and half a difference, $E = \tfrac12(\lVert a-b\rVert^2 + A)$ with
-  $A(b,a) = E(b,a) - E(a,b) = -A(a,b)$ (`symmetric`).
+"""Whether what is truly above violates less than what is not: the area under the ROC curve, 0.5 for a model
+that knows nothing.
 """
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from sklearn.metrics import roc_auc_score
-from torch import Tensor
 
 from lnbook.data.captions import Captioned
 from lnbook.data.scenes import above
@@ -40,9 +33,3 @@ def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     }
     down = (tables[1] < tables[1].T).numpy()
     return found | {"direction": float(down[order & ~order.T].mean())}
-
-
-def symmetric(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> float:
-    """The squared correlation of the violations of all pairs of points of length 1 with their distances."""
-    down, up = violations(general, special).double(), violations(special, general).double().T
-    return float(torch.corrcoef(torch.stack([down.flatten(), (down + up).flatten()]))[0, 1] ** 2)

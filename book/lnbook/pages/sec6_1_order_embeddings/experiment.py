@@ -111,7 +111,6 @@ class Embedding(Task):
         return torch.cat(found)[order.argsort().to(self.machine.device)]
 
     def images(self, part: str) -> Float[Tensor, "I H"]:
-        """The points of all pictures of a part."""
         everything = torch.arange(len(self.features[part]))
         return torch.cat([self.model.images(self._features(part, some)) for some in everything.split(1000)])
 

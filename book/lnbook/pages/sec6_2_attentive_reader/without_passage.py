@@ -33,12 +33,11 @@ def accuracy(readings: Readings, job: Job, deals: int) -> float:
     A single unknown word is in place of each passage. The markers of all questions are dealt anew `deals`
     times to ask again.
     """
-    parts = {"train": readings.train, "valid": readings.valid}
-    alone = {
-        name: (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
-        for name, (_, lengths, *rest) in parts.items()
-    }
-    task = Reading(replace(readings, **alone), Machine(), job)
+    learned, asked = (
+        (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
+        for _, lengths, *rest in (readings.train, readings.valid)
+    )
+    task = Reading(replace(readings, train=learned, valid=asked), Machine(), job)
     with torch_threads(1):
         train(task)
     task.model.eval()

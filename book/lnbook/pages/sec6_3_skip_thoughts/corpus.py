@@ -19,21 +19,13 @@ WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary
 
 @dataclass(frozen=True)
 class Corpus:
-    """Books as numbers.
+    """Books as numbers."""
 
-    Attributes:
-        vocabulary: of the network, special words too: the first of `wide`.
-        wide: more words of the same books, less frequent: those that have a vector.
-        vectors: of the wide vocabulary's words; zero for the special ones.
-        train, valid: sentence before, sentence, sentence after, and their lengths; `valid` is of other books.
-        provenance: as from `lnbook.data.published`.
-    """
-
-    vocabulary: Vocabulary
-    wide: Vocabulary
-    vectors: Float[np.ndarray, "W k"]
-    train: Cases
-    valid: Cases
+    vocabulary: Vocabulary  # of the network, special words too: the first of `wide`
+    wide: Vocabulary  # more words of the same books, less frequent: those that have a vector
+    vectors: Float[np.ndarray, "W k"]  # of the wide vocabulary's words; zero for the special ones
+    train: Cases  # sentence before, sentence, sentence after, and their lengths
+    valid: Cases  # the same of other books
     provenance: dict[str, Any]
 
 

@@ -22,7 +22,6 @@ from lnbook.data.sentences import load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
 from lnbook.training import Cases
 
-PARTS = ("train", "trial", "test")
 SETS = "sentence_classification", "sick"  # of classes, of scored pairs
 TEMPLATES = "sentence_templates", "sentence_templates"  # what scale "smoke" reads
 CLASSES = 5  # of relatedness
@@ -163,14 +162,12 @@ def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dic
             rows = np.sort(np.concatenate(kinds))
         ids, lengths = encoded([held.texts[k] for k in rows], wide)
         found[name] = (ids, lengths, torch.from_numpy(held.labels[rows]))
-    chosen = {part: draw.permutation(len(p.scores))[: limit or None] for part, p in pairs.items()}
-    first, second = (
-        [getattr(pairs[p], side)[k] for p in PARTS for k in chosen[p]] for side in ("first", "second")
-    )
-    scores = np.concatenate([pairs[part].scores[chosen[part]] for part in PARTS])
-    part = np.repeat(np.arange(3), [len(chosen[p]) for p in PARTS])
-    numbers = (*encoded(first, wide), *encoded(second, wide))
-    found["sick"] = (*numbers, torch.from_numpy(scores), torch.from_numpy(part))
+    chosen = [(p, draw.permutation(len(p.scores))[: limit or None]) for p in pairs.values()]
+    first = encoded([p.first[k] for p, rows in chosen for k in rows], wide)
+    second = encoded([p.second[k] for p, rows in chosen for k in rows], wide)
+    scores = np.concatenate([p.scores[rows] for p, rows in chosen])
+    part = np.repeat(np.arange(3), [len(rows) for _, rows in chosen])
+    found["sick"] = (*first, *second, torch.from_numpy(scores), torch.from_numpy(part))
     return found
 
 

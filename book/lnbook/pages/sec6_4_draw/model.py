@@ -99,17 +99,19 @@ class Draw(nn.Module):
         write: int = 5,
     ) -> None:
         super().__init__()
-        self.side, self.units, self.points = side, units, (read, write)
+        self.side, self.units, self.points, self.norm = side, units, (read, write), norm
         self.encoder = _Recurrent(2 * read**2 + units, units, norm)
         self.decoder = _Recurrent(codes, units, norm)
         self.posterior = nn.utils.skip_init(Linear, units, 2 * codes)
         self.strokes = nn.utils.skip_init(Linear, units, 2 * 5 + write**2)
         begin(self, units, generator)
         with torch.no_grad():
-            for lstm, reader in ((self.encoder, self.posterior), (self.decoder, self.strokes)):
-                lstm.begin()
-                if norm == "propagation":
+            if norm == "propagation":
+                for lstm, reader in ((self.encoder, self.posterior), (self.decoder, self.strokes)):
+                    for gain in (lstm.gain_ih, lstm.gain_hh, lstm.gain_cell):
+                        gain.fill_(GAIN)
                     reader.weight.mul_(SMALLER)
+                self.project()
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)
 
@@ -160,10 +162,12 @@ class Draw(nn.Module):
             canvas = canvas + self.painted(patch, banks[1], windows[:, 1])
             yield Glimpse(canvas, windows[:, 1], z, mean, log_std)
 
+    @torch.no_grad()
     def project(self) -> None:
-        """After an update: see `_Recurrent.project`; other norms have nothing to do."""
-        self.encoder.project()
-        self.decoder.project()
+        """Bring the rows of norm propagation's weights back to length 1, as its authors do at each update."""
+        for lstm in (self.encoder, self.decoder) if self.norm == "propagation" else ():
+            for weight in (lstm.weight_ih, lstm.weight_hh):
+                weight.copy_(F.normalize(weight))
 
     def _strokes(self, h: Tensor) -> tuple[Float[Tensor, "N 2 5"], Float[Tensor, "N P P"]]:
         """Where to read next and where to write now, and what to write: one product for all."""
@@ -223,20 +227,6 @@ class _Recurrent(nn.Module):
             self.gain_cell = nn.Parameter(torch.empty(units))
         if norm == "layer":
             self.bias_cell = nn.Parameter(torch.empty(units))
-
-    def begin(self) -> None:
-        """Norm propagation's first gains, and rows of length 1."""
-        if self.norm == "propagation":
-            for gain in (self.gain_ih, self.gain_hh, self.gain_cell):
-                nn.init.constant_(gain, GAIN)
-            self.project()
-
-    @torch.no_grad()
-    def project(self) -> None:
-        """Bring the rows of norm propagation's weights back to length 1, as its authors do at each update."""
-        if self.norm == "propagation":
-            for weight in (self.weight_ih, self.weight_hh):
-                weight.copy_(F.normalize(weight))
 
     def cell(self) -> LSTMCell | PropagationCell:
         p = dict(self.named_parameters())
