@@ -1,4 +1,4 @@
-r"""Classifiers of pictures: what experiments 6.6 and 6.7 share. Layers, their norms, and the measures.
+r"""Classifiers of pictures: what experiments 6.6 and 6.7 share. Runs, layers, their norms, measures.
 
 *Batch norm at batch size 1.* The unbiased variance of one case does not exist (0/0), so the biased one is
 taken, which is 0: the normalized value is exactly 0 whatever the input, a layer's output is its bias, the
@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
+from lnbook.training import Cases, Task
 from lnlib.norms import modules
 from lnlib.norms.batch import batch_norm
 
@@ -37,6 +38,26 @@ class BatchNorm(modules.BatchNorm):
             mean.lerp_(a[0], momentum)
             var.lerp_(torch.zeros_like(var), momentum)
         return batch_norm(a, self.weight, self.bias, self.eps, self.unbiased)
+
+
+class Classifier(Task):
+    """One run on pictures: cases are pixels from 0 to `peak`, and classes."""
+
+    peak: float
+    dtype: torch.dtype
+
+    def scaled(self, pixels: Tensor) -> Tensor:
+        """Pixels from 0 to 1."""
+        return pixels.to(self.dtype).div_(self.peak)
+
+    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
+        return F.cross_entropy(model(self.scaled(cases[0])), cases[1])
+
+    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
+        return measures(model(self.scaled(cases[0])), cases[1])
+
+    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        return calibration_error(means)
 
 
 def initialize(layer: nn.Module, generator: torch.Generator) -> None:

@@ -8,18 +8,16 @@ Every normalization acts on the summed inputs, before the nonlinearity. A layer 
 normalization's own, or the linear map's where there is none (RMS norm has none, and stays without).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor, nn
+from torch import nn
 
 from lnbook.data import Images, load
-from lnbook.shared.classifiers import BatchNorm, calibration_error, initialize, measures
+from lnbook.shared.classifiers import BatchNorm, Classifier, initialize
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 from lnlib.linear import Linear
 from lnlib.norms import modules
@@ -111,7 +109,7 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Classification(images, HIDDEN[scale], machine, **job)
 
 
-class Classification(Task):
+class Classification(Classifier):
     """One run on one set of pictures, their pixels in an order that the network cannot know.
 
     Args:
@@ -160,18 +158,6 @@ class Classification(Task):
             self.last_parts, self.select = {"test": parts["test"]} if whole else None, None
             stride = max(1, len(parts["test"][0]) // quick)
             self.parts = {"test": tuple(a[::stride] for a in parts["test"])}
-
-    def logits(self, model: nn.Module, pixels: Tensor) -> Tensor:
-        return model(pixels.to(self.dtype).div_(self.peak))
-
-    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
-        return F.cross_entropy(self.logits(model, cases[0]), cases[1])
-
-    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
-        return measures(self.logits(model, cases[0]), cases[1])
-
-    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return calibration_error(means)
 
 
 def _cases(images: Images, part: str) -> Cases:

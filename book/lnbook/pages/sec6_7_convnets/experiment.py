@@ -12,14 +12,13 @@ from itertools import product
 from typing import Any, Literal, cast
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float, UInt8
+from jaxtyping import UInt8
 from torch import Tensor, nn
 
 from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets.model import ConvNet, Padding
 from lnbook.pages.sec6_7_convnets.statistics import columns
-from lnbook.shared.classifiers import calibration_error, measures
+from lnbook.shared.classifiers import Classifier
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 
 Pictures = Literal["centered", "rolled"]
@@ -111,7 +110,7 @@ def _task(job: Job, scale: str, machine: Machine) -> Task:
     return Classification(images, *layers, machine, job, updates=updates, last=LAST[scale])
 
 
-class Classification(Task):
+class Classification(Classifier):
     """One run on one set of pictures, of the job's epochs or of so many `updates`.
 
     At each row `quick` cases of a part are measured, evenly spread, at the last row `last`; 0: all.
@@ -147,15 +146,6 @@ class Classification(Task):
         self.last_parts = {part: _some(cases, last) for part, cases in held_out.items()}
         self.watched = _some(held_out["test"], WATCHED)[0]
 
-    def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
-        return F.cross_entropy(model(self.scaled(cases[0])), cases[1])
-
-    def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
-        return measures(model(self.scaled(cases[0])), cases[1])
-
-    def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return calibration_error(means)
-
     def overall(self, model: nn.Module) -> dict[str, float]:
         """`statistics.columns` on a few hundred test pictures.
 
@@ -165,14 +155,10 @@ class Classification(Task):
         with torch.no_grad():
             return columns(net.layers(self.scaled(self.watched.to(self.device))), net.over)
 
-    def scaled(self, pixels: UInt8[Tensor, "N h w"]) -> Float[Tensor, "N 1 h w"]:
-        """Pixels from 0 to 1, with an axis of channels."""
-        return pixels.to(self.dtype).div_(self.peak)[:, None]
-
 
 def _cases(images: Images, part: str, pictures: Pictures, generator: torch.Generator) -> Cases:
     x, y = (torch.from_numpy(getattr(images, f"{part}_{axis}")) for axis in "xy")
-    return (x if pictures == "centered" else rolled(x, generator)), y
+    return (x if pictures == "centered" else rolled(x, generator))[:, None], y
 
 
 def _some(cases: Cases, number: int) -> Cases:

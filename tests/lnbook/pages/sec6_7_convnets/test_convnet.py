@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.data import Images, load
+from lnbook.data import load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
 from lnbook.pages.sec6_7_convnets.experiment import Classification, rolled
 from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Padding
@@ -27,9 +27,9 @@ def cases(number: int, seed: int = 1) -> Tensor:
     return torch.rand(number, 1, SIDE, SIDE, generator=draw, dtype=torch.float64)
 
 
-def classification(images: Images | None = None, *, quick: int = 1000, **changes: str) -> Classification:
+def classification(**changes: str) -> Classification:
     job = convnet.EXPERIMENT.jobs("smoke", 0)[0] | {"norm": "layer"} | changes
-    return Classification(images or load("digits"), CHANNELS, STRIDES, Machine(), job, updates=4, quick=quick)
+    return Classification(load("digits"), CHANNELS, STRIDES, Machine(), job, updates=4)
 
 
 # ---------------------------------------------------------------------------------- the networks
@@ -101,7 +101,7 @@ def test_a_row_says_of_each_layer_where_its_border_stands() -> None:
 def test_validation_pictures_take_no_offset_from_the_test_pictures() -> None:
     images, (*_, offsets) = load("digits"), generators(0, 3)
     _, moved = (rolled(torch.from_numpy(x), offsets) for x in (images.train_x, images.test_x))
-    assert torch.equal(classification(pictures="rolled").parts["test"][0], moved)
+    assert torch.equal(classification(pictures="rolled").parts["test"][0], moved[:, None])
 
 
 def test_the_statistics_of_a_new_batch_norm_are_the_cases_own_and_move_no_average() -> None:
