@@ -10,7 +10,6 @@ sum in place.
 import inspect
 import operator
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 import torch
@@ -65,17 +64,23 @@ def wiring(model: nn.Module, X: Shaped[Tensor, "N ..."]) -> Wiring:
     feeds: dict[str, set[str]] = defaultdict(set)
     reads: dict[str, set[str]] = defaultdict(set)
     residuals: dict[str, float] = defaultdict(float)
+    made: dict[fx.Node, set[str]] = {}  # the layers whose outputs a node adds up, "" for anything else
     for node in graph.nodes:
-        if layer := _called(model, node, LAYERS):
-            feeds[layer] |= {_called(model, end, NORMS) for end in _ends(model, node, lambda n: n.users)}
-        if norm := _called(model, node, NORMS):
-            inputs = _ends(model, node, lambda n: n.all_input_nodes)
-            reads[norm] |= {_called(model, end, LAYERS) for end in inputs}
+        read = {name for source in node.all_input_nodes for name in made[source]}
+        if _adds_up(model, node):
+            made[node] = read
+            continue
+        norm = _called(model, node, NORMS)
+        for name in read:
+            feeds[name].add(norm)
+        if norm:
+            reads[norm] |= read
             share = _residual(model.get_submodule(norm), run.env[node.all_input_nodes[0]])
             residuals[norm] = max(residuals[norm], share)
-    elsewhere = _read_elsewhere(model, graph)
-    only = {n: to for n, to in feeds.items() if to and n not in elsewhere and _fit(model, n, to)}
-    return Wiring(only, reads, residuals)
+        made[node] = {_called(model, node, LAYERS)}
+    known = feeds.keys() - _read_elsewhere(model, graph) - {""}
+    names = [name for name, _ in model.named_modules() if name in known and _fit(model, name, feeds[name])]
+    return Wiring({name: feeds[name] for name in names}, reads, residuals)
 
 
 def _called(model: nn.Module, node: fx.Node, kinds: tuple[type, ...]) -> str:
@@ -87,20 +92,11 @@ def _called(model: nn.Module, node: fx.Node, kinds: tuple[type, ...]) -> str:
     return str(node.target) if type(module) in kinds and not hooked else ""
 
 
-def _ends(
-    model: nn.Module, start: fx.Node, neighbors: Callable[[fx.Node], Iterable[fx.Node]]
-) -> Iterator[fx.Node]:
-    """The first nodes on each path from `start` that are no sums of two nodes."""
-    seen, stack = set(), list(neighbors(start))
-    while stack:
-        node = stack.pop()
-        sums = node.op == "call_function" and node.target in SUMS and not node.kwargs
-        sums = sums and all(isinstance(a, fx.Node) for a in node.args)
-        if not sums and not _called(model, node, SAME):
-            yield node
-        elif node not in seen:
-            seen.add(node)
-            stack += [*neighbors(node)]
+def _adds_up(model: nn.Module, node: fx.Node) -> bool:
+    """Whether a node is the sum or the difference of two others, or the same as another."""
+    sums = node.op == "call_function" and node.target in SUMS and not node.kwargs
+    sums = sums and all(isinstance(a, fx.Node) for a in node.args)
+    return sums or bool(_called(model, node, SAME))
 
 
 def _fit(model: nn.Module, layer: str, norms: set[str]) -> bool:
