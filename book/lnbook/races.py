@@ -152,17 +152,10 @@ def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, coun
         low, high = np.sort(bounds, axis=0).T
         with np.errstate(divide="ignore"):  # the logarithm of 0, a bound of a miss
             middle = [float(np.exp(np.median(np.log(ends)))) for ends in (low, high)]
-        found.append(
-            {
-                "share": float(share),
-                "median": middle[0] if middle[0] == middle[1] else math.nan,
-                "low": float(low[k]),
-                "high": float(high[n - 1 - k]),
-                "confidence": float(1 - outside[k]),
-                "missed": int((bounds[:, 0] != bounds[:, 1]).sum()),
-            }
-        )
-    return pd.DataFrame(found)
+        median = middle[0] if middle[0] == middle[1] else math.nan
+        missed = int((bounds[:, 0] != bounds[:, 1]).sum())
+        found.append((share, median, low[k], high[n - 1 - k], 1 - outside[k], missed))
+    return pd.DataFrame(found, columns=["share", "median", "low", "high", "confidence", "missed"])
 
 
 def _bounds(one: pd.DataFrame, other: pd.DataFrame, level: float) -> tuple[float, float]:
