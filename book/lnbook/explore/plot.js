@@ -39,7 +39,7 @@ function bars(count) {
     const texts = values.map((value) => show(value, 2));
     columns.forEach((column, k) => {
       stretch(column.bar, values[k] / limit, "bar");
-      stretch(column.before, (before ?? values)[k] / limit, "before");
+      stretch(column.before, before[k] / limit, "before");
       column.text.textContent = texts[k];
     });
     node.setAttribute("aria-label", `${name}: ${texts.join(", ")}`);

@@ -22,5 +22,9 @@ GRID, GRID_DARK = "#d3d7dc", "#454a50"
 
 
 def css_variables() -> str:
-    """The colors as declarations for a style sheet."""
+    """The colors as declarations for a style sheet.
+
+    >>> css_variables().split(";")[2]
+    '--lnlib-layer:#2f7fd6'
+    """
     return "".join(f"--lnlib-{name}:{color};" for name, color in (COLORS | OTHERS).items())
