@@ -57,8 +57,8 @@ def costs(section: str, scale: str, changed: dict[str, Any], *, rounds: int, upd
     times = seconds(tasks, rounds=rounds, updates=updates)
     for norm, task in tasks.items():
         row: Row = {"section": section, "scale": scale, "norm": norm}
-        row |= {"ms": 1e3 * float(np.median(times[norm])), "recurrence": share(task, rounds)}
-        row["ratio"] = float(np.median(times[norm] / times["none"]))
+        row["ms"] = 1e3 * float(np.median(times[norm]))
+        row |= {"ratio": float(np.median(times[norm] / times["none"])), "recurrence": share(task, rounds)}
         row["padding"] = task.batches.padding() if isinstance(task.batches, LengthBatches) else 0.0
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             row["step_mb"] = pool.submit(memory, section, scale, jobs[norm]).result()
