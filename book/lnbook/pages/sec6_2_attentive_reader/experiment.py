@@ -122,15 +122,10 @@ class Reading(Task):
     def __init__(self, readings: Readings, machine: Machine, job: Job) -> None:
         weights, order = generators(job["seed"])
         self.readings, self.machine = readings, machine
+        sizes = len(readings.vocabulary), readings.markers
         settings = {key: job[key] for key in ("units", "norm", "gain", "start")}
-        model = AttentiveReader(
-            len(readings.vocabulary),
-            readings.markers,
-            **settings,
-            generator=weights,
-            longest=readings.longest,
-            released=job.items() >= RELEASED.items(),
-        )
+        settings |= {"longest": readings.longest, "released": job.items() >= RELEASED.items()}
+        model = AttentiveReader(*sizes, **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         lengths = torch.stack([readings.train[1], readings.train[3]], 1)
