@@ -18,6 +18,7 @@ from torch import nn
 
 from lnbook.data import Images, load
 from lnbook.shared.classifiers import BatchNorm, Classifier, initialize
+from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 from lnlib.linear import Linear
 from lnlib.norms import modules
@@ -88,16 +89,6 @@ def preview(scale: str, seed: int) -> list[Job]:
         | {"whole": False, "seed": seed + k}
         for (size, count), norm, k in product(updates.items(), NORMS, range(seeds))
     ]
-
-
-def _jobs(scale: str, seed: int) -> list[Job]:
-    found: list[Job] = []
-    for study in STUDIES[scale]:
-        for k, norm, rate in product(range(study.seeds), study.norms, study.rates):
-            job = {"norm": norm, "batch_size": study.batch_size, "rate": rate, "epochs": study.epochs}
-            job |= {"rows": study.rows, "seed": seed + k}
-            found.append(job | ({"quick": study.quick} if study.quick else {}))
-    return found
 
 
 def _data(job: Job, scale: str) -> list[str]:
@@ -216,7 +207,7 @@ def _linear(inputs: int, outputs: int, norm: Norm, bias: bool, generator: torch.
 
 EXPERIMENT = Experiment(
     "permutation_mnist",
-    _jobs,
+    lambda scale, seed: jobs_of(STUDIES[scale], seed),
     _task,
     Settings(
         paper="784-1000-1000-10, 55,000 training cases, Adam, batches of 128 and 4, layer norm on the "

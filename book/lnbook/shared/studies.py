@@ -1,4 +1,4 @@
-"""Studies that compare a network with layer norm to the same one without: their runs, their first weights."""
+"""Studies that compare networks with a norm to the same ones without: their runs, their first weights."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -16,14 +16,16 @@ NORMS = ("none", "layer")
 def jobs_of(studies: Iterable[Any], seed: int) -> list[Job]:
     """The runs of studies, seeds outermost.
 
-    `studies` are dataclasses with `seeds`, how many runs of each norm, and perhaps `norms`, which; their
-    other fields are the jobs' settings, and so columns of the rows.
+    `studies` are dataclasses with `seeds`, how many runs of each norm, and perhaps `norms`, which, and
+    `rates`, step sizes; their other fields are the jobs' settings, and so columns of the rows.
     """
     found: list[Job] = []
     for study in studies:
         settings = asdict(study)
         seeds, norms = settings.pop("seeds"), settings.pop("norms", NORMS)
-        found += [{"norm": norm, **settings, "seed": seed + k} for k, norm in product(range(seeds), norms)]
+        steps = [{"rate": rate} for rate in settings.pop("rates")] if "rates" in settings else [{}]
+        for k, norm, step in product(range(seeds), norms, steps):
+            found.append({"norm": norm, **settings, **step, "seed": seed + k})
     return found
 
 

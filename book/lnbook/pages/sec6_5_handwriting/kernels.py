@@ -179,7 +179,8 @@ class Loop(torch.autograd.Function):
     ) -> tuple[Tensor, ...]:
         W_x, W_h, W_q, b_q, *norm = (t.detach() for t in tensors[4:])
         normed = len(norm) > 1
-        (T, N, D), H, U, (A, K) = x.shape, W_h.shape[1], texts.shape[1], (t.shape[1] for t in tensors[2:4])
+        (T, N, D), H, U = x.shape, W_h.shape[1], texts.shape[1]
+        A, K = (t.shape[1] for t in tensors[2:4])
         a = product(x.flatten(0, 1), W_x[:, :D].mT.contiguous())
         a = a if normed else a + norm[0]
         rows = (T, N) if normed else (0, 0)
@@ -218,7 +219,7 @@ class Loop(torch.autograd.Function):
             tuple(map(pack, _arrays([W_h, W_x[:, D:], W_q]))),
             tuple(np.zeros(shape, np.float32) for shape in shapes),
             ctx.saved,
-            _arrays([d_h.clone(), d_w]),
+            _arrays([d_h.clone(), d_w]),  # autograd's own d_h stays as it is
             arrays,
             d_norm,
         )

@@ -8,8 +8,7 @@ Where each of our settings comes from stands at the end, in `EXPERIMENT.settings
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import torch
 from jaxtyping import UInt8
@@ -19,6 +18,7 @@ from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets.model import ConvNet, Padding
 from lnbook.pages.sec6_7_convnets.statistics import columns
 from lnbook.shared.classifiers import Classifier
+from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
 
 Pictures = Literal["centered", "rolled"]
@@ -85,21 +85,14 @@ def layers_of(scale: str, images: Images) -> tuple[tuple[int, ...], tuple[int, .
     return LAYERS["smoke" if images.train_x.shape[-1] < SMALL else scale]
 
 
-def jobs_of(studies: Mapping[str, Sequence[Study]], scale: str, seed: int) -> list[Job]:
+def _jobs(studies: Mapping[str, Sequence[Study]], scale: str, seed: int) -> list[Job]:
     """The runs of a scale, seeds outermost."""
     if scale not in studies:
         raise ValueError(
             "Section 6.7 names no network, no data and no numbers, so nothing can be run as in the paper; "
             'ours is scale "study".'
         )
-    found: list[Job] = []
-    for study in studies[scale]:
-        for k, norm, rate in product(range(study.seeds), study.norms, study.rates):
-            job: dict[str, Any] = {"norm": norm, "padding": study.padding, "pictures": study.pictures}
-            job |= {"data": study.data, "rate": rate, "epochs": study.epochs}
-            job |= {"rows": study.rows, "seed": seed + k}
-            found.append(job)
-    return sorted(found, key=lambda job: int(job["seed"]))
+    return sorted(jobs_of(studies[scale], seed), key=lambda job: int(job["seed"]))
 
 
 def _task(job: Job, scale: str, machine: Machine) -> Task:
@@ -179,7 +172,7 @@ def rolled(pixels: UInt8[Tensor, "N h w"], generator: torch.Generator) -> UInt8[
 
 EXPERIMENT = Experiment(
     "convnet",
-    lambda scale, seed: jobs_of(STUDIES, scale, seed),
+    lambda scale, seed: _jobs(STUDIES, scale, seed),
     _task,
     Settings(
         paper="None: preliminary experiments without network, data or numbers.",
@@ -203,7 +196,7 @@ def _own(name: str, epochs: int, rates: Sequence[float]) -> Experiment:
         "smoke": [Study(PLAIN, "digits", epochs=1, seeds=2, rows=2, rates=(RATE, RATES[0]))],
         "study": [Study(PLAIN, "fashion_mnist", epochs, seeds=5, rows=20, rates=rates)],
     }
-    return replace(EXPERIMENT, name=name, jobs=lambda scale, seed: jobs_of(studies, scale, seed + 100))
+    return replace(EXPERIMENT, name=name, jobs=lambda scale, seed: _jobs(studies, scale, seed + 100))
 
 
 OWN = _own("convnet_own", 2, (RATE, *RATES))
