@@ -9,31 +9,23 @@ from matplotlib.figure import Figure
 from lnbook.figures import axes as on
 from lnbook.figures import plots
 
-INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
+INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 STYLES = ("--", "-.", "-")  # from the smallest gain to the largest
 Runs = Float[np.ndarray, "networks places"]
 Curve = Float[np.ndarray, " points"]
 
 
-def parting(
-    unit: Float[np.ndarray, "T 2"], distances: Mapping[str, Curve], rates: Mapping[str, float]
-) -> Figure:
-    """One unit in two copies of the first network, while they part; distances in all; the theory's rates."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.3))
-    first = next(iter(distances.values()))
-    middle = int(np.argmax(first > 0.1 * first.max()))
-    window = np.arange(max(0, middle - 40), min(len(first), middle + 40))
-    left.plot(window, unit[window, 0], color=LAYER)
-    left.plot(window, unit[window, 1], color=BATCH, ls="--")
-    left.set(xlabel="step", title="one unit in two copies", ylim=(-1.05, 1.05))
+def parting(distances: Mapping[str, Curve], rates: Mapping[str, float]) -> Figure:
+    """Distances between two copies of networks; thin: the theory's rates."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.4))
     looks = ((LAYER, "-"), (plots.COLORS["weight"], "-."), (NONE, ":"))
     for (name, distance), (color, line) in zip(distances.items(), looks, strict=True):
         expected = distance[0] * np.exp(rates[name] * np.arange(len(distance)))
-        right.semilogy(np.where(expected <= distance.max(), expected, np.nan), color=INK, lw=0.8)
-        right.semilogy(distance, color=color, ls=line, lw=2.4, label=name)
-    right.set(xlabel="step", title="distance between the copies", ylim=(1e-16, 1e1))
-    on.decades(right.yaxis, ticks=6)
-    right.legend(loc="center right", fontsize=9)
+        ax.semilogy(np.where(expected <= distance.max(), expected, np.nan), color=INK, lw=0.8)
+        ax.semilogy(distance, color=color, ls=line, lw=2.4, label=name)
+    ax.set(xlabel="step", ylabel="distance between the copies", ylim=(1e-16, 1e1))
+    on.decades(ax.yaxis, ticks=6)
+    ax.legend(loc="center right", fontsize=9)
     return fig
 
 

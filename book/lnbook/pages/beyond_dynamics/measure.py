@@ -96,19 +96,17 @@ def exponents(
 
 def twins(
     networks: Networks, apart: float, steps: int, skip: int, generator: torch.Generator
-) -> tuple[Float[np.ndarray, "T 2 B S H"], Float[np.ndarray, "T B S"]]:
-    """States of two copies with the same inputs, set apart after `skip` steps, and the distance between."""
+) -> Float[np.ndarray, "T B S"]:
+    """The distance between two copies with the same inputs, set apart after `skip` steps."""
     h = networks.states(generator)
     for _ in range(skip):
         h = networks.step(h, networks.noise(generator))
-    pair = [h, h + apart * networks.states(generator)]
-    states = [torch.stack(pair)]
+    path = [torch.stack([h, h + apart * networks.states(generator)])]
     for _ in range(steps):
         noise = networks.noise(generator)
-        pair = [networks.step(h, noise) for h in pair]
-        states.append(torch.stack(pair))
-    path = torch.stack(states)
-    return path.numpy(), (path[:, 1] - path[:, 0]).square().mean(-1).sqrt().numpy()
+        path.append(torch.stack([networks.step(h, noise) for h in path[-1]]))
+    one, other = torch.stack(path, 1)
+    return (other - one).square().mean(-1).sqrt().numpy()
 
 
 def gradient_norms(
