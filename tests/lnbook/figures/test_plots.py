@@ -16,20 +16,15 @@ ALT = "Two lines fall from 2.3 at the left to 0.1 at the right."
 
 
 @pytest.fixture(autouse=True)
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """What is displayed, instead of a notebook; matplotlib's settings come back afterwards."""
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What is displayed instead of in a notebook; results go to `tmp_path`, matplotlib stays as it was."""
     displayed: list[tuple[dict[str, str], dict[str, Any]]] = []
     monkeypatch.setattr(
         "IPython.display.display", lambda bundle, raw, metadata: displayed.append((bundle, metadata))
     )
-    return displayed
-
-
-@pytest.fixture(autouse=True)
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path))
     with mpl.rc_context():
-        yield tmp_path
+        yield displayed
 
 
 def line(values: Any = (1.0, 2.0)) -> Figure:
@@ -55,9 +50,9 @@ def test_a_figure_is_shown_once_with_what_a_reader_needs(shown) -> None:
         [{"x": 1, "y": 0.1}, {"x": 2, "y": 0.2}],
     ],
 )
-def test_the_csv_holds_what_was_drawn(results: Path, columns) -> None:
+def test_the_csv_holds_what_was_drawn(tmp_path: Path, columns) -> None:
     plots.figure(line(), "a-1", CAPTION, ALT, columns)
-    assert (results / "figures" / "a-1.csv").read_text().split() == ["x,y", "1,0.1", "2,0.2"]
+    assert (tmp_path / "figures" / "a-1.csv").read_text().split() == ["x,y", "1,0.1", "2,0.2"]
 
 
 @pytest.mark.parametrize(
@@ -71,15 +66,15 @@ def test_the_csv_holds_what_was_drawn(results: Path, columns) -> None:
     ],
 )
 def test_a_figure_that_lacks_something_is_neither_shown_nor_stored(
-    shown, results: Path, name: str, caption: str, alt: str, data, complaint: str
+    shown, tmp_path: Path, name: str, caption: str, alt: str, data, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         plots.figure(line(), name, caption, alt, data)
     assert shown == []
-    assert not list(results.rglob("*.csv"))
+    assert not list(tmp_path.rglob("*.csv"))
 
 
-def test_a_drawing_too_large_for_a_page_is_refused(shown, results: Path) -> None:
+def test_a_drawing_too_large_for_a_page_is_refused(shown) -> None:
     fig, ax = plots.subplots()
     ax.scatter(*np.random.default_rng(0).normal(size=(2, 8000)))
     with pytest.raises(ValueError, match="over 400,000; draw its heavy artists with rasterized=True"):
@@ -96,7 +91,7 @@ def test_a_drawing_too_large_for_a_page_is_refused(shown, results: Path) -> None
     ],
 )
 def test_letters_too_small_for_a_phone_and_parts_beyond_the_edge_are_refused(
-    shown, results: Path, where: tuple[float, float], size: float, complaint: str | None
+    shown, tmp_path: Path, where: tuple[float, float], size: float, complaint: str | None
 ) -> None:
     fig = line()
     fig.text(*where, "a word", fontsize=size)
@@ -107,7 +102,7 @@ def test_letters_too_small_for_a_phone_and_parts_beyond_the_edge_are_refused(
     with pytest.raises(ValueError, match=f"figure 'a-1' .*{complaint}"):
         plots.figure(fig, "a-1", CAPTION, ALT, {"x": [1]})
     assert shown == []
-    assert not list(results.rglob("*.csv"))
+    assert not list(tmp_path.rglob("*.csv"))
 
 
 def test_the_same_figure_is_the_same_bytes_and_another_figure_is_not(shown) -> None:
