@@ -89,6 +89,7 @@ data: $(READY)
 	$(call timed,fetching the data sets,$(BIN)/python -m lnbook data --download)
 
 bench: $(READY)
+	$(call timed,benchmarking the Fisher matrix,$(BIN)/python benchmarks/fisher.py)
 	$(call timed,benchmarking Laplace's evidence,$(BIN)/python benchmarks/evidence.py)
 	$(call timed,benchmarking the recurrent networks,$(BIN)/python benchmarks/recurrent.py)
 	$(call timed,benchmarking training,$(BIN)/python benchmarks/training.py)
