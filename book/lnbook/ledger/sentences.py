@@ -84,7 +84,11 @@ def _by_question(rules: Sequence[Rule], verdicts: Sequence[Verdict]) -> list[Ver
 
 
 def holm(ordered: Sequence[float], tests: int) -> int:
-    """How many of a number of tests with these smallest probabilities are decided if all share 5 %."""
+    """How many of a number of tests with these smallest probabilities are decided if all share 5 %.
+
+    >>> holm([0.001, 0.02, 0.2], tests=3)
+    2
+    """
     return next((k for k, p in enumerate(ordered) if p * (tests - k) > LEVEL), len(ordered))
 
 
