@@ -15,6 +15,7 @@ from lnlib.invariance import (
     EPS_DEFAULTS,
     METHODS,
     PAPER,
+    affine_data,
     affine_weights,
     eps_factor,
     measure,
@@ -23,6 +24,7 @@ from lnlib.invariance import (
     scale_rows,
     shift_cases,
     shift_rows,
+    shift_summed,
     table1,
 )
 
@@ -222,6 +224,17 @@ def test_normalizing_the_input_does_not_see_a_shift_along_the_rows():
     W, X = draw(6, 4), draw(5, 4, seed=1)
     assert measure("input", shift_rows(draw(6, seed=2)), W, X).invariant
     assert measure("input", affine_weights(shift=draw(4, seed=2)), W, X).max_relative_change > 0.1
+
+
+def test_a_shift_adds_what_it_names():
+    """Invariance cannot tell a shift from its opposite."""
+    one, zeros = torch.tensor([2.0, 3.0]), torch.zeros(2, 2)
+    rows, columns = torch.tensor([[2.0, 2.0], [3.0, 3.0]]), torch.tensor([[2.0, 3.0], [2.0, 3.0]])
+    assert torch.equal(shift_rows(one).weights(zeros), rows)
+    assert torch.equal(affine_weights(shift=one).weights(zeros), columns)
+    assert torch.equal(affine_data(shift=one).data(zeros), columns)
+    assert torch.equal(shift_cases(one).data(zeros), rows)
+    assert torch.equal(shift_summed(one).summed(zeros), rows)
 
 
 def test_a_change_is_relative_to_the_largest_output():
