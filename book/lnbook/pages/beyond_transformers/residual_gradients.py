@@ -33,6 +33,13 @@ from lnlib.norms.normalize import layer_norm
 
 PLACEMENTS = ("post", "pre", "summed", "none")
 CASES = 16  # N
+# Depths, units, and the depth at which all blocks are measured.
+SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
+    "smoke": ((1, 4, 16), 32, 6),
+    "book": ((1, 2, 4, 8, 16), 64, 16),
+    "study": ((1, 2, 4, 8, 16, 32, 64), 64, 16),
+}
+Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
 
 
 def gradient_by_block(
@@ -123,6 +130,20 @@ def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
     if placement in ("post", "none"):
         return math.sqrt(2 * branch * depth / (1 + branch))
     return math.sqrt(math.fsum(2 * branch / (1 + branch * block) for block in range(1, depth + 1)))
+
+
+def stacks(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
+    """Before training: the last block's gradient by depth, every block's, how far a random step moves y.
+
+    The first with fewer depths without a norm, where gradients explode.
+    """
+    depths, width, L = SIZES[scale]
+    last = {p: gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed")}
+    last["none"] = gradient_by_depth("none", depths[: 2 if scale == "smoke" else 4], width, seeds)
+    both = ("post", "pre")
+    blocks = {p: gradient_by_block(p, L, width, seeds) for p in both}
+    moved = {p: np.stack([output_change(p, d, width, seeds) for d in depths], 1) for p in both}
+    return last, blocks, moved
 
 
 def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) -> Float[np.ndarray, " seeds"]:
