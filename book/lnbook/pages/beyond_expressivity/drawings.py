@@ -1,9 +1,10 @@
-"""The expressivity chapter's picture: keys that no query prefers."""
+"""The expressivity chapter's pictures: keys that no query prefers, and merged points."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 from scipy.spatial import ConvexHull
@@ -11,6 +12,7 @@ from scipy.spatial import ConvexHull
 from lnbook.figures import plots
 
 NONE, LAYER = plots.COLORS["none"], plots.COLORS["layer"]
+TEAL, RED = plots.OTHERS["teal"], plots.OTHERS["red"]
 
 
 def unselectable_keys(
@@ -42,3 +44,26 @@ def unselectable_keys(
     right.set_xticks([*curve], [str(number) for number in curve])
     right.legend()
     return fig
+
+
+def merging(circles: Sequence[Float[np.ndarray, "m 2"]], labels: Int[np.ndarray, " m"]) -> Figure:
+    """All points on the circle after each layer norm; two labels, numbers name the points."""
+    fig, found = plots.subplots(1, len(circles), figsize=(7.2, 7.2 / len(circles) + 0.3), squeeze=False)
+    for number, (ax, points) in enumerate(zip(found[0], circles, strict=True), start=1):
+        ax.add_patch(Circle((0, 0), 1, fill=False, ec=plots.GRID, lw=1))
+        _labeled(ax, points, labels)
+        ax.set(xlim=(-1.7, 1.7), ylim=(-1.2, 1.7), xticks=[], yticks=[], title=f"layer norm {number}")
+        ax.set_aspect("equal")
+        for side in ax.spines.values():
+            side.set_visible(False)
+    return fig
+
+
+def _labeled(ax: Axes, points: Float[np.ndarray, "m 2"], labels: Int[np.ndarray, " m"]) -> None:
+    names: dict[tuple[float, ...], list[str]] = {}
+    for number, (point, label) in enumerate(zip(points, labels, strict=True), start=1):
+        ax.plot(*point, "os"[label], color=(TEAL, RED)[label], ms=8)
+        far = (1.42, 0.6)[label]  # numbers of one label outside the circle, of the other inside
+        names.setdefault(tuple(np.round(far * point, 6)), []).append(str(number))
+    for (x, y), numbers in names.items():
+        ax.text(x, y, " ".join(numbers), ha="center", va="center", fontsize=9)
