@@ -1,4 +1,4 @@
-"""The Transformer chapter's picture: learning curves."""
+"""The Transformer chapter's pictures: where the norm stands, and learning curves."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,6 +22,34 @@ JOBS: dict[str, dict[str, Job]] = {
         "RMS norm, no warm-up": ("pre", "rms", False, 1.0),
     },
 }
+
+
+def placements() -> Figure:
+    """Three blocks from the stream at the bottom to the stream at the top, the norm as a filled box."""
+    fig, axes = plots.subplots(1, 3, figsize=(7.2, 3.9))
+    inner = {
+        "inside (2016)": ("$W_1$", "LN", "$f$", "$W_2$", "+"),
+        "after (2017)": ("$W_1$", "$f$", "$W_2$", "+", "LN"),
+        "before": ("LN", "$W_1$", "$f$", "$W_2$", "+"),
+    }
+    for ax, (name, boxes) in zip(axes, inner.items(), strict=True):
+        ax.set(xlim=(-1, 1), ylim=(-0.2, 6.6), title=name)
+        ax.axis("off")
+        plus = boxes.index("+")
+        for k, text in enumerate(boxes):
+            y = 1 + k
+            if text == "+":
+                ax.text(0, y, "+", ha="center", va="center", fontsize=13, bbox=_box("circle", "none", INK))
+                continue
+            color = LAYER if text == "LN" else "none"
+            ink = "white" if text == "LN" else INK
+            ax.text(0, y, text, ha="center", va="center", color=ink, bbox=_box("round", color, INK))
+        for k in range(-1, len(boxes)):
+            ax.annotate("", (0, k + 1.68), (0, k + 1.32), arrowprops={"arrowstyle": "->", "color": INK})
+        ax.plot([0, 0.8, 0.8, 0.15], [0.32, 0.32, 1 + plus, 1 + plus], color=INK, lw=2.4)
+        ax.text(0, 0.02, "$x$", ha="center", va="center")
+        ax.text(0, 6.45, "$x$ of the next block", ha="center", va="top", fontsize=9)
+    return fig
 
 
 def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[str, float]) -> Figure:
@@ -49,3 +77,7 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
     axes[0].set_ylabel("bits a character (test)")
     axes[0].set_ylim(bottom=min(yardsticks.values()) - 0.12)
     return fig
+
+
+def _box(style: str, face: str, edge: str) -> dict[str, str]:
+    return {"boxstyle": f"{style},pad=0.35", "facecolor": face, "edgecolor": edge}
