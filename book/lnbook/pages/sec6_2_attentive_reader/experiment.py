@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from lnbook.data.questions import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
+from lnbook.shared import learning_curves
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
@@ -31,12 +32,7 @@ KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors 
 )
 OTHER_GAINS: tuple[Kind, ...] = (("batch", 1.0, "small"), ("layer", 0.1, "small"))
 UNIT: tuple[Kind, ...] = (("none", 1.0, "unit"), ("layer", 1.0, "unit"))
-LABELS = {
-    "none": "no norm",
-    "batch": "batch norm",
-    "batch everywhere": "batch norm everywhere",
-    "layer": "layer norm",
-}
+LABELS = learning_curves.LABELS | {"batch everywhere": "batch norm everywhere"}
 TUNED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind[0] != "batch everywhere")
 RELEASED_CODE = {"cut": "top4", **RELEASED}  # the passages of "cnn" are always cut so
 
