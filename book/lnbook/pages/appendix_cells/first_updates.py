@@ -28,7 +28,7 @@ class Run:
     """What training did: the loss of each update, how far the gains of each gate got, the test error in %."""
 
     loss: Float[np.ndarray, " updates"]
-    moved: dict[str, Float[np.ndarray, " updates"]]
+    moved: dict[str, float]
     error: float
 
 
@@ -78,7 +78,8 @@ def learn(
     readout = [weight.requires_grad_(), torch.zeros(10, dtype=dtype, requires_grad=True)]
     parameters = [*network.parameters(), *readout]
     optimizer = torch.optim.Adam(parameters, lr=rate)
-    first, losses, moved = _gains(network), [], []
+    first, losses = _gains(network), []
+    moved = dict.fromkeys(first, 0.0)
     batches = Minibatches(train, 64, order)
 
     def logits(x: Tensor) -> Tensor:
@@ -89,7 +90,7 @@ def learn(
             x, y = next(batches)
             loss = cross_entropy(logits(x), y)
             losses.append(float(loss.detach()))
-            moved.append({k: float((v - first[k]).abs().max()) for k, v in _gains(network).items()})
+            moved = {k: max(moved[k], float((v - first[k]).abs().max())) for k, v in _gains(network).items()}
             if not np.isfinite(losses[-1]):
                 break
             optimizer.zero_grad()
@@ -99,7 +100,7 @@ def learn(
             optimizer.step()
         with torch.no_grad():
             wrong = (logits(test[0]).argmax(1) != test[1]).double().mean()
-    return Run(np.array(losses), {k: np.array([m[k] for m in moved]) for k in first}, 100 * float(wrong))
+    return Run(np.array(losses), moved, 100 * float(wrong))
 
 
 def runs(

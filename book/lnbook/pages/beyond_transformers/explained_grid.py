@@ -41,24 +41,21 @@ def misfit(
     $\min_{|\delta|\le0.05}\max\,\lvert\hat a(a+\delta)-s\rvert - 0.05$: 0 or less if rounding explains it.
     Of the worst row (`axis` 1, layer norm) or column (0, batch norm).
     """
+
+    def of_line(a: np.ndarray, s: np.ndarray) -> float:
+        """The least t with |normalized - s| <= 0.05 + t, over all roundings of a."""
+
+        def excess(unknown: np.ndarray) -> np.ndarray:
+            x = a + unknown[:-1]
+            error = (x - x.mean()) / x.std(ddof=correction) - s
+            return _HALF + unknown[-1] - np.concatenate([error, -error])
+
+        bounds = [(-_HALF, _HALF)] * len(a) + [(-1.0, 10.0)]
+        start, inside = np.append(np.zeros_like(a), 2.0), {"type": "ineq", "fun": excess}
+        found = minimize(
+            lambda unknown: unknown[-1], start, method="SLSQP", bounds=bounds, constraints=inside
+        )
+        return float(found.x[-1])
+
     lines = zip(*(grid if axis == 1 else grid.T for grid in (original, shown)), strict=True)
-    return max(_misfit(a, s, correction) for a, s in lines)
-
-
-def _misfit(a: Float[np.ndarray, " values"], shown: Float[np.ndarray, " values"], correction: int) -> float:
-    """Of one row or column: the least t with |normalized - shown| <= 0.05 + t, over all roundings."""
-
-    def excess(unknown: Float[np.ndarray, " unknowns"]) -> Float[np.ndarray, " inequalities"]:
-        x = a + unknown[:-1]
-        error = (x - x.mean()) / x.std(ddof=correction) - shown
-        return _HALF + unknown[-1] - np.concatenate([error, -error])
-
-    start = np.append(np.zeros_like(a), 2.0)
-    found = minimize(
-        lambda unknown: unknown[-1],
-        start,
-        method="SLSQP",
-        bounds=[(-_HALF, _HALF)] * len(a) + [(-1.0, 10.0)],
-        constraints={"type": "ineq", "fun": excess},
-    )
-    return float(found.x[-1])
+    return max(of_line(a, s) for a, s in lines)
