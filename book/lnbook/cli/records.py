@@ -11,7 +11,6 @@ import pandas as pd
 from lnbook.curves import mean_of
 from lnbook.ledger.rows import as_csv, read_facts, write_pair
 from lnbook.training.checkpoint import Outcome
-from lnbook.training.runs import label
 from lnbook.training.task import Row
 
 CLOCK = ("update", "cases_seen", "seconds", "selected", "train_loss")
@@ -55,10 +54,10 @@ def record(
     before: dict[str, Any] = {"runs": []}
     with suppress(FileNotFoundError):
         before = read_facts(name, scale=scale, folder=folder)
-    seen = {label(run.get("job", before.get("job"))) for run in before["runs"]}
+    seen = [run.get("job", before.get("job")) for run in before["runs"]]
     # a run that is made again keeps the rules under which its seed was first seen
     first = {"rules": before.get("rules", {})}
-    kept = [replace(o, facts={**o.facts, **first}) if label(o.job) in seen else o for o in outcomes]
+    kept = [replace(o, facts={**o.facts, **first}) if o.job in seen else o for o in outcomes]
     return gather(name, kept, scale, folder / scale, **({"accepted": sorted(found)} if found else {}))
 
 

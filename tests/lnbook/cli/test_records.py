@@ -13,8 +13,9 @@ MNIST = {"name": "mnist", "requested": "mnist"}
 
 
 def outcome(seed: int, **facts: Any) -> Outcome:
-    told = {"commit": "0123456789ab", "seconds": 1.0, "data": [MNIST], "job": {"seed": seed}, **facts}
-    return Outcome({"seed": seed}, [{"seed": seed, "update": k} for k in range(2)], told)
+    job = {"seed": seed, "rate": 0.1}  # in another order than JSON's
+    told = {"commit": "0123456789ab", "seconds": 1.0, "data": [MNIST], "job": job, **facts}
+    return Outcome(job, [{"seed": seed, "update": k} for k in range(2)], told)
 
 
 WHOLE = [outcome(0), outcome(1)]
