@@ -98,7 +98,8 @@ def direction(
         B = _case_gradients(glm, x, y) / len(x) ** 0.5
         K = B @ B.mT
         K.diagonal().add_(damping)
-        return (g - B.mT @ torch.linalg.solve(K, B @ g)) / damping
+        solution = torch.cholesky_solve((B @ g)[:, None], torch.linalg.cholesky(K)).squeeze(1)
+        return (g - B.mT @ solution) / damping
     F = FisherOperator(glm, x, printed=method == "printed")
 
     def damped(v: np.ndarray) -> np.ndarray:
