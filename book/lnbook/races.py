@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import bdtr  # the binomial distribution; scipy.stats takes a second to import
 
 from lnbook import curves
 from lnbook.curves import Measure
@@ -144,7 +144,7 @@ def along(rows: pd.DataFrame, above: str = "none", below: str = "layer", *, coun
     top = min(run["level"].iloc[1] for pair in pairs for run in pair)
     bottom = float(np.median([min(run["level"].min() for run in pair) for pair in pairs]))
     n = len(pairs)
-    outside = 2 * stats.binom.cdf(np.arange(n // 2 + 1), n, 0.5)
+    outside = 2 * bdtr(np.arange(n // 2 + 1), n, 0.5)
     k = max(int((outside <= 0.1).sum()) - 1, 0)
     found = []
     for share in np.linspace(0, 1, count + 1):
