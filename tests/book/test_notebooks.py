@@ -64,6 +64,10 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
     for cell in code_cells(path)[1:3]:  # parameters and imports: the first screen is the subject's
         assert "hide-input" in cell.metadata.tags
+    texts = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    headings = re.findall(r"^###? .*", texts, flags=re.MULTILINE)
+    asks = [heading for heading in headings if heading.endswith("?")]
+    assert 3 * len(asks) <= len(headings) or path.stem == "faq", f"say what is found: {asks}"
     solutions = [c for c in code_cells(path) if "hide-cell" in c.metadata.get("tags", [])]
     assert 2 <= len(solutions) <= 4 or not is_chapter(path)
     for cell in solutions:
