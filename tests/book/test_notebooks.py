@@ -64,6 +64,11 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
     for cell in code_cells(path)[1:3]:  # parameters and imports: the first screen is the subject's
         assert "hide-input" in cell.metadata.tags
+    if is_chapter(path):
+        title, lead = notebook.cells[1].source.split("\n", 1)
+        assert title == "## In one minute"
+        assert len(re.sub(r"\{[^}]+\}`[^`]+`", "word", lead).split()) <= 60
+        assert len(re.findall(r"\{(?:measured|glue:text)\}", lead)) <= 3, "numbers"
     texts = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     headings = re.findall(r"^###? .*", texts, flags=re.MULTILINE)
     asks = [heading for heading in headings if heading.endswith("?")]
