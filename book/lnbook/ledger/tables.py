@@ -22,7 +22,8 @@ class Table:
     __repr__ = to_markdown
 
     def _repr_html_(self) -> str:
-        show = [badge if name == "Verdict" else escape for name in self.header]
+        special = {"Verdict": badge, "Measured": folded}
+        show = [special.get(name, escape) for name in self.header]
         return html_table("", self.header, [[f(x) for f, x in zip(show, r, strict=True)] for r in self.rows])
 
 
@@ -51,6 +52,12 @@ def badge(verdict: str) -> str:
     return shown + escape(verdict[len(word) :])
 
 
+def folded(measured: str) -> str:
+    """A cell of what was measured as HTML: the number, and behind it, to be opened, of what."""
+    value, _, quantity = map(escape, measured.partition(": "))
+    return f"<details><summary>{value}</summary>{quantity}</details>" if quantity else value
+
+
 def number(rule: Rule, found: Measurement) -> str:
     """A measurement with its unit, its 95 % interval if it has one, and what it is over."""
     value = quantity(rule, found)
@@ -66,7 +73,7 @@ def quantity(rule: Rule, found: Measurement) -> str:
 
 
 def measured_cell(rule: Rule, found: Measurement | None) -> str:
-    """What a row says was measured: the quantity, the number, and what the rule asks of it."""
+    """What a row says was measured: the number, of what, and what the rule asks of it."""
     if found is None:
         return "-"
     needs = rule.expect.replace("<=", "≤").replace(">=", "≥").replace("==", "=")
@@ -77,7 +84,7 @@ def measured_cell(rule: Rule, found: Measurement | None) -> str:
         asks.append(f"{'the paper has' if rule.effect_from == 'paper' else 'an effect is'} {rule.effect:g}")
     elif rule.paper is not None:
         asks.append(f"the paper has {rule.paper:g}")
-    return f"{rule.quantity}: {number(rule, found)} ({'; '.join(asks)})"
+    return f"{number(rule, found)}: {rule.quantity} ({'; '.join(asks)})"
 
 
 def rules_table(
@@ -89,7 +96,7 @@ def rules_table(
         flag = (flags or {}).get(rule.id, "")
         verdict = marked(judge(rule, found.get(rule.id)), YOUNGER in flag) + (f"; {flag}" if flag else "")
         rows.append([rule.source, rule.says, measured_cell(rule, found.get(rule.id)), verdict])
-    return Table(("Where", "Statement", "We measured", "Verdict"), rows)
+    return Table(("Where", "Statement", "Measured", "Verdict"), rows)
 
 
 def marked(verdict: Verdict, younger: bool) -> str:

@@ -39,7 +39,7 @@ def test_rows_are_recorded_and_what_is_decided_against_the_paper_stands_in_the_r
     assert "| Section 3 | it is small | error: 1 | contradicted |" in text
     shown = capsys.readouterr().out
     assert "| Section 3 | it is small | contradicted |" in shown
-    assert "| Eq. (3) | small | error: 1 (the rule: ≤ 1e-12) | contradicted |" in shown
+    assert "| Eq. (3) | small | 1: error (the rule: ≤ 1e-12) | contradicted |" in shown
 
 
 def test_what_cannot_be_done_is_status_1_and_said(checkout, monkeypatch, capsys):

@@ -96,14 +96,14 @@ def test_a_table_says_what_was_measured_against_which_rule_and_on_what_condition
     rows = rules_table(rules, found, {"a": YOUNGER}).rows
     assert [row[2:] for row in rows] == [
         [
-            "error: 0.5 % [0.4, 0.6], 8 seeds (the rule: > 0; an effect is 1)",
+            "0.5 % [0.4, 0.6], 8 seeds: error (the rule: > 0; an effect is 1)",
             "supported † in a stand-in (for H > 2; the right side, but what counts here is 1); " + YOUNGER,
         ],
         [
-            "error: 2 (the rule: > 0; the paper has 3)",
+            "2: error (the rule: > 0; the paper has 3)",
             "undecided in a stand-in (a single run; an interval needs 5 or more)",
         ],
-        ["error: 0 [-0.1, 0.1], 8 seeds (the rule: = 0; within 0.5)", "supported in a stand-in"],
+        ["0 [-0.1, 0.1], 8 seeds: error (the rule: = 0; within 0.5)", "supported in a stand-in"],
         ["-", "not measured (not run)"],
     ]
 
@@ -113,6 +113,9 @@ def test_a_table_breaks_neither_markdown_nor_html_and_names_its_columns_and_verd
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
     assert '<td colspan="2">None.</td>' in Table(["a", "b"], [])._repr_html_()
+    told = Table(["Measured"], [["2 <s>: error: mine"], ["-"]])._repr_html_()
+    assert ">-</td>" in told
+    assert "<details><summary>2 &lt;s&gt;</summary>error: mine</details>" in told
     verdicts = Table(["Verdict"], [["verified if n > 1"], ["-"]])._repr_html_()
     assert '<span class="verdict verdict-verified-if">verified if</span> n &gt; 1<' in verdicts
     assert verdicts.count("<span") == 1
