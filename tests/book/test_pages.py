@@ -129,7 +129,7 @@ def test_a_chapter_shows_each_of_its_rules_with_the_verdict_of_the_record():
         judged = marked(judge(rule, known.found.get(rule.id)), rule.id in known.younger)
         verdict = judged + (f"; {flag}" if flag else "")
         about = [row for row in shown if rule.says in row and row[-1] == verdict]
-        assert any(row[-2] == "-" or row[-2].startswith(f"{rule.quantity}: ") for row in about), rule.id
+        assert any(row[-2] == "-" or f"{rule.quantity} (the rule: " in row[-2] for row in about), rule.id
 
 
 def test_the_ledger_has_every_sentence_and_every_rule_with_a_verdict():
