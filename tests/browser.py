@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from pdf import executable
 from playwright.sync_api import sync_playwright
@@ -68,35 +67,12 @@ def launch() -> Iterator[Chromium]:
         yield Chromium(browser)
 
 
-# Contrast is most of axe's time, and follows from how a text and all around it are painted: of texts that
-# look alike now axe compares the colors of the first and the last. Mere signs, which it skips, stand apart.
-LOOKS = """() => {
-  const paint = ["color", "background-color", "background-image", "opacity", "font-size", "font-weight",
-    "text-shadow", "filter", "mix-blend-mode"];
-  const own = e => [...e.childNodes].map(c => c.nodeType === Node.TEXT_NODE ? c.data : "").join("").trim();
-  const looks = new Map(), kinds = new Map(), ends = new Map();
-  for (const e of document.querySelectorAll("*")) {
-    const style = getComputedStyle(e);
-    const look = [looks.get(e.parentNode), ...paint.map(name => style[name])].join();
-    if (!kinds.has(look)) kinds.set(look, kinds.size);
-    looks.set(e, kinds.get(look));
-    e.removeAttribute("data-looked-at");
-    const text = e.matches("input, select, textarea") ? "field" : own(e);
-    if (!text || !e.checkVisibility({ visibilityProperty: true })) continue;
-    const alike = [looks.get(e), /[\\p{L}\\p{N}]{2}/u.test(text)].join();
-    ends.set(alike, [(ends.get(alike) ?? [e])[0], e]);
-  }
-  for (const e of [...ends.values()].flat()) e.setAttribute("data-looked-at", "");
-}"""
-LOOK = "axe.configure({rules: [{id: 'color-contrast', selector: '[data-looked-at]'}]});"
-
-
 def accessibility_issues(page: Any, impacts: tuple[str, ...] = ("serious", "critical")) -> list[str]:
     """What axe-core finds on the page: "rule: element" for every element of the given impacts."""
-    page.evaluate(LOOKS)
+    options = {"resultTypes": ["violations"]}
     return [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"
-        for violation in Axe(AXE_SCRIPT + LOOK).run(page).response["violations"]
+        for violation in Axe().run(page, options=options).response["violations"]
         for node in violation["nodes"]
         if node["impact"] in impacts
     ]
