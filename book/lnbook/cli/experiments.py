@@ -18,6 +18,7 @@ MODULES = {
     "attentive_reader": "pages.sec6_2_attentive_reader.experiment",
     "skip_thoughts": "pages.sec6_3_skip_thoughts.experiment",
     "draw": "pages.sec6_4_draw.experiment",
+    "draw_early": "pages.sec6_4_draw.experiment",
     "handwriting": "pages.sec6_5_handwriting.experiment",
     "permutation_mnist": "shared.permutation_mnist",
     "permutation_mnist_right": "shared.permutation_mnist_right",

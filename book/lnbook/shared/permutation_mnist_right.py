@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import product
 
 from lnbook.shared import permutation_mnist
-from lnbook.shared.permutation_mnist_stacked import train_together
 from lnbook.training import Job
 
 FIRST, SEEDS = 200, 8  # the condition of the rules `s66-right-*` says why so many
@@ -24,5 +23,5 @@ EXPERIMENT = replace(
     permutation_mnist.EXPERIMENT,
     name="permutation_mnist_right",
     jobs=_jobs,
-    together=train_together,
+    graphs=True,
 )

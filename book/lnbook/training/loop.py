@@ -15,6 +15,8 @@ from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
 from lnbook.training.task import Cases, Machine, Row, Task
 
+Step = Callable[[Task, nn.Module, Cases, torch.Generator], Tensor]  # makes an update and returns its loss
+
 
 class NonFiniteLoss(ArithmeticError):
     """A loss became NaN or infinite; `rows` were recorded until then."""
@@ -63,6 +65,17 @@ class Run:
             self.losses.append(value)
 
 
+def step(task: Task, model: nn.Module, cases: Cases, noise: torch.Generator) -> Tensor:
+    """One update; its loss, before the update."""
+    loss = task.loss(model, cases, noise)
+    task.optimizer.zero_grad()
+    loss.backward()
+    if task.clip is not None:
+        nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
+    task.optimizer.step()
+    return loss.detach()
+
+
 def train(
     task: Task,
     *,
@@ -71,6 +84,7 @@ def train(
     folder: RunFolder | None = None,
     every_seconds: float = 60.0,
     log: Callable[[Row], None] | None = None,
+    step: Step = step,
 ) -> Run:
     """Train a task to its end, from its last checkpoint if its folder has one.
 
@@ -82,6 +96,7 @@ def train(
         every_seconds: time from one checkpoint to the next; 0 for one at every update. A group, whose clocks
             differ, writes one at each row.
         log: called with each new row, in the first process.
+        step: makes an update, as the function `step` does, or `lnbook.training.graphs.Graph` on a GPU.
 
     Returns:
         A `Run`. Rows stand before the first update, every `task.every`, and after the last, with `update`,
@@ -121,15 +136,9 @@ def train(
     start = saved = time.perf_counter()
     while run.update < task.updates:
         cases = tuple(x.to(machine.device, non_blocking=True) for x in next(task.batches))
-        loss = task.loss(model, cases, noise_of(seed, run.update, group.rank))
-        task.optimizer.zero_grad()
-        loss.backward()
-        if task.clip is not None:
-            nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
-        task.optimizer.step()
+        unread.append(step(task, model, cases, noise_of(seed, run.update, group.rank)))
         run.update += 1
         run.cases_seen += len(cases[0]) * group.world
-        unread.append(loss.detach())
         last = run.update == task.updates
         due = last or run.update % task.every == 0
         # a clock differs from process to process: a group keeps to its rows

@@ -4,17 +4,21 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+
+import torch
 
 from lnbook.data import content_of
 from lnbook.data.sources import noted
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.rules import digest, load_rules
 from lnbook.training.checkpoint import CheckpointError, Outcome, RunFolder, finished
-from lnbook.training.loop import NonFiniteLoss, Run, train
+from lnbook.training.graphs import Graph
+from lnbook.training.loop import NonFiniteLoss, Run, Step, step, train
 from lnbook.training.sweeps import sweep, torch_threads
 from lnbook.training.task import Experiment, Job, Machine, Row
 
@@ -59,20 +63,17 @@ def run(
         verbose: print a line for each row on stderr.
 
     Returns:
-        The outcomes, in the order of the jobs (on a GPU by setting, if runs that differ in their seeds alone
-        are made at once). A run ends early, and says why in `failed`, if its loss is not finite or its folder
-        cannot be used; the others go on.
+        The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is not
+        finite or its folder cannot be used; the others go on.
     """
     jobs = jobs_of(experiment, scale) if jobs is None else jobs
     runs = Runs(experiment, scale, machine, folder, verbose)
     if machine.group.world > 1:
         with torch_threads(1):
             return [runs.one(job) for job in jobs]
-    if experiment.together and machine.device.type == "cuda":
-        alike: dict[str, list[Job]] = {}
-        for job in jobs:
-            alike.setdefault(label({**job, "seed": ""}), []).append(job)
-        return [outcome for some in alike.values() for outcome in runs.together(some)]
+    if experiment.graphs and machine.device.type == "cuda":
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            return list(pool.map(runs.graphed, jobs))
     processes = processes or (1 if scale == "smoke" else None)
     outcomes: list[Outcome] = sweep(runs.attempt, [{"job": job} for job in jobs], processes=processes)
     for data in (data for outcome in outcomes for data in outcome.facts.get("data", [])):
@@ -90,14 +91,14 @@ class Runs:
     folder: Path | None = None
     verbose: bool = False
 
-    def attempt(self, job: Job) -> Outcome:
+    def attempt(self, job: Job, step: Step = step) -> Outcome:
         """One of many runs: if its folder cannot be used, that is its outcome, and the others go on."""
         try:
-            return self.one(job)
+            return self.one(job, step)
         except (CheckpointError, OSError) as error:
             return Outcome(job, [], {}, str(error))
 
-    def one(self, job: Job) -> Outcome:
+    def one(self, job: Job, step: Step = step) -> Outcome:
         """One run in this process or, in a group, in all its processes, the first of which has the folder."""
         started, group = time.perf_counter(), self.machine.group
         with self._place(job) if group.rank == 0 else nullcontext() as kept:
@@ -107,27 +108,16 @@ class Runs:
             task = self.experiment.task(job, self.scale, self.machine)
             log = partial(_tell, label(job), task.updates) if self.verbose else None
             try:
-                done = train(task, seed=int(job["seed"]), machine=self.machine, folder=kept, log=log)
+                seed = int(job["seed"])
+                done = train(task, seed=seed, machine=self.machine, folder=kept, log=log, step=step)
             except NonFiniteLoss as error:
                 done = Run(error.rows, wall_seconds=time.perf_counter() - started, failed=str(error))
             return self._finish(job, kept, done, processes=group.world)
 
-    def together(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Runs that differ in their seeds alone, by `Experiment.together`."""
-        assert self.experiment.together
-        with ExitStack() as places:
-            kept = [places.enter_context(self._place(job)) for job in jobs]
-            found = [finished(place.path, place.same) if place else None for place in kept]
-            left = [k for k, outcome in enumerate(found) if outcome is None]
-            tasks = [self.experiment.task(jobs[k], self.scale, self.machine) for k in left]
-            made = self.experiment.together(tasks, [jobs[k] for k in left], self.machine) if left else []
-            for k, done in zip(left, made, strict=True):
-                if self.verbose:
-                    _tell(label(jobs[k]), done.update, done.rows[-1])
-                if (place := kept[k]) and done.best:
-                    place.write("selected.pt", done.best["weights"])
-                found[k] = self._finish(jobs[k], kept[k], done, together=len(left))
-            return [outcome for outcome in found if outcome]
+    def graphed(self, job: Job) -> Outcome:
+        """One of several runs side by side on a GPU, in a thread of its own."""
+        with torch.cuda.stream(torch.cuda.Stream()):
+            return self.attempt(job, Graph())
 
     def _place(self, job: Job) -> RunFolder | nullcontext[None]:
         """The folder of a run, which says what must be the same when it goes on."""

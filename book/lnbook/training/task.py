@@ -52,6 +52,10 @@ class Task(ABC):
         The noise is for whatever the model draws at random: new at each update, different in each process.
         """
 
+    def drawn(self, cases: Cases, noise: torch.Generator) -> Cases:
+        """A batch with all that its loss would draw, drawn; given it for the batch, `loss` draws nothing."""
+        return cases
+
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         """Measures of these cases, each summed over them: the engine divides by the number of all cases.
 
@@ -102,8 +106,7 @@ class Experiment:
         settings: where they come from.
         data: of (job, scale): the names of the data sets that the run is meant to read, whether they are
             there or not. A run whose data have changed does not go on. Default: it makes its data.
-        together: on a GPU, makes runs that differ in their seeds alone at once: of (tasks, jobs, machine)
-            the `lnbook.training.Run` of each.
+        graphs: on a GPU, its runs are made side by side, each update a graph (`lnbook.training.graphs`).
     """
 
     name: str
@@ -111,4 +114,4 @@ class Experiment:
     task: Callable[[Job, str, Machine], Task]
     settings: Settings | None = None
     data: Callable[[Job, str], Sequence[str]] = lambda job, scale: ()
-    together: Callable[[Sequence[Any], Sequence[Job], Machine], Sequence[Any]] | None = None
+    graphs: bool = False

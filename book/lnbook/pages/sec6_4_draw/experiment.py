@@ -56,6 +56,20 @@ STUDIES = {
 }
 
 
+# Ten passes at the paper's size: three step sizes of one seed, five seeds at each network's own.
+FULL, EARLY_RATES, CHOOSING = STUDIES["paper"][0], (3e-4, 1e-3, 3e-3), 300
+EARLY = replace(FULL, updates=10 * EPOCH, rows=10)
+OWN = dict.fromkeys(NORMS, 1e-3)  # to be set to the lowest last validation bound of the seed that chooses
+
+
+def _early(scale: str, seed: int) -> list[Job]:
+    if scale != "paper":
+        return jobs_of([replace(SMOKE, seeds=2)], seed)
+    first = seed + CHOOSING
+    choosing = jobs_of([replace(EARLY, rate=rate, seeds=1) for rate in EARLY_RATES], first)
+    return choosing + jobs_of([replace(EARLY, rate=OWN[n], norms=(n,), seeds=5) for n in NORMS], first + 1)
+
+
 class Drawing(Task):
     """One run on one set of pictures, whose pixels are 0 or 1."""
 
@@ -72,6 +86,8 @@ class Drawing(Task):
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         self.optimizer.register_step_post_hook(lambda *_: self.model.project())
         self.glimpses, self.codes, self.machine = job["glimpses"], job["codes"], machine
+        if machine.device.type == "cuda":
+            self.evaluation_batch = 10_000
         parts: dict[str, Cases] = {
             part: (torch.from_numpy(getattr(images, f"{part}_x")),) for part in ("train", "valid", "test")
         }
@@ -81,12 +97,15 @@ class Drawing(Task):
         if quick := job["quick"]:
             self.parts = {part: (x[:: max(1, len(x) // quick)],) for part, (x,) in parts.items()}
 
-    def bound(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor]:
-        """The two terms for each case."""
+    def drawn(self, cases: Cases, noise: torch.Generator) -> Cases:
         (pixels,) = cases
         epsilon = torch.randn(self.glimpses, len(pixels), self.codes, generator=noise)
         device, dtype = self.machine.device, self.machine.dtype
-        terms: tuple[Tensor, Tensor] = model(pixels.to(device, dtype), epsilon.to(device, dtype))
+        return pixels.to(device, dtype), epsilon.to(device, dtype)
+
+    def bound(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor]:
+        """The two terms for each case."""
+        terms: tuple[Tensor, Tensor] = model(*(cases if len(cases) == 2 else self.drawn(cases, noise)))
         return terms
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
@@ -117,3 +136,4 @@ EXPERIMENT = Experiment(
     ),
     data=lambda job, scale: [DATA[scale]],
 )
+EARLY_EXPERIMENT = replace(EXPERIMENT, name="draw_early", jobs=_early, graphs=True)

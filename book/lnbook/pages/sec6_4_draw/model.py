@@ -20,6 +20,7 @@ With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell a
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import log
 
 import torch
@@ -56,15 +57,22 @@ def filterbanks(
     >>> bank.shape, bank[0, :, 0].argmax(-1).tolist()  # two points, at the picture's corners
     (torch.Size([1, 2, 2, 28]), [0, 27])
     """
-    owner = [w for w, P in enumerate(points) for _ in range(P)]
-    each = windows.index_select(1, torch.tensor(owner, device=windows.device))  # (N, all points, 5)
+    owner, offsets, pixels = _grid(tuple(points), side, windows.dtype, windows.device)
+    each = windows.index_select(1, owner)  # (N, all points, 5)
     center = each[..., :2] * ((side + 1) / 2) + (side + 1) / 2
-    offsets = [(i - (P - 1) / 2) * (side - 1) / max(P - 1, 1) for P in points for i in range(P)]
-    center = center + (each[..., 3].exp() * windows.new_tensor(offsets)).unsqueeze(-1)
-    pixels = torch.arange(1, side + 1, dtype=windows.dtype, device=windows.device)
+    center = center + (each[..., 3].exp() * offsets).unsqueeze(-1)
     squares = (pixels - center.unsqueeze(-1)).square()
     logits = squares * each[..., 2].neg().exp().mul(-0.5)[..., None, None]
     return logits.softmax(-1).split(list(points), 1)
+
+
+@cache
+def _grid(points: tuple[int, ...], side: int, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, ...]:
+    """Which window each point belongs to, how far it is from the window's center; the pixels' places."""
+    owner = [w for w, P in enumerate(points) for _ in range(P)]
+    offsets = [(i - (P - 1) / 2) * (side - 1) / max(P - 1, 1) for P in points for i in range(P)]
+    pixels = torch.arange(1, side + 1, dtype=dtype, device=device)
+    return torch.tensor(owner, device=device), torch.tensor(offsets, dtype=dtype, device=device), pixels
 
 
 @dataclass(frozen=True)
