@@ -31,7 +31,7 @@ from lnbook.ledger.recorded import load_measured
 from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
 from shown import with_cards
-from top import badge_line
+from top import badge_line, run_line
 
 logger = logging.getLogger(__name__)
 
@@ -69,10 +69,21 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     if run.failure:
         mark_failed(notebook, run.failure)
     else:
-        show_rules(notebook, Path(docname).name, run, app.config.lnlib_scale)
-        badge = nbformat.v4.new_markdown_cell(badge_line(Path(docname).name, notebook, run), id="badge-line")
-        notebook.cells.insert(1, badge)
+        page = Path(docname).name
+        raise_hero(notebook)
+        show_rules(notebook, page, run, app.config.lnlib_scale)
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(badge_line(notebook), id="badge-line"))
+        notebook.cells.append(nbformat.v4.new_markdown_cell(run_line(page, notebook, run), id="run-line"))
     source[0] = nbformat.writes(notebook)
+
+
+def raise_hero(notebook: nbformat.NotebookNode) -> None:
+    """Show the picture of the cell tagged "hero" below the page's lead; its code stays in its place."""
+    for cell in [c for c in notebook.cells if "hero" in c.metadata.get("tags", [])]:
+        pictures = [o for o in cell.outputs if {"image/svg+xml", "text/html"} & set(o.get("data", {}))]
+        cell.outputs = [o for o in cell.outputs if o not in pictures]
+        tags = {"tags": ["remove-input"]}
+        notebook.cells.insert(2, nbformat.v4.new_code_cell(outputs=pictures, metadata=tags, id="hero"))
 
 
 def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:

@@ -1,4 +1,4 @@
-"""What stands between the title of a chapter and its first words: what it builds on, and when it ran."""
+"""The line under a chapter's title, what it builds on, and the line at its foot, when and where it ran."""
 
 import json
 import re
@@ -19,26 +19,28 @@ def title(page: str) -> str:
     return re.search(r"^# (.*)", words, flags=re.MULTILINE)[1].strip()
 
 
-def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
-    """Pages to read first, paper pages; when and where it ran, for how long, on which data."""
+def badge_line(notebook: nbformat.NotebookNode) -> str:
+    """Which pages to read first, and what of the paper the page is about."""
     facts = notebook.metadata.lnlib
-    measured = measured_facts(page, run, facts.run.scale)
-    day = datetime.fromisoformat(facts.run.executed).strftime("%-d %B %Y")
     first = ", ".join(f'<a href="{escape(p)}.html">{escape(title(p))}</a>' for p in facts.get("needs", []))
-    reader = [
-        f"read first: {first}" if first else "",
-        f"Paper: {escape(facts.paper)}" if "paper" in facts else "",
-    ]
-    machine = [
-        f"executed {day} at <code>{escape(facts.run.scale)}</code> scale in {facts.run.seconds:.0f} s",
-        f"{facts.run.cores} cores, {escape(facts.run.device)}",
+    parts = f"Paper: {escape(facts.paper)}", f"read first: {first}" if first else ""
+    return f'<p class="badge-line">{" · ".join(filter(None, parts))}</p>'
+
+
+def run_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
+    """When and where the page ran, for how long, on which data; what it left to download."""
+    facts = notebook.metadata.lnlib.run
+    measured = measured_facts(page, run, facts.scale)
+    day = datetime.fromisoformat(facts.executed).strftime("%-d %B %Y")
+    parts = [
+        f"executed {day} at <code>{escape(facts.scale)}</code> scale in {facts.seconds:.0f} s",
+        f"{facts.cores} cores, {escape(facts.device)}",
         f"data: {escape(data_used(measured))}",
-        escape(f"lnlib {facts.run.lnlib}, torch {facts.run.torch}, Python {facts.run.python}"),
+        escape(f"lnlib {facts.lnlib}, torch {facts.torch}, Python {facts.python}"),
         f'<a href="notebooks/{page}.ipynb" download>executed notebook</a>',
         f'<a href="data/{page}.csv" download>measured rows</a>' if measured else "",
     ]
-    lines = (" · ".join(filter(None, parts)) for parts in (reader, machine))
-    return '<p class="badge-line">' + "<br>".join(filter(None, lines)) + "</p>"
+    return f'<p class="badge-line">{" · ".join(filter(None, parts))}</p>'
 
 
 def measured_facts(page: str, run: Executed, scale: str) -> Mapping[str, Any]:

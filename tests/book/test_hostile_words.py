@@ -28,12 +28,13 @@ def words(html: str) -> str:
     return found.get_text("|")
 
 
-def badge_line(folder: Path) -> str:
+def top_and_foot(folder: Path) -> str:
     run = dict.fromkeys(("lnlib", "torch", "python", "device", "scale"), HOSTILE)
     run |= {"executed": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "cores": 2}
     notebook = nbformat.from_dict({"metadata": {"lnlib": {"paper": HOSTILE, "run": run}}, "cells": []})
     (folder / HOSTILE.partition("/")[0]).mkdir()
-    return top.badge_line("page", notebook, Executed(folder / "page.ipynb", folder, True))
+    foot = top.run_line("page", notebook, Executed(folder / "page.ipynb", folder, True))
+    return top.badge_line(notebook) + foot
 
 
 def evidence() -> tuple[list, Report]:
@@ -50,7 +51,7 @@ def evidence() -> tuple[list, Report]:
         lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
         lambda _: ledger.html_table(HOSTILE, "abc", [ledger.sentence_row(evidence()[0][1], evidence()[1])]),
         lambda _: ledger.html_table(HOSTILE, "abcd", [ledger.rule_row(evidence()[0][0], evidence()[1])]),
-        badge_line,
+        top_and_foot,
     ],
 )
 def test_a_helper_that_makes_html_shows_the_words_as_they_are(tmp_path: Path, html) -> None:

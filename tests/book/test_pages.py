@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from built import html, pages
+from built import html, moved, pages
 from figures import pixels
 
 from lnbook.figures.palette import INK, INK_DARK
@@ -89,6 +89,12 @@ def test_every_local_link_leads_to_a_file_and_an_anchor_that_exist():
     assert not broken
 
 
+def test_the_address_of_a_page_that_was_folded_into_another_leads_there():
+    for old, new in moved().items():
+        assert f'url={new}"' in (html() / "book" / f"{old}.html").read_text("utf-8")
+        assert (html() / "book" / new) in pages(), new
+
+
 def test_no_page_shows_a_traceback_a_warning_or_an_unresolved_reference_skips_a_heading_or_is_heavy():
     for page in pages():
         levels = [int(tag.name[1]) for tag in soup(page).article.find_all(re.compile("^h[1-6]$"))]
@@ -105,10 +111,11 @@ def test_no_page_shows_a_traceback_a_warning_or_an_unresolved_reference_skips_a_
 
 def test_every_chapter_carries_its_badge_line_and_its_executed_notebook_without_a_path_of_this_machine():
     for page in chapters():
-        badge = soup(page).select_one(".badge-line")
-        for part in ("Paper:", "executed", "data:", "lnlib", "torch", "Python"):
-            assert part in badge.get_text(), f"{page.name} lacks {part!r}"
-        links = [a["href"] for a in badge.find_all("a")]
+        top, foot = soup(page).select(".badge-line")
+        assert "Paper:" in top.get_text(), page.name
+        for part in ("executed", "data:", "lnlib", "torch", "Python"):
+            assert part in foot.get_text(), f"{page.name} lacks {part!r}"
+        links = [a["href"] for a in foot.find_all("a")]
         assert links[-2:] == [f"notebooks/{page.stem}.ipynb", f"data/{page.stem}.csv"]
         text = (page.parent / links[-2]).read_text(encoding="utf-8")
         assert any(cell.get("outputs") for cell in nbformat.reads(text, as_version=4).cells)
