@@ -6,6 +6,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import yaml
 from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,5 +40,11 @@ def html() -> Path:
 
 
 def pages() -> list[Path]:
-    """The book's own pages (not the search page or the index that Sphinx adds)."""
-    return sorted((html() / "book").glob("*.html"))
+    """The book's own pages (not the search page that Sphinx adds, nor the old addresses that lead on)."""
+    return sorted(p for p in (html() / "book").glob("*.html") if p.stem not in moved())
+
+
+def moved() -> dict[str, str]:
+    """The pages that were folded into others, and the addresses that theirs lead to."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    return {Path(old).name: new for old, new in config["sphinx"]["config"]["redirects"].items()}
