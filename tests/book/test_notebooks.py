@@ -19,7 +19,7 @@ def read(path: Path) -> nbformat.NotebookNode:
 
 def is_chapter(path: Path) -> bool:
     """Whether a page is read through, with claims and exercises, and not looked things up in."""
-    return read(path).metadata.lnlib.get("kind") not in {"reference", "gallery"}
+    return read(path).metadata.lnlib.get("kind") != "reference"
 
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:

@@ -1,1 +1,0 @@
-"""Beyond the paper: what normalized before layer norm, and what came after."""
