@@ -1,10 +1,13 @@
 """What pages show of the ledger: `{sentences}`, `{rules}`, `{verdicts}`, `{settings}`; and in a sentence a
 recorded number (`{measured}`) or `{verdict}`."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
+from math import log
 from typing import ClassVar
+from urllib.parse import quote
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -14,10 +17,10 @@ from digest import BOOK
 from lnbook.cli.experiments import find
 from lnbook.cli.settings import differences, settings_of
 from lnbook.ledger.report import Report, report
-from lnbook.ledger.rules import Rule
+from lnbook.ledger.rules import Rule, criterion
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.tables import badge, html_table, marked, measured_cell, quantity
-from lnbook.ledger.verdicts import YOUNGER, Measurement, Verdict, judge
+from lnbook.ledger.tables import badge, html_table, marked, measured_cell, quantity, verdict_class
+from lnbook.ledger.verdicts import SENTENCE_WORDS, YOUNGER, Measurement, Verdict, judge
 from top import title
 
 
@@ -33,32 +36,76 @@ def judged(verdict: Verdict, flag: str = "") -> str:
     return badge(marked(verdict, YOUNGER in flag)) + more
 
 
-def evidence(rule: Rule, found: Measurement | None) -> str:
-    """What was measured, or of a rule that is there before its runs what will be."""
-    return measured_cell(rule, found) if found else f"{rule.quantity}: not run yet"
-
-
-def sentence_row(one: Judged, known: Report) -> list[str]:
-    """What a sentence says and where, the evidence under it, its verdict."""
-    items = "".join(
-        f'<li><a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>: '
-        f"{escape(evidence(rule, found))} {judged(verdict, known.flags.get(rule.id, ''))}</li>"
-        for rule, found, verdict in one.rules
-    )
-    says = (
-        f'<span id="{escape(one.sentence.id)}">{escape(one.sentence.says)}</span>'
-        f'<span class="place">{escape(one.sentence.place)}</span>'
-    )
-    verdict = judged(one.verdict, YOUNGER if one.sentence.id in known.younger else "")
-    return [says, f"<ul>{items}</ul>" if items else "none", verdict]
-
-
-def rule_row(rule: Rule, known: Report) -> list[str]:
-    """A rule's place with a link to its page, its statement, what was measured, the verdict."""
+def evidence(rule: Rule, known: Report) -> str:
+    """What was measured for a rule, or before its runs what will be, and on which page."""
     found = known.found.get(rule.id)
-    where = f'<a href="{escape(rule.page)}.html">{escape(rule.source)}</a>'
-    verdict = judged(judge(rule, found), known.flags.get(rule.id, ""))
-    return [where, escape(rule.says), escape(evidence(rule, found)), verdict]
+    words = measured_cell(rule, found) if found else f"{rule.quantity}: not run yet"
+    page = f'<a href="{escape(rule.page)}.html">{escape(title(rule.page))}</a>'
+    return f"{escape(words)}. {page}"
+
+
+def strip(
+    name: str, place: str, says: str, shown: str, verdict: str, more: str, rules: Iterable[Rule]
+) -> str:
+    """A line of the ledger that opens: what is said and where, its interval, its verdict; the evidence."""
+    pages = " ".join(dict.fromkeys(rule.page for rule in rules))
+    return (
+        f'<details class="strip" id="{escape(name)}" data-pages="{escape(pages)}"><summary>'
+        f'<span class="says">{escape(says)} <span class="place">{escape(place)}</span></span>'
+        f"{shown}<span>{badge(verdict)}</span></summary>{more}</details>"
+    )
+
+
+def sentence_strip(one: Judged, known: Report) -> str:
+    """A sentence of the paper, the interval that decides it, its verdict; inside, the evidence."""
+    items = ""
+    for rule, _, verdict in one.rules:
+        words = f"{evidence(rule, known)} {judged(verdict, known.flags.get(rule.id, ''))}"
+        items += f'<li id="{escape(rule.id)}">{words}</li>'
+    bars = [bar(rule, known.found.get(rule.id)) for rule in one.decided_by]
+    word = marked(Verdict(one.verdict.word), one.sentence.id in known.younger)
+    said = escape(str(one.verdict).removeprefix(one.verdict.word).strip())
+    more = (f"<p>{said}</p>" if said else "") + (f"<ul>{items}</ul>" if items else "")
+    rules = [rule for rule, _, _ in one.rules]
+    return strip(
+        one.sentence.id, one.sentence.place, one.sentence.says, max(bars, default=""), word, more, rules
+    )
+
+
+def rule_strip(rule: Rule, known: Report) -> str:
+    """Another's statement or ours, its interval, its verdict; inside, the evidence."""
+    found, flag = known.found.get(rule.id), known.flags.get(rule.id, "")
+    verdict = judge(rule, found)
+    word = marked(Verdict(verdict.word), YOUNGER in flag)
+    more = f"<p>{evidence(rule, known)} {judged(verdict, flag)}</p>"
+    return strip(rule.id, rule.source, rule.says, bar(rule, found), word, more, [rule])
+
+
+def bar(rule: Rule, found: Measurement | None) -> str:
+    """An interval against the bound of its rule, drawn; "" of what has none. Its numbers are in words."""
+    if found is None or not rule.sampled or not found.has_interval:
+        return ""
+    marks = [criterion(rule)[1], found.low, found.value, found.high]
+    if rule.scale == "ratio" and min(marks) > 0:
+        marks = [log(mark) for mark in marks]
+    width = max(marks) - min(marks)
+    bound, low, value, high = (f"{5 + 80 * (mark - min(marks)) / width:.0f}" for mark in marks)
+    return (
+        f'<svg class="interval" viewBox="0 0 90 16" aria-hidden="true"><path d="M{bound} 0V16"/>'
+        f'<path d="M{low} 8H{high}"/><circle cx="{value}" cy="8" r="3"/></svg>'
+    )
+
+
+def page_tally(page: str, rules: Sequence[Rule], here: Mapping[str, Measurement]) -> str:
+    """A line for the foot of a page: how many results came out how, and where each can be read."""
+    known = record()
+    found = [known.found.get(rule.id) if rule.sampled else here.get(rule.id) for rule in rules]
+    counts = Counter(judge(rule, measured).word for rule, measured in zip(rules, found, strict=True))
+    words = " ".join(
+        f"<span>{badge(word)} {counts[word]}</span>" for word in SENTENCE_WORDS if word in counts
+    )
+    every = f'<a href="ledger.html?page={escape(page)}">the ledger</a>'
+    return f'<p class="tally">This page measures {len(rules)} quantities, all in {every}: {words}</p>'
 
 
 def recorded(directive: SphinxDirective | SphinxRole) -> Report:
@@ -79,10 +126,8 @@ class SentencesDirective(SphinxDirective):
         chosen = [j for j in known.sentences if in_section(j.sentence.section, wanted)]
         if not chosen:
             raise self.error(f"the ledger has no sentence of section {self.options['section']!r}")
-        label = f"Sentences of section {self.options['section']}"
-        rows = [sentence_row(one, known) for one in chosen]
-        columns = "The paper says", "Evidence", "Verdict"
-        return [nodes.raw("", html_table(label, columns, rows, "ledger sentences"), format="html")]
+        strips = "".join(sentence_strip(one, known) for one in chosen)
+        return [nodes.raw("", f'<div class="ledger paper">{strips}</div>', format="html")]
 
 
 class RulesDirective(SphinxDirective):
@@ -91,30 +136,40 @@ class RulesDirective(SphinxDirective):
     option_spec: ClassVar = {"of": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        known, whose = recorded(self), self.options["of"]
-        rows = [rule_row(rule, known) for rule in known.of(whose)]
-        columns = "Where", "Statement", "We measured", "Verdict"
-        return [nodes.raw("", html_table(f"Statements of {whose}", columns, rows, "ledger"), format="html")]
+        known = recorded(self)
+        strips = "".join(rule_strip(rule, known) for rule in known.of(self.options["of"]))
+        return [nodes.raw("", f'<div class="ledger">{strips}</div>', format="html")]
 
 
 class VerdictsDirective(SphinxDirective):
-    """`{verdicts}`: how many sentences have each; by `:show:` those decided `against`, or what would be left
-    if all estimates were judged `together`."""
+    """`{verdicts}`: how many sentences of the paper have each, and a mark for each sentence; with
+    `:show: together`, what would be left if all estimates were judged together."""
 
     option_spec: ClassVar = {"show": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         known = recorded(self)
-        if self.options.get("show") == "together":
+        if "show" in self.options:
             return [nodes.paragraph("", known.together())]
-        table = known.decided_against() if "show" in self.options else known.tally()
-        return [nodes.raw("", table._repr_html_(), format="html")]
+        ticks = ""
+        for j in known.sentences:
+            told = escape(f"{j.sentence.place}: {j.sentence.says} ({j.verdict.word})")
+            to = f'href="ledger.html#{escape(j.sentence.id)}" tabindex="-1" title="{told}"'
+            ticks += f'<a class="tick {verdict_class(j.verdict.word)}" {to}></a>'
+        counts = Counter(j.verdict.word for j in known.sentences)
+        words = " ".join(
+            f'<a href="ledger.html?of=paper&amp;verdict={quote(word)}">{badge(word)} {counts[word]}</a>'
+            for word in SENTENCE_WORDS
+            if word in counts
+        )
+        shown = f'<p class="ticks" aria-hidden="true">{ticks}</p><p class="tally">{words}</p>'
+        return [nodes.raw("", shown, format="html")]
 
 
 class RecordRole(SphinxRole):
-    """What the record has on a rule, in a sentence: its number, or by `{verdict}` its verdict."""
+    """What the record has on a rule, in a sentence: its number, or by `{verdict}` a link of its verdict."""
 
-    def __init__(self, words: Callable[[Rule, Measurement | None, bool], str]) -> None:
+    def __init__(self, words: Callable[[Rule, Report], nodes.Node]) -> None:
         super().__init__()
         self.words = words
 
@@ -124,19 +179,20 @@ class RecordRole(SphinxRole):
         if rule is None:
             message = self.inliner.reporter.error(f"the ledger has no rule {self.text!r}", line=self.lineno)
             return [], [message]
-        words = self.words(rule, known.found.get(rule.id), rule.id in known.younger)
-        return [nodes.inline("", words)], []
+        return [self.words(rule, known)], []
 
 
-def measured_words(rule: Rule, found: Measurement | None, _: bool) -> str:
+def measured_words(rule: Rule, known: Report) -> nodes.Node:
     """The recorded number, with its unit and interval."""
-    return quantity(rule, found) if found else "no number"
+    found = known.found.get(rule.id)
+    return nodes.inline("", quantity(rule, found) if found else "no number")
 
 
-def verdict_words(rule: Rule, found: Measurement | None, younger: bool) -> str:
+def verdict_words(rule: Rule, known: Report) -> nodes.Node:
     """The recorded verdict, marked if its rule is younger, and where it was measured if not at full size."""
-    verdict = judge(rule, found)
-    return marked(Verdict(verdict.word, verdict.where), younger)
+    verdict = judge(rule, known.found.get(rule.id))
+    words = marked(Verdict(verdict.word, verdict.where), rule.id in known.younger)
+    return nodes.reference("", words, refuri=f"ledger.html#{rule.id}", internal=True)
 
 
 def table_of_differences(words: str) -> str:

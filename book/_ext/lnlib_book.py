@@ -28,7 +28,6 @@ from lnbook.data import DataError
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
 from lnbook.ledger.recorded import load_measured
-from lnbook.ledger.results import page_table
 from lnbook.ledger.rules import load_rules
 from shown import with_cards
 from top import badge_line, run_line
@@ -79,6 +78,8 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
 
 def raise_hero(notebook: nbformat.NotebookNode) -> None:
     """Show the picture of the cell tagged "hero" below the page's lead; its code stays in its place."""
+    for cell in [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]:
+        cell.metadata.tags = ["remove-input"]
     for cell in [c for c in notebook.cells if "hero" in c.metadata.get("tags", [])]:
         pictures = [o for o in cell.outputs if {"image/svg+xml", "text/html"} & set(o.get("data", {}))]
         cell.outputs = [o for o in cell.outputs if o not in pictures]
@@ -87,17 +88,15 @@ def raise_hero(notebook: nbformat.NotebookNode) -> None:
 
 
 def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
-    """Show what a page measures as cards, and its table of rules by today's record, which may be younger."""
+    """Show what a page measures as cards, and at its end, for the table of its rules, how they came out."""
     rules = [rule for rule in load_rules(BOOK / "claims.toml") if rule.page == page]
     cells = [c for c in notebook.cells if c.cell_type == "code" and c.source.endswith("ledger.show()")]
     if not rules or not cells:
         return
     here = load_measured(rules, folder=run.results, scale=scale)
     with_cards(notebook, {rule.id: rule for rule in rules}, here, ledger.record().found)
-    table = page_table(rules, here, BOOK)
-    for output in cells[-1].outputs:
-        if "text/html" in output.get("data", {}):
-            output.data["text/html"], output.data["text/plain"] = table._repr_html_(), repr(table)
+    line = {"text/html": ledger.page_tally(page, rules, here)}
+    cells[-1].outputs = [nbformat.v4.new_output("display_data", line)]
 
 
 def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:

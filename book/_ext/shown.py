@@ -12,7 +12,7 @@ from nbformat import NotebookNode, v4
 
 from lnbook.ledger.results import Shown
 from lnbook.ledger.rules import Rule
-from lnbook.ledger.tables import badge, number
+from lnbook.ledger.tables import badge, number, quantity
 from lnbook.ledger.verdicts import Measurement, judge
 
 Record = Mapping[str, Measurement]
@@ -32,22 +32,20 @@ def with_cards(notebook: NotebookNode, rules: Mapping[str, Rule], here: Record, 
 
 
 def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
-    """HTML of one result: the number of this run and, where it differs, that of the record, which is judged.
+    """HTML of one result: a line of the statement, the number, the verdict, which opens; inside, of what.
 
+    An estimate's number is that of the record, which is judged; where this run's differs, it stands inside.
     `rest` is what the page printed after it.
     """
-    verdict, here = badge(str(judge(rule, record.get(rule.id) if rule.sampled else found))), ""
-    if rule.sampled:
-        known = record.get(rule.id)
-        if known and number(rule, known) != number(rule, found):
-            here = '<span class="whose">on this page</span> '
-            verdict = f"<strong>{escape(number(rule, known))}</strong> {verdict}"
-        verdict = f'<a class="whose" href="ledger.html">in the record</a>: {verdict}'
-    more = f'<span class="rest">{escape(rest)}</span>' if rest else ""
+    known = record.get(rule.id) if rule.sampled else found
+    shown, here = number(rule, known or found), number(rule, found)
+    more = [f"{rule.quantity}: {shown}", f"on this page {here}" if here != shown else "", rest]
+    line = f"<strong>{escape(quantity(rule, known or found))}</strong> {badge(judge(rule, known).word)}"
     return (
-        f'<div class="result" data-rule="{escape(rule.id)}"><p class="says">{escape(rule.says)}</p>'
-        f"<p>{escape(rule.quantity)}: {here}<strong>{escape(number(rule, found))}</strong> {more}</p>"
-        f"<p>{verdict}</p></div>"
+        f'<details class="result" data-rule="{escape(rule.id)}">'
+        f'<summary><span class="says">{escape(rule.says)}</span> {line}</summary>'
+        f"<p>{escape('; '.join(filter(None, more)))}. "
+        f'<a href="ledger.html#{escape(rule.id)}">The rule and its evidence</a></p></details>'
     )
 
 

@@ -49,8 +49,8 @@ def evidence() -> tuple[list, Report]:
     "html",
     [
         lambda _: Table([HOSTILE, "b"], [[HOSTILE, "1"]])._repr_html_(),
-        lambda _: ledger.html_table(HOSTILE, "abc", [ledger.sentence_row(evidence()[0][1], evidence()[1])]),
-        lambda _: ledger.html_table(HOSTILE, "abcd", [ledger.rule_row(evidence()[0][0], evidence()[1])]),
+        lambda _: ledger.sentence_strip(evidence()[0][1], evidence()[1]),
+        lambda _: ledger.rule_strip(evidence()[0][0], evidence()[1]),
         top_and_foot,
     ],
 )

@@ -15,7 +15,7 @@ from figures import pixels
 from lnbook.figures.palette import INK, INK_DARK
 from lnbook.ledger.report import report
 from lnbook.ledger.tables import marked
-from lnbook.ledger.verdicts import judge
+from lnbook.ledger.verdicts import Verdict, judge
 
 pytestmark = pytest.mark.pages
 BOOK = Path(__file__).resolve().parents[2] / "book"
@@ -127,25 +127,28 @@ def test_a_glossary_word_carries_its_definition():
     assert "over the units of a layer" in word["title"]
 
 
-def test_a_chapter_shows_each_of_its_rules_with_the_verdict_of_the_record():
+def test_a_card_has_the_verdict_of_the_record_and_leads_to_its_rule():
     known = report(BOOK)
-    for rule in (rule for rule in known.rules if rule.sampled):
-        rows = soup(html() / "book" / f"{rule.page}.html").select(".lnlib-table tbody tr")
-        shown = [[td.get_text() for td in row.select("td")] for row in rows]
-        flag = known.flags.get(rule.id)
-        judged = marked(judge(rule, known.found.get(rule.id)), rule.id in known.younger)
-        verdict = judged + (f"; {flag}" if flag else "")
-        about = [row for row in shown if rule.says in row and row[-1] == verdict]
-        assert any(row[-2] == "-" or f"{rule.quantity} (the rule: " in row[-2] for row in about), rule.id
+    rules = {rule.id: rule for rule in known.rules}
+    for page in chapters():
+        for card in soup(page).select(".result"):
+            rule = rules[card["data-rule"]]
+            assert rule.page == page.stem
+            if rule.sampled:
+                badge = card.select_one(".verdict").get_text()
+                assert badge == judge(rule, known.found.get(rule.id)).word, rule.id
+            assert card.a["href"] == f"ledger.html#{rule.id}"
 
 
-def test_the_ledger_has_every_sentence_and_every_rule_with_a_verdict():
+def test_the_ledger_has_every_sentence_and_every_rule_with_its_verdict():
     known = report(BOOK)
     page = soup(html() / "book" / "ledger.html")
     for judged in known.sentences:
-        said = page.select(f"#{judged.sentence.id}")
-        assert len(said) == 1, judged.sentence.id
-        badge = said[0].find_parent("tr").select("td")[-1].select_one(".verdict")
-        assert badge.get_text() == judged.verdict.word
-    text = page.get_text()
-    assert not [rule.id for rule in known.rules if rule.quantity not in text]
+        (said,) = page.select(f"#{judged.sentence.id}")
+        word = marked(Verdict(judged.verdict.word), judged.sentence.id in known.younger)
+        assert said.summary.select(".verdict")[-1].parent.get_text() == word
+    for rule in known.rules:
+        (shown,) = page.select(f"#{rule.id}")
+        text, flag = shown.get_text(), known.flags.get(rule.id, "")
+        assert rule.quantity in text
+        assert marked(judge(rule, known.found.get(rule.id)), rule.id in known.younger) + flag in text, rule.id

@@ -112,17 +112,27 @@ def test_a_page_on_paper_is_light_opens_what_is_folded_and_leaves_out_what_needs
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_the_ledger_is_filtered_by_verdict(chromium):
+def test_the_ledger_is_filtered_by_verdict_page_and_words_and_its_address_says_how(chromium):
     with chromium.open_page(html() / "book" / "ledger.html", width=390) as (page, errors, _):
-        form, rows = page.locator(".ledger-filter"), page.locator(".ledger tbody tr")
-        every = rows.count()
-        assert form.locator("output").inner_text() == f"{every} of {every} rows"
+        form, lines = page.locator(".ledger-filter"), page.locator(".ledger .strip")
+
+        def seen() -> list:
+            left = [line for line in lines.all() if line.is_visible()]
+            assert form.locator("output").inner_text() == f"{len(left)} of {lines.count()} lines"
+            return left
+
         form.get_by_label("verdict").select_option("error in print")
-        seen = [row for row in rows.all() if row.is_visible()]
-        assert 0 < len(seen) < every
-        assert {row.locator(".verdict").last.inner_text() for row in seen} == {"error in print"}
-        assert form.locator("output").inner_text() == f"{len(seen)} of {every} rows"
-        assert 0 < sum(table.is_visible() for table in page.locator(".ledger").all()) < 12, "no empty section"
+        assert {line.locator("summary .verdict").inner_text() for line in seen()} == {"error in print"}
+        assert page.url.endswith("?verdict=error+in+print")
+        page.reload()
+        assert 0 < len(seen()) < lines.count()
+        form.get_by_role("button").click()
+        form.get_by_label("measured on").select_option("sec5_1_invariance")
+        form.get_by_label("search").fill("table 1")
+        assert seen()
+        assert all("table 1" in line.text_content().lower() for line in seen())
+        page.goto(page.url.partition("?")[0] + "#s51-table1")
+        assert page.locator("#s51-table1").is_visible()
         assert errors == []
 
 

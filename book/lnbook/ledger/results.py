@@ -6,9 +6,8 @@ committed.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.recorded import load_recorded
@@ -78,14 +77,13 @@ class Ledger:
         facts["rules"] = {rule.id: digest(rule) for rule in self.rules.values()}
         rows = [asdict(m) | {"values": " ".join(map(repr, m.values))} for m in self.found.values()]
         write_rows(self.page, rows, facts, scale=self.scale)
-        return page_table(list(self.rules.values()), self.found)
+        return self._table()
 
-
-def page_table(rules: Sequence[Rule], here: Mapping[str, Measurement], book: Path | None = None) -> Table:
-    """The rules of a page: estimates as recorded in `book/results/`, the rest as measured here, just now."""
-    place = book or book_dir()
-    found = {rule.id: here[rule.id] for rule in rules if not rule.sampled and rule.id in here}
-    if place is None:
-        return rules_table(rules, found)
-    recorded, flags = load_recorded([rule for rule in rules if rule.sampled], folder=place / "results")
-    return rules_table(rules, found | recorded, flags)
+    def _table(self) -> Table:
+        """The page's rules: estimates as recorded in `book/results/`, the rest as measured here, just now."""
+        rules, place = list(self.rules.values()), book_dir()
+        found = {rule.id: self.found[rule.id] for rule in rules if not rule.sampled and rule.id in self.found}
+        if place is None:
+            return rules_table(rules, found)
+        recorded, flags = load_recorded([rule for rule in rules if rule.sampled], folder=place / "results")
+        return rules_table(rules, found | recorded, flags)

@@ -22,8 +22,7 @@ class Table:
     __repr__ = to_markdown
 
     def _repr_html_(self) -> str:
-        special = {"Verdict": badge, "Measured": folded}
-        show = [special.get(name, escape) for name in self.header]
+        show = [badge if name == "Verdict" else escape for name in self.header]
         return html_table("", self.header, [[f(x) for f, x in zip(show, r, strict=True)] for r in self.rows])
 
 
@@ -47,15 +46,13 @@ def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 def badge(verdict: str) -> str:
     """A verdict as HTML, its word with a class for its color."""
     word = max((w for w in SENTENCE_WORDS if verdict.startswith(w)), key=len, default="")
-    kind = word.replace(" ", "-").replace("'", "")
-    shown = f'<span class="verdict verdict-{kind}">{escape(word)}</span>' if word else ""
+    shown = f'<span class="{verdict_class(word)}">{escape(word)}</span>' if word else ""
     return shown + escape(verdict[len(word) :])
 
 
-def folded(measured: str) -> str:
-    """A cell of what was measured as HTML: the number, and behind it, to be opened, of what."""
-    value, _, quantity = map(escape, measured.partition(": "))
-    return f"<details><summary>{value}</summary>{quantity}</details>" if quantity else value
+def verdict_class(word: str) -> str:
+    """The classes that give a verdict its color."""
+    return f"verdict verdict-{word.replace(' ', '-').replace(chr(39), '')}"
 
 
 def number(rule: Rule, found: Measurement) -> str:

@@ -113,9 +113,6 @@ def test_a_table_breaks_neither_markdown_nor_html_and_names_its_columns_and_verd
     assert shown.to_markdown().splitlines()[2] == r"| \|x\| < 1 & <b> |"
     assert '<td data-column="a">|x| &lt; 1 &amp; &lt;b&gt;</td>' in shown._repr_html_()
     assert '<td colspan="2">None.</td>' in Table(["a", "b"], [])._repr_html_()
-    told = Table(["Measured"], [["2 <s>: error: mine"], ["-"]])._repr_html_()
-    assert ">-</td>" in told
-    assert "<details><summary>2 &lt;s&gt;</summary>error: mine</details>" in told
     verdicts = Table(["Verdict"], [["verified if n > 1"], ["-"]])._repr_html_()
     assert '<span class="verdict verdict-verified-if">verified if</span> n &gt; 1<' in verdicts
     assert verdicts.count("<span") == 1
