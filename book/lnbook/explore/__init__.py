@@ -18,6 +18,7 @@ FIGURES = (
     "gain_and_bias",
     "invariance_playground",
     "offset",
+    "projection",
     "recurrent_drift",
     "residual_depth",
 )

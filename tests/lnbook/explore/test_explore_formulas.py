@@ -20,6 +20,7 @@ from lnbook.explore import recurrent_drift as drift
 from lnbook.explore.five_reductions import five_reductions
 from lnbook.explore.invariance_playground import START, invariance_playground
 from lnbook.explore.offset import offset
+from lnbook.explore.projection import passed, projection
 from lnbook.explore.residual_depth import PLACEMENTS
 from lnbook.explore.strokes import strokes
 from lnbook.explore.writing import writing
@@ -224,6 +225,23 @@ def test_the_offset_moves_rmsnorm_alone_by_the_angle_that_it_turns_the_summed_in
         assert rows["layer"]["turned"] < 1e-10  # layer norm removes the offset; by rounding
         assert rows["rms"]["turned"] == pytest.approx(rows["none"]["turned"], abs=1e-9)
         assert (found["difference"] < 1e-12 * (1 + abs(c))) == setting["centered"]
+
+
+def test_of_a_gradient_the_projection_passes_what_autograd_passes():
+    states = [projection(seed=seed).state for seed in range(3)]
+    states += [{"turn": 215, "sigma": 0.5, "circle": -1.5, "hat": 0.7, "one": 0.0}]
+    states += [{"turn": 300, "sigma": 2.0, "circle": 0.0, "hat": 1.5, "one": -1.5}]
+    for state, found in zip(states, each("projection", states, "measure"), strict=True):
+        a, gradient = (torch.tensor(found[name], dtype=torch.float64) for name in ("a", "gradient"))
+        out = layer_norm(a, eps=0.0)
+        np.testing.assert_allclose(found["output"], out, atol=1e-14)
+        assert float(a.std(correction=0)) == pytest.approx(state["sigma"], rel=1e-14)
+        parts = [float(gradient @ out) / 3**0.5, float(gradient.sum()) / 3**0.5]
+        np.testing.assert_allclose(parts, [state["hat"], state["one"]], atol=1e-14)
+        np.testing.assert_allclose(found["passed"], passed(a, gradient), atol=1e-14)
+        np.testing.assert_allclose(found["kept"], state["sigma"] * passed(a, gradient), atol=1e-14)
+        want = [state["circle"] / state["sigma"], 0, 0]
+        np.testing.assert_allclose(found["lanes"]["passed"], want, atol=1e-14)
 
 
 def test_the_recurrences_states_and_gradients_are_those_of_autograd():

@@ -56,6 +56,13 @@ SAID: dict[str, list[tuple[str, str, str, str]]] = {
         ("button", "Offset that makes the mean 0", "", "both normalizations give the same."),
         ("checkbox", "", "", "With centered weights, RMSNorm is layer norm."),
     ],
+    "projection": [
+        ("button", "Only along â", "", "Nothing passes: the gradient is along â."),
+        ("slider", "Gradient along 1", "-0.5", "Nothing passes: the gradient is along â and 1."),
+        ("button", "Only along the circle", "", "All of it passes, divided by σ = 1.50."),
+        ("button", "A small case", "", "σ = 0.50 makes it longer"),
+        ("button", "All three", "", "P deletes what is along â and 1."),
+    ],
     "recurrent_drift": [
         ("button", "It explodes", "", "Plain states explode, layer-normalized states hold."),
         ("button", "High gain", "", "explodes, ×1.28 a step. Try a smaller g."),
@@ -110,6 +117,22 @@ def test_the_cells_and_bars_show_what_lnlib_computes(chromium, tmp_path, name, p
             page.get_by_role("checkbox").evaluate(CLICK)
         shown = [float(text.replace("−", "-")) for text in page.locator(cells).all_inner_texts()]
         np.testing.assert_allclose(shown, WANTED[name]().flatten(), atol=0.0501)  # one or two decimals
+
+
+def test_the_projections_arrow_is_dragged_and_its_parts_follow_in_tenths(chromium, tmp_path):
+    with chromium.open_page(written(tmp_path, made("projection"))) as (page, _, _):
+        page.get_by_role("slider", name="Place on the circle").fill("0")
+        box = page.locator(".plane svg").bounding_box()
+        at = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+        unit = box["width"] / 7.1  # the picture is 2 * 3.55 wide
+        page.mouse.move(at[0] + unit * 3**0.5, at[1])  # the output, where the arrow begins
+        page.mouse.down()
+        page.mouse.move(at[0] + unit * (3**0.5 - 0.5), at[1] - 1.2 * unit)
+        page.mouse.up()
+        page.mouse.move(*at)  # released, it stays
+        parts = ("the circle", "â")
+        values = [page.get_by_role("slider", name=f"Gradient along {part}").input_value() for part in parts]
+        assert values == ["1.2", "-0.5"]
 
 
 def test_strokes_play_once_and_can_be_stopped_and_dragged(chromium, tmp_path):
