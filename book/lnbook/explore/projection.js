@@ -103,8 +103,8 @@ function projection(root, given) {
   sliders.sigma = slider("σ of the case:", { min: 0.5, max: 2, step: 0.05 }, (sigma) => act({ sigma }));
   sliders.turn = slider("Place on the circle, degrees:", { min: 0, max: 360, step: 5 }, (turn) => act({ turn }));
   const none = { circle: 0, hat: 0, one: 0 };
-  const presets = { "Only along â": { ...none, hat: 1 }, "Only along 1": { ...none, one: 1 },
-    "Only along the circle": { ...none, circle: 1 }, "All three": given, "A large case": { sigma: 2 }, "A small case": { sigma: 0.5 } };
+  const presets = { "Along â": { ...none, hat: 1 }, "Along 1": { ...none, one: 1 },
+    "Along the circle": { ...none, circle: 1 }, "All three": given, "Large case": { sigma: 2 }, "Small case": { sigma: 0.5 } };
   const view = plane((point) => act(aim(state.turn, point)));
   const lanes = Object.fromEntries(Object.keys(LANES).map((lane) => [lane, bars(3)]));
   const key = (kind, text) => el("span", {}, svg("svg", { viewBox: "0 0 30 12", "aria-hidden": "true" }, line("M1 6H29", kind)), text);

@@ -57,10 +57,10 @@ SAID: dict[str, list[tuple[str, str, str, str]]] = {
         ("checkbox", "", "", "With centered weights, RMSNorm is layer norm."),
     ],
     "projection": [
-        ("button", "Only along â", "", "Nothing passes: the gradient is along â."),
+        ("button", "Along â", "", "Nothing passes: the gradient is along â."),
         ("slider", "Gradient along 1", "-0.5", "Nothing passes: the gradient is along â and 1."),
-        ("button", "Only along the circle", "", "All of it passes, divided by σ = 1.50."),
-        ("button", "A small case", "", "σ = 0.50 makes it longer"),
+        ("button", "Along the circle", "", "All of it passes, divided by σ = 1.50."),
+        ("button", "Small case", "", "σ = 0.50 makes it longer"),
         ("button", "All three", "", "P deletes what is along â and 1."),
     ],
     "recurrent_drift": [

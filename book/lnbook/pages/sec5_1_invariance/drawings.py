@@ -1,6 +1,5 @@
 """Section 5.1's pictures: what a transformation does to a layer, and which output does not notice."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -21,7 +20,7 @@ SIGNS = {"invariant": "\u2713", "equivariant": "\u21bb", "nearly": "\u2248", "no
 
 def table1(rows: Sequence[Row]) -> Figure:
     """Table 1 with each transformation drawn: on the left what it changes, on the right who notices."""
-    fig, ax = plots.subplots(figsize=(5.6, 6.2))
+    fig, ax = plots.subplots(figsize=(7.2, 3.9))
     cells = {row[:2]: row for row in rows}
     shifts = torch.tensor([1.0, -0.9, 0.6, 0.0])  # large enough to be seen
     by = columns(2.0, lambda *sizes: shifts[: sizes[-1]].clone(), units=4, inputs=3, cases=4)
@@ -73,27 +72,6 @@ def beyond(rows: Sequence[Row]) -> Figure:
     ax.grid(False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    return fig
-
-
-def eps_error(
-    variance: Sequence[float],
-    errors: Mapping[float, Sequence[float]],
-    measured: Mapping[float, tuple[Sequence[float], Sequence[float]]],
-    programs: Mapping[float, str],
-    ours: tuple[float, float],
-) -> Figure:
-    """Relative change under a scale against the variance, one line per epsilon; dots are measured."""
-    fig, ax = plots.subplots(figsize=(5.6, 4.4))
-    for (eps, line), style in zip(errors.items(), ("-", "--", "-.", ":"), strict=True):
-        ax.loglog(
-            variance, line, ls=style, color=plots.COLORS["layer"], label=textwrap.fill(programs[eps], 52)
-        )
-        ax.loglog(*measured[eps], "o", color=plots.INK, ms=4, mfc="none")
-    ax.axvspan(*ours, color=plots.COLORS["none"], alpha=0.3, lw=0)
-    ax.set(xlabel="variance of the summed inputs of a case", ylabel="relative change of the outputs")
-    ax.set(xlim=(variance[0], variance[-1]), ylim=(1e-7, 8))
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", title="epsilon", alignment="left")
     return fig
 
 
