@@ -44,7 +44,7 @@ def projection(
     """Left, three units seen along (1, 1, 1): cases, outputs, a gradient and what passes of it."""
     plane = torch.tensor([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]], dtype=case.dtype)
     plane = plane / plane.norm(dim=1, keepdim=True)  # an orthonormal basis of the plane perpendicular to 1
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.5), width_ratios=(5, 4))
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4), width_ratios=(5, 4))
     turn, blue = np.linspace(0, 2 * np.pi, 200), plots.COLORS["layer"]
     left.plot(3**0.5 * np.cos(turn), 3**0.5 * np.sin(turn), color=blue)
     left.plot(*(cloud @ plane.T).T.numpy(), ".", color=plots.COLORS["none"], ms=4)
