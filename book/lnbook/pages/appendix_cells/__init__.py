@@ -1,1 +1,1 @@
-"""The supplement's cells: as printed, their scales, first updates and costs."""
+"""The supplement's cells: as printed, their first updates, and the variants that programs compute."""

@@ -1,8 +1,9 @@
-"""The supplement's picture: the cell and its normalizations."""
+"""The supplement's pictures: the cell and its normalizations, and the gradient along blank steps."""
 
 from collections.abc import Mapping
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
@@ -39,6 +40,31 @@ def cell(variants: Mapping[str, Variant]) -> Figure:
     bottom.tick_params(length=0)
     bottom.spines[:].set_visible(False)
     bottom.grid(visible=False)
+    return fig
+
+
+def timeline(
+    picture: Float[np.ndarray, "T D"], blank: int, sizes: Mapping[str, Float[np.ndarray, " T"]]
+) -> Figure:
+    """The rows of a picture in the order in which they are read; below, the gradient at each step."""
+    fig, (top, ax) = plots.subplots(2, 1, sharex=True, height_ratios=(1, 3))
+    top.imshow(picture.T, cmap=plots.AMOUNT, aspect="auto", extent=(0.5, len(picture) + 0.5, 0, 1))
+    top.set(yticks=[], ylabel="input")
+    top.grid(visible=False)
+    top.tick_params(length=0)
+    top.text((blank + 1) / 2, 0.5, "blank steps", ha="center", va="center")
+    steps = np.arange(1, len(picture) + 1)
+    looks = (LAYER, "-"), (LAYER, "--"), (NONE, "-")
+    for (name, values), (color, dashes) in zip(sizes.items(), looks, strict=True):
+        ax.semilogy(steps, values, dashes, marker="o", ms=3, color=color)
+        ax.annotate(name, (3, values[2]), (8, 4), textcoords="offset points", color=color)
+    limits = {"largest float32": np.finfo(np.float32).max, "its root: Adam squares gradients": 1.8e19}
+    for name, height in limits.items():
+        ax.axhline(height, color=INK, lw=1, ls=":")
+        ax.text(len(picture) + 0.4, height, name, ha="right", va="bottom", fontsize=10)
+    ax.axvspan(0.5, blank + 0.5, color=INK, alpha=0.06, lw=0)
+    ax.set(xlim=(0.5, len(picture) + 0.5), ylim=(1e-8, 1e50), xlabel="step", ylabel="size of gradient")
+    ax.set(xticks=steps[1::2], yticks=10.0 ** np.arange(0, 50, 10))
     return fig
 
 

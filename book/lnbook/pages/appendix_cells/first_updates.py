@@ -41,6 +41,7 @@ def started(
     gain: float = 1.0,
     bias: float = 0.0,
     b: float = 0.0,
+    eps: float = 1e-5,
     dtype: torch.dtype = torch.float64,
 ) -> Network:
     """A layer-normalized network with this gain and bias everywhere, its weights drawn as torch does.
@@ -49,7 +50,7 @@ def started(
     """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        network = kind(width, units, dtype=dtype)
+        network = kind(width, units, eps=eps, dtype=dtype)
         with torch.no_grad():
             for name, value in network.named_parameters():
                 if name.startswith("gain"):
@@ -130,6 +131,22 @@ def sequences(images: Images, part: Part) -> Cases:
 def standardized(cases: Cases, reference: Float[Tensor, "M T D"]) -> Cases:
     """The sequences less the mean of all numbers of the reference, by their standard deviation."""
     return (cases[0] - reference.mean()) / reference.std(), cases[1]
+
+
+def after_blanks(cases: Cases, count: int) -> Cases:
+    """The sequences with so many steps of zeros in front."""
+    return nn.functional.pad(cases[0], (0, 0, count, 0)), cases[1]
+
+
+def gradient_sizes(network: nn.LSTM | rnn.LSTM, x: Float[Tensor, "T D"]) -> Float[np.ndarray, " T"]:
+    """The length of the gradient by each step's state, of a weighted sum of the last output."""
+    zero = x.new_zeros(1, network.hidden_size)
+    state, outputs = (zero, zero), []
+    for row in x[:, None]:
+        state = network(row, state)[1]
+        outputs.append(state[0])
+    loss = (outputs[-1] * torch.linspace(-1, 1, network.hidden_size, dtype=x.dtype)).sum()
+    return np.array([float(gradient.norm()) for gradient in torch.autograd.grad(loss, outputs)])
 
 
 def bias_gradient(network: nn.RNNBase, x: Float[Tensor, "T D"], blank: int) -> float:

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnlib import equations as eq
+
 Letters = Mapping[str, np.ndarray]
 Run = Callable[[Letters, np.ndarray], np.ndarray]
 Names = Callable[[Letters], Mapping[str, Tensor]]
@@ -37,6 +39,43 @@ def bare(p: Letters) -> dict[str, np.ndarray]:
 def by_letter(equation: Callable[..., Any], letters: Letters) -> Any:
     """An equation of `lnlib.equations` of the letters that it asks for by the names of its arguments."""
     return equation(**{name: letters[name] for name in inspect.signature(equation).parameters})
+
+
+def lstm(gates: Callable[..., Any], output: Callable[..., Any]) -> Run:
+    """The printed lines of an LSTM, such as Eqs. (20)-(22), step after step; all share Eq. (18)."""
+
+    def run(p: Letters, X: np.ndarray) -> np.ndarray:
+        h, c, outputs = p["h_0"], p["c_0"], []
+        for x in X:
+            f, i, o, g = by_letter(gates, {**p, "h": h, "x": x})
+            c = eq.eq18(f, i, g, c)
+            h = by_letter(output, {**p, "o": o, "c": c})
+            outputs.append(h)
+        return np.array(outputs)
+
+    return run
+
+
+def lstm_names(p: Letters) -> dict[str, Tensor]:
+    """The letters of Eqs. (20)-(22) by torch's names: gates f, i, o, g to torch's i, f, g, o.
+
+    Linear, so it takes directions and gradients too; torch's second bias holds beta_2 + b.
+    """
+
+    def stack(gates: np.ndarray) -> Tensor:
+        f, i, o, g = np.split(gates, 4)
+        return torch.from_numpy(np.concatenate([i, f, g, o]))
+
+    return {
+        "weight_hh_l0": stack(p["W_h"]),
+        "weight_ih_l0": stack(p["W_x"]),
+        "gain_hh_l0": stack(p["alpha_1"]),
+        "bias_hh_l0": stack(p["beta_1"]),
+        "gain_ih_l0": stack(p["alpha_2"]),
+        "bias_ih_l0": stack(p["beta_2"] + p["b"]),
+        "gain_cell_l0": torch.tensor(p["alpha_3"]),
+        "bias_cell_l0": torch.tensor(p["beta_3"]),
+    }
 
 
 def gru(gates: Callable[..., Any], candidate: Callable[..., Any], update: Callable[..., Any]) -> Run:
@@ -117,6 +156,20 @@ def autograd(
     out.backward(torch.from_numpy(d_outputs))
     found = {**dict(module.named_parameters()), **start}
     return out.detach().numpy(), {k: v.grad for k, v in found.items() if v.grad is not None}
+
+
+def off_autograd(
+    gradients: Letters,
+    module: nn.RNNBase,
+    p: Letters,
+    X: Float[np.ndarray, "T D"],
+    d_outputs: Float[np.ndarray, "T H"],
+) -> float:
+    """How far gradients of an LSTM's letters are from autograd's, relative to the largest entry of each."""
+    theirs = autograd(module, lstm_names, p, X, d_outputs)[1]
+    ours = lstm_names({**gradients, "b": 0 * gradients["b"]})  # the bias of beta_2 + b has one gradient
+    ours |= {k: torch.from_numpy(gradients[k]) for k in ("h_0", "c_0")}
+    return max(float((v - ours[k]).abs().max() / v.abs().max()) for k, v in theirs.items())
 
 
 def compare(

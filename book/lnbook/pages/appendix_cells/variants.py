@@ -1,13 +1,18 @@
-r"""All variants of a layer-normalized LSTM on the same weights and inputs: what differs, and what cannot.
+r"""Variants of a layer-normalized LSTM on the same weights and inputs: what differs, and what cannot.
 
-How far their outputs are apart (`distances`), what each cannot see (`changes`), how long its cell remembers
-(`memory`), and what its gradients do while nothing comes in (`blank_gradients`).
+Thirteen `IMPLEMENTATIONS`, with the settings with which `LSTM` computes each: they differ in what is
+normalized together, where the biases act, which cell the next step gets, and in $\epsilon$. *Source* each
+project's own code; the table beside this file also has the order of their gates, their initial forget bias,
+and what else to know. How far outputs are apart (`distances`), what each ignores (`changes`), how long a cell
+remembers (`memory`).
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +22,53 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from lnlib.rnn import LSTM
-from lnlib.rnn.variants import VARIANTS, Variant
+from lnlib.rnn.variants import PLAIN, VARIANTS, Variant
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One public implementation."""
+
+    title: str  # what it is called, and by whom
+    row: Variant  # what is normalized where
+    eps: float
+    bias: str  # where biases act
+
+    @property
+    def normalized(self) -> str:
+        """What shares one mean and one standard deviation, in words."""
+        if self.row.gates == "none":
+            return "the cell only"
+        what = "sum" if self.row.gates == "joint" else "each projection"
+        return f"{what}, gate by gate" if self.row.per_gate else f"{what}, all gates"
+
+    @property
+    def carried(self) -> str:
+        """Which cell the next step starts from."""
+        return "normalized" if self.row.cell == "carried" else "raw"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Keywords for :class:`lnlib.rnn.LSTM`."""
+        return {"variant": self.row, "eps": self.eps}
+
+
+with Path(__file__).with_name("implementations.csv").open(encoding="utf-8") as _file:
+    IMPLEMENTATIONS = {
+        row["name"]: Implementation(
+            row["title"],
+            Variant(
+                row["gates"],
+                per_gate=bool(row["per_gate"]),
+                cell=row["cell"],
+                inner_bias=row["inner_bias"],
+                unbiased=bool(row["unbiased"]),
+            ),
+            float(row["eps"]),
+            row["bias"],
+        )
+        for row in csv.DictReader(_file)
+    }
 
 # Has every parameter that any variant has.
 EVERYTHING = Variant("separate", cell="carried", inner_bias="both")
@@ -80,18 +131,6 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     return sorted(np.flatnonzero(label == k).tolist() for k in range(count))
 
 
-@torch.no_grad()
-def off(
-    step: Callable[..., tuple[Tensor, Tensor]], lstm: LSTM, x: Float[Tensor, "T N D"], **switches: Any
-) -> float:
-    """The largest difference of a network's last output from a step function's, both from a zero state."""
-    p = {name.removesuffix("_l0"): value for name, value in lstm.named_parameters()}
-    h = c = x.new_zeros(x.shape[1], lstm.hidden_size)
-    for x_t in x:
-        h, c = step(x_t, h, c, p, **switches)
-    return float((lstm(x)[0][-1] - h).abs().max())
-
-
 Parameters = Mapping[str, Tensor]
 Change = Callable[[Parameters, Tensor, Tensor], tuple[dict[str, Tensor], Tensor]]
 HH, IH = "weight_hh_l0", "weight_ih_l0"
@@ -115,6 +154,20 @@ TRANSFORMATIONS: Mapping[str, Change] = {
         x,
     ),
 }
+
+
+def unseen(v: Variant | None, transformation: str) -> bool:
+    """Whether a transformation should leave a variant's outputs as they are."""
+    v = v or PLAIN
+    normed, separate = v.gates != "none", v.gates == "separate"
+    return {
+        "W_h times 3": separate,
+        "W_x times 3": separate and not v.inner_bias,
+        "both times 3": normed and not v.inner_bias,
+        "one gate of both times 3": normed and v.per_gate and not v.inner_bias,
+        "each x by its own factor": separate and not v.inner_bias,
+        "a row added to all rows": normed,
+    }[transformation]
 
 
 @torch.no_grad()
@@ -161,17 +214,18 @@ def memory(cell: str, steps: int, *, opening: float, units: int, generator: torc
     return Memory(cosine.mean(1).numpy(), float(offered.var() / first.var()))
 
 
-def blank_gradients(
-    keywords: Mapping[str, Any], blanks: Sequence[int], lstm: LSTM, generator: torch.Generator
-) -> list[float]:
-    """Norm of all gradients when a sequence begins with so many steps of zeros, and a zero state."""
-    network = as_variant(lstm, **keywords)
-    x = torch.randn(8, 32, lstm.input_size, generator=generator, dtype=torch.float64)
-    projection = torch.randn(lstm.hidden_size, generator=generator, dtype=torch.float64)
-    norms = []
-    for count in blanks:
-        zeros = x.new_zeros(count, *x.shape[1:])
-        loss = (network(torch.cat([zeros, x]))[0][-1] @ projection).square().mean()
-        gradients = torch.autograd.grad(loss, list(network.parameters()))
-        norms.append(float(torch.cat([g.flatten() for g in gradients]).norm()))
-    return norms
+@torch.no_grad()
+def unforgetting(norm: str, seed: int) -> Float[Tensor, "T H"]:
+    """The cells of an LSTM of random weights whose forget gates stay open, on 1,000 random inputs."""
+    units, inputs = 32, 8
+    generator = torch.Generator().manual_seed(seed)
+    shapes = (1000, inputs), (4 * units, units), (4 * units, inputs)
+    x, W_h, W_x = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in shapes)
+    net = LSTM(inputs, units, norm=norm, dtype=torch.float64)
+    net.get_parameter(HH).copy_(W_h / units**0.5)
+    net.get_parameter(IH).copy_(W_x / inputs**0.5)
+    for name in ("bias_ih_l0", "bias_hh_l0"):
+        net.get_parameter(name).zero_()
+    net.get_parameter("bias_ih_l0").chunk(4)[1].fill_(20.0)  # torch's order: i, f, g, o
+    cells: Tensor = net(x, return_cells=True)[-1]
+    return cells

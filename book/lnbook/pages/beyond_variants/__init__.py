@@ -1,1 +1,0 @@
-"""Beyond the paper: what implementations of its LSTM do differently."""
