@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from lnbook.explore.element import Element
-from lnbook.pages.beyond_convolution.reductions import FIVE, means, normalize
+from lnbook.pages.sec4_related_work.reductions import FIVE, means, normalize
 
 GROUPS, EPS = 2, 1e-5
 SPANS = {

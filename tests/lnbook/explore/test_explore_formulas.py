@@ -24,8 +24,8 @@ from lnbook.explore.projection import passed, projection
 from lnbook.explore.residual_depth import PLACEMENTS
 from lnbook.explore.strokes import strokes
 from lnbook.explore.writing import writing
-from lnbook.pages.beyond_convolution.reductions import FIVE, axes, means, normalize
 from lnbook.pages.beyond_transformers.residual_gradients import Stack, exponent, wide_limit
+from lnbook.pages.sec4_related_work.reductions import FIVE, axes, means, normalize
 from lnlib.fisher import kl
 from lnlib.invariance import measure, normalized, paper_columns, statistics, summed_inputs, table1
 from lnlib.norms.normalize import layer_norm, rms_norm

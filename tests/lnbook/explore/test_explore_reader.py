@@ -7,7 +7,7 @@ import pytest
 import torch
 from explorable import made, written
 
-from lnbook.pages.beyond_convolution.reductions import normalize
+from lnbook.pages.sec4_related_work.reductions import normalize
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm, rms_norm
 

@@ -1,1 +1,1 @@
-"""Section 4: path norms, norms of plain weights, and other norms in a recurrence."""
+"""Section 4: which numbers share a statistic, norms as plain weights, and norms in a recurrence."""

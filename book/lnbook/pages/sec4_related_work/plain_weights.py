@@ -1,8 +1,11 @@
 r"""Section 4's re-parameterizations: the plain network that a normalized one is, where there is one.
 
 Eq. (5) gives a unit $\frac{g_i}{\sigma_i}(w_i^\top x-\mu_i)+b_i$. If neither $\mu_i$ nor $\sigma_i$ depends
-on x, this is a plain unit with other weights.
+on x, this is a plain unit with other weights. Section 4 also names the path norm, a size of a rectifier
+network's weights that no re-scaling of its units changes.
 """
+
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
@@ -52,3 +55,17 @@ def affine_misfit(x: Float[Tensor, "N D"], values: Float[Tensor, "N H"]) -> floa
     inputs = torch.cat([x, x.new_ones(len(x), 1)], 1)
     fit = inputs @ torch.linalg.lstsq(inputs, values, driver="gelsd").solution
     return float(100 * (values - fit).square().sum() / (values - values.mean(0)).square().sum())
+
+
+def path_norm(layers: Sequence[tuple[Float[Tensor, "_ _"], Float[Tensor, " _"]]]) -> Float[Tensor, ""]:
+    r"""$\phi = \Big(\sum_{\text{paths}}\prod_{e\in\text{path}} w_e^2\Big)^{1/2}$, over all paths.
+
+    A layer is (W, b). A path leads to an output from an input or from a bias, the weight of a unit that is
+    always 1.
+
+    *Source* Neyshabur, Salakhutdinov, Srebro, "Path-SGD" (2015), with p = 2.
+    """
+    reaching = torch.ones_like(layers[0][0][0])
+    for W, b in layers:
+        reaching = W.square() @ reaching + b.square()
+    return reaching.sum().sqrt()

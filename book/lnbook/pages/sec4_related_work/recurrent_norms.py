@@ -17,7 +17,7 @@ from torch.nn.functional import cross_entropy
 
 from lnbook.training import generators
 from lnlib.norms.batch import batch_norm
-from lnlib.norms.normalize import layer_norm, weight_norm
+from lnlib.norms.normalize import layer_norm
 
 Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variances, (T or 1, S, 1, units)
 EPS = 1e-5
@@ -25,7 +25,7 @@ EPS = 1e-5
 
 @dataclass(frozen=True)
 class Method:
-    """What the statistics are over: "nothing", "weights", "units", "cases" (of a step), "cases and steps".
+    """What the statistics are over: "nothing", "units", "cases" (of a step), "cases and steps".
 
     `both`: the state's projection and the cell are normalized too, not only the input's projection.
     """
@@ -36,7 +36,6 @@ class Method:
 
 METHODS: Mapping[str, Method] = {
     "none": Method("nothing"),
-    "weight": Method("weights"),  # Salimans and Kingma (2016)
     "layer": Method("units"),
     "batch": Method("cases"),  # Cooijmans et al. (2016)
     "input, by step": Method("cases", both=False),  # Laurent et al. (2015), "frame-wise"
@@ -72,9 +71,7 @@ class Stack:
             self.p[name] = torch.stack(parts).repeat(len(gains), 1, 1)
         start = torch.tensor(gains).repeat_interleave(len(seeds)).view(-1, 1, 1)
         self.p |= {"bias": torch.zeros(self.size, 1, 4 * units), "offset": torch.zeros(self.size, 1, classes)}
-        if method.over == "weights":
-            self.p |= {f"gain_{side}": self.p[f"weight_{side}"].norm(dim=2) for side in ("ih", "hh")}
-        elif method.over != "nothing":
+        if method.over != "nothing":
             self.p["gain_ih"] = start.repeat(1, 1, 4 * units)
             if method.both:
                 self.p |= {"gain_hh": start.repeat(1, 1, 4 * units), "gain_cell": start.repeat(1, 1, units)}
@@ -94,16 +91,12 @@ class Stack:
         self, x: Tensor, stored: Statistics | None = None, record: dict[str, list[Any]] | None = None
     ) -> list[Float[Tensor, "S N H"]]:
         """h after each step; batch norm's statistics are appended to `record`, by place."""
-        p, over = dict(self.p), self.method.over
-        if over == "weights":
-            for side in ("ih", "hh"):
-                W, gain = p[f"weight_{side}"], p[f"gain_{side}"]
-                p[f"weight_{side}"] = weight_norm(W.flatten(0, 1), gain.flatten()).view_as(W)
+        p, over = self.p, self.method.over
 
         def place(name: str, a: Float[Tensor, "*T S N G"], t: int | None = None) -> Float[Tensor, "*T S N G"]:
             """Normalize here if the method does, and apply the gain."""
             gain = p.get(f"gain_{name}")
-            if gain is None or over == "weights":
+            if gain is None:
                 return a
             if over == "units":
                 return gain * layer_norm(a, eps=EPS)

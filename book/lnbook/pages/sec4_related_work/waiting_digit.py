@@ -19,7 +19,6 @@ from lnbook.data import Images
 from lnbook.pages.sec4_related_work.recurrent_norms import METHODS, Stack, Statistics, gradient_by_lag, pool
 from lnbook.training import generators, sweep
 
-START = {"batch": 0.1}  # where the gains of a method start, if not at 1
 SIZES = {"smoke": (16, 8, 30), "book": (16, 16, 120), "study": (32, 16, 300)}  # steps, units, updates
 
 
@@ -45,7 +44,7 @@ def waiting(
 class Tested:
     """Test errors of a setting's networks in percent, a seed each.
 
-    `errors`: at 1, 2 and 4 times the trained length. `pooled`: batch norm's at that length, with its stored
+    `errors`: at once and twice the trained length. `pooled`: batch norm's at that length, with its stored
     statistics of all steps pooled; NaN for other methods.
     """
 
@@ -53,14 +52,13 @@ class Tested:
     pooled: Float[np.ndarray, " seeds"]
 
 
-def compare(
-    images: Images, *, steps: int, seeds: Sequence[int], processes: int | None, **sizes: int
-) -> dict[tuple[str, float], Tested]:
-    """Train every method on batches of 32, batch and layer norm from two gains each; by method and gain."""
-    gains = {method: [0.1, 1.0] if method in ("batch", "layer") else [1.0] for method in METHODS}
-    common = {"seeds": list(seeds), "steps": steps, **sizes}
+def compare(images: Images, scale: str, seeds: Sequence[int]) -> dict[tuple[str, float], Tested]:
+    """Train the norms on batches of 32, batch and layer norm from two gains each; by method and gain."""
+    steps, units, updates = SIZES[scale]
+    gains = {method: [0.1, 1.0] if METHODS[method].both else [1.0] for method in METHODS if method != "none"}
+    common = {"seeds": list(seeds), "steps": steps, "units": units, "updates": updates}
     jobs: list[dict[str, Any]] = [{"method": m, "gains": start} | common for m, start in gains.items()]
-    found = sweep(train, jobs, common=(pixels(images),), processes=processes)
+    found = sweep(train, jobs, common=(pixels(images),), processes=None if scale == "study" else 1)
     settings = [(method, gain) for method, start in gains.items() for gain in start]
     return dict(zip(settings, (each for some in found for each in some), strict=True))
 
@@ -99,25 +97,14 @@ def train(
 
 
 def first_gradients(
-    images: Images,
-    method: str,
-    gain: float,
-    *,
-    seeds: Sequence[int],
-    steps: int,
-    units: int,
-    batch: int = 128,
-) -> Float[np.ndarray, "batches S T"]:
-    """`gradient_by_lag` of networks at their start, on each batch of the first 128 training cases."""
+    images: Images, method: str, gain: float, scale: str, seeds: Sequence[int]
+) -> Float[Tensor, "S T"]:
+    """`gradient_by_lag` of networks at their start, on the first 128 training cases."""
     X, Y, *_ = map(torch.from_numpy, pixels(images))
+    steps, units, _ = SIZES[scale]
     stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, [gain], seeds)
-    x = waiting(X[:128], steps, torch.Generator().manual_seed(seeds[0]))
-    parts = zip(x.unsqueeze(1).split(batch, 2), Y[:128].split(batch), strict=True)
-    each = [
-        gradient_by_lag(stack, some.expand(-1, stack.size, -1, -1), y.expand(stack.size, -1))
-        for some, y in parts
-    ]
-    return torch.stack(each).numpy()
+    x = waiting(X[:128], steps, torch.Generator().manual_seed(seeds[0])).unsqueeze(1)
+    return gradient_by_lag(stack, x.expand(-1, stack.size, -1, -1), Y[:128].expand(stack.size, -1))
 
 
 def _clip(gradients: Sequence[Float[Tensor, "S _ _"] | Float[Tensor, "S _"]]) -> None:
@@ -142,5 +129,5 @@ def _test(
 
     steps = len(all_cases)
     stored = stack.population(all_cases) if stack.method.over.startswith("cases") else None
-    by_length = {k: error(k * steps, stored) for k in (1, 2, 4)}
+    by_length = {k: error(k * steps, stored) for k in (1, 2)}
     return by_length, torch.full((stack.size,), torch.nan) if stored is None else error(steps, pool(stored))

@@ -1,1 +1,0 @@
-"""Beyond the paper: which numbers of a tensor share a mean, and padding."""
