@@ -1,4 +1,4 @@
-r"""Random recurrent networks, run and differentiated: exponents, copies that part or meet, gradients.
+r"""Random recurrent networks, run and differentiated: exponents, and copies that part or meet.
 
 $h^t = f(u^t)$ with $u^t = g\,a^t$ without a normalization and $u^t = g\,LN(a^t)$ with layer norm, where
 $a^t = W h^{t-1} + x\,\xi^t$ and $\xi^t$ is fresh standard normal noise: what many independent inputs add up
@@ -16,10 +16,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.shared.mean_field import slope
+from lnbook.pages.sec3_1_recurrent.mean_field import slope
 from lnbook.training import torch_threads
 from lnlib.rnn import LSTM
 from lnlib.rnn.diagnostics import lyapunov
+
+# Of the LSTMs: how many, their units, the steps that are run, and of these left out at the start.
+LSTMS = {"smoke": (2, 32, 40, 15), "book": (2, 64, 120, 40), "study": (20, 64, 220, 70)}
 
 
 def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
@@ -109,21 +112,6 @@ def twins(
     return (other - one).square().mean(-1).sqrt().numpy()
 
 
-def gradient_norms(
-    networks: Networks, lags: int, skip: int, generator: torch.Generator
-) -> Float[np.ndarray, "T B S"]:
-    r"""Norm of $v^\top\partial h^T/\partial h^{T-k}$ for a random unit vector v, lag k = 0 first."""
-    h = networks.states(generator)
-    for _ in range(skip):
-        h = networks.step(h, networks.noise(generator))
-    path = [h.requires_grad_()]
-    for _ in range(lags):
-        path.append(networks.step(path[-1], networks.noise(generator)))
-    v = torch.nn.functional.normalize(networks.states(generator), dim=-1)
-    gradients = torch.autograd.grad(path[-1], path, v)
-    return torch.stack(gradients[::-1]).norm(dim=-1).numpy()
-
-
 def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float[np.ndarray, " B"]:
     """Where each row, measured at ascending shares, first becomes positive; by linear interpolation."""
     x = np.asarray(shares)
@@ -135,30 +123,21 @@ def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float
     return x[after - 1] - low * (x[after] - x[after - 1]) / (high - low)
 
 
-def lstm_exponents(
-    norm: str,
-    variant: str,
-    forget: Sequence[float],
-    strength: Sequence[float],
-    *,
-    draws: int,
-    H: int,
-    steps: int,
-    skip: int,
-    seed: int,
-) -> Float[np.ndarray, "draws forget strength"]:
-    """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights."""
+def lstm_exponents(norm: str, variant: str, scale: str, seed: int) -> Float[np.ndarray, "draws biases"]:
+    """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights, at forget biases of 0 and 4.
+
+    Inputs are standard normal numbers.
+    """
+    draws, H, steps, skip = LSTMS[scale]
     rows = []
     with torch_threads(1), torch.random.fork_rng():
         torch.manual_seed(seed)
         for _ in range(draws):
             lstm = LSTM(H, H, norm=norm, variant=variant, dtype=torch.float64)
-            scale = torch.tensor(strength, dtype=torch.float64)[:, None]
-            x = scale * torch.randn(steps, 1, H, dtype=torch.float64)
-            state = torch.randn(2, 1, len(strength), H, dtype=torch.float64)
+            x = torch.randn(steps, 1, H, dtype=torch.float64)
+            state = torch.randn(2, 1, 2, H, dtype=torch.float64)[:, :, 1:]
             bias = lstm.get_parameter("bias_hh_l0").detach()[H : 2 * H]  # torch's order: i, f, g, o
-            start = bias.clone()
-            for b in forget:
-                bias.copy_(start + b)
+            for more in (0.0, 4.0):
+                bias += more
                 rows.append(lyapunov(lstm, x, tuple(state), skip=skip)[:, 0])
-    return torch.stack(rows).reshape(draws, len(forget), len(strength)).numpy()
+    return torch.stack(rows).reshape(draws, 2).numpy()

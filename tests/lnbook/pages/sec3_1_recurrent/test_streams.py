@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from lnbook import data
-from lnbook.pages.sec3_1_recurrent.measure import NO_ANSWER, Streams, drift, reader
+from lnbook.pages.sec3_1_recurrent.streams import NO_ANSWER, Streams, drift, reader
 
 
 @pytest.fixture(scope="module")

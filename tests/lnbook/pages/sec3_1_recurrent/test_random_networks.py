@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lnbook.pages.beyond_dynamics.measure import Networks, weights
+from lnbook.pages.sec3_1_recurrent.random_networks import Networks, weights
 
 
 @pytest.mark.parametrize("norm", ["layer", "none"])

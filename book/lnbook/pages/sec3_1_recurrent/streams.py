@@ -7,7 +7,6 @@ any length.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,24 +19,12 @@ from torch import Tensor, nn
 from lnbook.data import Images
 from lnbook.data.images import Part
 from lnbook.training import fit, generators, sweep
-from lnlib.norms.normalize import layer_norm
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov, trace
 
 NO_ANSWER = -100  # the target of a step at which no image ends: torch's cross entropy leaves it out
 STEPS = 50  # of the streams in training
 EARLY, LATE = 2, 50  # steps, counted from 1; both read the second row of an image of eight
-EDGES = (8, STEPS, 200, 1000, 5000)  # steps between which answers are counted
-
-
-def linear(factor: float, *, normalized: bool = False) -> Float[np.ndarray, " steps"]:
-    """Root mean square of a state that nothing but a rotation times a factor acts on, in 100 steps."""
-    drawn = torch.randn(64, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    W, h, sizes = factor * torch.linalg.qr(drawn).Q, layer_norm(drawn[0], eps=0.0), []
-    for _ in range(100):
-        h = layer_norm(W @ h, eps=0.0) if normalized else W @ h
-        sizes.append(float(h.square().mean().sqrt()))
-    return np.array(sizes)
 
 
 class Streams:
@@ -154,16 +141,14 @@ def change(rnn: RNN, x: Float[Tensor, "T N D"]) -> float:
 
 @dataclass(frozen=True)
 class Run:
-    """One trained network: its exponent, and the percentage of right answers by step."""
+    """One trained network: the percentage of right answers by step."""
 
     norm: str
     factor: float
     seed: int
     anywhere: bool  # streams begin at any row
-    growth: float
-    within: float  # the steps of training
+    within: float  # the steps of training, but for the first image
     beyond: float  # all steps after them
-    right: list[float]  # between two EDGES each
     change: float  # of the distribution of a unit's summed input, from an early to a late step
 
 
@@ -173,7 +158,7 @@ def measure(
     factor: float,
     seed: int,
     *,
-    length: int = EDGES[2],
+    length: int = 200,
     updates: int = 200,
     anywhere: bool = False,
     **options: Any,
@@ -182,19 +167,19 @@ def measure(
     test = Streams(images, "test")
     model = train(images, norm, factor, seed, updates=updates, anywhere=anywhere, **options)
     draw = torch.Generator().manual_seed(1)
-    short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((EDGES[2], 500), (length, 100)))
-    within, after = _right(model, *short, EDGES[:3])
-    (beyond,) = _right(model, *long, (STEPS, length))
-    spans = [within, after, *_right(model, *long, [e for e in EDGES[2:] if e <= length])]
-    fields = growth(model, short[0][:60, :8]), within, beyond, spans, change(model.rnn, short[0])
-    return Run(norm, factor, seed, anywhere, *fields)
+    short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((200, 500), (length, 100)))
+    within, beyond = (
+        _right(model, *short, slice(test.side, STEPS)),
+        _right(model, *long, slice(STEPS, length)),
+    )
+    return Run(norm, factor, seed, anywhere, within, beyond, change(model.rnn, short[0]))
 
 
 @torch.no_grad()
-def _right(model: Reader, x: Tensor, y: Tensor, edges: Sequence[int]) -> list[float]:
-    """Percentage of right answers between each two of these steps."""
+def _right(model: Reader, x: Tensor, y: Tensor, steps: slice) -> float:
+    """Percentage of right answers at these steps."""
     right = (model(x).argmax(2) == y).float()
-    return [100 * float(right[a:b][y[a:b] != NO_ANSWER].mean()) for a, b in pairwise(edges)]
+    return 100 * float(right[steps][y[steps] != NO_ANSWER].mean())
 
 
 @dataclass(frozen=True)

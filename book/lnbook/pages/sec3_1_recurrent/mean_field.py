@@ -71,27 +71,6 @@ def strength(f: Function, gain: float, share: float) -> float:
     return math.sqrt(_mean_square(f, gain) * (1 / share - 1))
 
 
-def degrees(f: Function, gain: float, highest: int = 60) -> Float[Tensor, " degrees"]:
-    r"""How the power of f(gz) is spread over the Hermite polynomials.
-
-    $p_n = c_n^2/\sum_m c_m^2$ with $c_n = E[f(gz)\,\mathrm{He}_n(z)]/\sqrt{n!}$, for n from 0 to `highest`.
-    Their mean degree is $\sum_n n\,p_n = e^{2\lambda}$.
-
-    The expansion is Mehler's. The nodes carry degrees up to 80.
-
-    >>> [round(p, 3) for p in degrees(torch.relu, 1.0, highest=3).tolist()]
-    [0.318, 0.5, 0.159, 0.0]
-    """
-    values = f(gain * _NODES)
-    before, polynomial = torch.zeros_like(_NODES), torch.ones_like(_NODES)
-    coefficients = []
-    for n in range(highest + 1):
-        coefficients.append(_WEIGHTS @ (values * polynomial))
-        grown = (_NODES * polynomial - math.sqrt(n) * before) / math.sqrt(n + 1)
-        before, polynomial = polynomial, grown
-    return torch.stack(coefficients).square() / (_WEIGHTS @ values.square())
-
-
 def plain_variance(f: Function, scale: float) -> float:
     r"""Variance of the summed inputs of a recurrence without normalization or inputs, once it has settled.
 

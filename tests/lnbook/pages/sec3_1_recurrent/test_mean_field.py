@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from lnbook.shared.mean_field import (
+from lnbook.pages.sec3_1_recurrent.mean_field import (
     critical_share,
     equivalent_scale,
     exponent,
