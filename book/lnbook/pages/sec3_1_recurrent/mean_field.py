@@ -99,13 +99,5 @@ def plain_exponent(f: Function, scale: float) -> float:
     return 0.5 * math.log(scale**2 * gaussian_mean(lambda z: slope(f, root * z).square()))
 
 
-def equivalent_scale(f: Function, gain: float) -> float:
-    r"""The scale at which a recurrence without normalization has the summed inputs of a layer-normalized one.
-
-    $s = g/\sqrt{E[f(gz)^2]}$: for an f no steeper than the identity it is never below 1.
-    """
-    return gain / math.sqrt(_mean_square(f, gain))
-
-
 def _mean_square(f: Function, gain: float, bias: float = 0.0) -> float:
     return gaussian_mean(lambda z: f(gain * z + bias).square())
