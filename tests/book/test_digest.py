@@ -17,11 +17,12 @@ NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page with a room and a rule, and a rule of another page."""
-    monkeypatch.setattr(digest, "load_rules", lambda _: [rule("beyond_depth"), rule("faq")])
+    monkeypatch.setattr(digest, "load_rules", lambda _: [rule("beyond_transformers"), rule("faq")])
     facts = {"lnlib": {"data": ["digits"], "stored": ["results/*/*.csv"]}}
     cells = [nbformat.v4.new_code_cell("1 + 1", id="a")]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=facts), tmp_path / "beyond_depth.ipynb")
-    return tmp_path / "beyond_depth.ipynb"
+    written = tmp_path / "beyond_transformers.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=facts), written)
+    return written
 
 
 def rule(page: str, says: str = "it is small") -> Rule:
@@ -29,20 +30,20 @@ def rule(page: str, says: str = "it is small") -> Rule:
 
 
 def test_a_page_is_made_from_the_library_the_kit_its_own_room_and_the_rows_that_it_reads(page: Path) -> None:
-    made = {f.relative_to(BOOK.parent).as_posix() for f in digest.code_of("beyond_depth")}
+    made = {f.relative_to(BOOK.parent).as_posix() for f in digest.code_of("beyond_transformers")}
     assert {"lnlib/glm/model.py", "book/lnbook/data/datasets.toml", "book/_ext/execute.py"} <= made
     rooms = {name.split("/")[3] for name in made if name.startswith("book/lnbook/pages/")}
-    assert rooms == {"beyond_depth"}
-    read = digest.stored(nbformat.read(page, 4), "beyond_depth")
+    assert rooms == {"beyond_transformers"}
+    read = digest.stored(nbformat.read(page, 4), "beyond_transformers")
     assert BOOK / "results" / "book" / "sec2_background.csv" in read
-    assert BOOK / "results" / "book" / "beyond_depth.csv" not in read, "the page makes these"
+    assert BOOK / "results" / "book" / "beyond_transformers.csv" not in read, "the page makes these"
 
 
 @pytest.mark.parametrize(
     ("name", "changed", "counts"),
     [
-        ("load_rules", lambda _: [rule("beyond_depth", "changed"), rule("faq")], True),
-        ("load_rules", lambda _: [rule("beyond_depth"), rule("faq", "changed")], False),
+        ("load_rules", lambda _: [rule("beyond_transformers", "changed"), rule("faq")], True),
+        ("load_rules", lambda _: [rule("beyond_transformers"), rule("faq", "changed")], False),
         ("tomllib.loads", lambda _: {"table": [{"value": 79.5}]}, True),  # a number of the paper
         ("code_of", lambda _: [Path(__file__)], True),
         ("packages", lambda: ["torch 99"], True),

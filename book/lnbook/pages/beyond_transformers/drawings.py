@@ -1,9 +1,12 @@
-"""The Transformer chapter's pictures: where the norm stands, and learning curves."""
+"""The Transformer chapter's pictures: where the norm stands, learning curves, and two quantities by depth."""
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from jaxtyping import Float
 from matplotlib.figure import Figure
 
+from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.shared.characters import Job
 from lnbook.training import Row
@@ -17,38 +20,36 @@ JOBS: dict[str, dict[str, Job]] = {
         "warm-up": ("post", "layer", True, 1.0),
         "no warm-up, a third of the rate": ("post", "layer", False, 1 / 3),
     },
-    "norm before": {
-        "no warm-up": ("pre", "layer", False, 1.0),
-        "RMS norm, no warm-up": ("pre", "rms", False, 1.0),
-    },
+    "norm before": {"no warm-up": ("pre", "layer", False, 1.0)},
 }
+# A quantity's lines: what is measured (a row a seed, a column a depth), and what is derived.
+Lines = Mapping[str, tuple[Float[np.ndarray, "seeds depths"], Sequence[float]]]
 
 
 def placements() -> Figure:
-    """Three blocks from the stream at the bottom to the stream at the top, the norm as a filled box."""
-    fig, axes = plots.subplots(1, 3, figsize=(7.2, 3.9))
+    """Five blocks from the stream at the bottom to the stream at the top, the norm as a filled box."""
+    fig, axes = plots.subplots(1, 5, figsize=(7.2, 3.4))
     inner = {
-        "inside (2016)": ("$W_1$", "LN", "$f$", "$W_2$", "+"),
-        "after (2017)": ("$W_1$", "$f$", "$W_2$", "+", "LN"),
-        "before": ("LN", "$W_1$", "$f$", "$W_2$", "+"),
+        "inside\n$x+W_2f(\\mathrm{LN}(W_1x))$": ("$W_1$", "LN", "$f$", "$W_2$", "+"),
+        "after\n$\\mathrm{LN}(x+F(x))$": ("$W_1$", "$f$", "$W_2$", "+", "LN"),
+        "before\n$x+F(\\mathrm{LN}(x))$": ("LN", "$W_1$", "$f$", "$W_2$", "+"),
+        "both sides\n$x+\\mathrm{LN}(F(\\mathrm{LN}(x)))$": ("LN", "$W_1$", "$f$", "$W_2$", "LN", "+"),
+        "on the output\n$x+\\mathrm{LN}(F(x))$": ("$W_1$", "$f$", "$W_2$", "LN", "+"),
     }
     for ax, (name, boxes) in zip(axes, inner.items(), strict=True):
-        ax.set(xlim=(-1, 1), ylim=(-0.2, 6.6), title=name)
+        ax.set(xlim=(-0.7, 1), ylim=(-0.3, 7.4))
+        ax.set_title(name, fontsize=10)
         ax.axis("off")
         plus = boxes.index("+")
         for k, text in enumerate(boxes):
-            y = 1 + k
-            if text == "+":
-                ax.text(0, y, "+", ha="center", va="center", fontsize=13, bbox=_box("circle", "none", INK))
-                continue
-            color = LAYER if text == "LN" else "none"
-            ink = "white" if text == "LN" else INK
-            ax.text(0, y, text, ha="center", va="center", color=ink, bbox=_box("round", color, INK))
+            norm, circle = text == "LN", text == "+"
+            box = _box("circle" if circle else "round", LAYER if norm else "none", INK)
+            ink = "white" if norm else INK
+            ax.text(0, 1 + k, text, ha="center", va="center", fontsize=9, color=ink, bbox=box)
         for k in range(-1, len(boxes)):
-            ax.annotate("", (0, k + 1.68), (0, k + 1.32), arrowprops={"arrowstyle": "->", "color": INK})
-        ax.plot([0, 0.8, 0.8, 0.15], [0.32, 0.32, 1 + plus, 1 + plus], color=INK, lw=2.4)
+            ax.annotate("", (0, k + 1.7), (0, k + 1.3), arrowprops={"arrowstyle": "->", "color": INK})
+        ax.plot([0, 0.75, 0.75, 0.2], [0.32, 0.32, 1 + plus, 1 + plus], color=INK, lw=2.4)
         ax.text(0, 0.02, "$x$", ha="center", va="center")
-        ax.text(0, 6.45, "$x$ of the next block", ha="center", va="top", fontsize=9)
     return fig
 
 
@@ -59,7 +60,6 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
         "no warm-up": (LAYER, "--", "s"),
         "warm-up": (LAYER, "-", "o"),
         "no warm-up, a third of the rate": (plots.OTHERS["teal"], "-.", "v"),
-        "RMS norm, no warm-up": (plots.COLORS["rms"], plots.LINES["rms"], "^"),
     }
     for ax, (title, jobs) in zip(axes, JOBS.items(), strict=True):
         for name, job in jobs.items():
@@ -76,6 +76,27 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
     fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
     axes[0].set_ylabel("bits a character (test)")
     axes[0].set_ylim(bottom=min(yardsticks.values()) - 0.12)
+    return fig
+
+
+def by_depth(panels: Mapping[str, tuple[Sequence[int], Lines]]) -> Figure:
+    """A panel a quantity, on logarithmic axes: marks are networks, lines what is derived."""
+    looks = {
+        "norm before": (LAYER, "-", "o"),
+        "scaled": (plots.OTHERS["teal"], "-.", "^"),
+        "norm after": (LAYER, "--", "s"),
+        "DeepNorm": (plots.OTHERS["magenta"], "-", "D"),
+    }
+    fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.4))
+    for ax, (quantity, (depths, lines)) in zip(axes, panels.items(), strict=True):
+        for name, (found, derived) in lines.items():
+            color, line, mark = looks[name]
+            ax.plot(depths, derived, color=color, ls=line, lw=1.2)
+            on.runs(ax, depths, found, mark, name, color=color)
+        ax.set(xscale="log", yscale="log", xlabel="depth (blocks)", title=quantity)
+        on.exactly(ax.xaxis, depths)
+    named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
+    fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
     return fig
 
 

@@ -1,4 +1,4 @@
-"""Batch norm, layer norm, RMSNorm and what has replaced them: what each sees."""
+"""Norms and what has replaced them: which changes of weights, inputs and sequences each sees."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.norms.normalize import layer_norm, rms_norm
+
+# Which of the four changes in `relatives` a kind of layer is predicted not to see.
+BLIND = {
+    "layer norm": (True, True, True, False),
+    "RMSNorm": (True, True, False, False),
+    "QK-norm": (True, True, False, False),
+    "dynamic tanh": (False,) * 4,
+    "none": (False,) * 4,
+}
 
 
 class SequenceBatchNorm(nn.BatchNorm1d):
@@ -47,6 +56,15 @@ def relatives(generator: torch.Generator) -> dict[str, dict[str, float]]:
     return {n: {what: change(layer, a) for what, a in sums.items()} for n, layer in layers.items()}
 
 
+def mispredicted(seen_by: dict[str, dict[str, float]]) -> int:
+    """How many changes of `relatives` a kind of layer sees against `BLIND`, or does not see."""
+    return sum(
+        (change < 1e-12) != blind
+        for name, guess in BLIND.items()
+        for change, blind in zip(seen_by[name].values(), guess, strict=True)
+    )
+
+
 @torch.no_grad()
 def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
     """How the outputs of layers for sequences change when something happens that should not matter to them.
@@ -59,7 +77,6 @@ def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
         stored(s)
     layers = {
         "layer norm": nn.LayerNorm(16),
-        "RMSNorm": nn.RMSNorm(16),
         "batch norm, evaluation": stored.train(mode=False),
         "batch norm, training": SequenceBatchNorm(16),
     }

@@ -10,6 +10,7 @@ placement  block                                               output y
 "post"     $x_l = LN(x_{l-1} + F_l(x_{l-1}))$                  $x_L$
 "pre"      $x_l = x_{l-1} + F_l(LN(x_{l-1}))$                  $LN(x_L)$
 "summed"   as "none", with $\mathrm{relu}(LN(W_1u))\sqrt2$     $LN(x_L)$
+"output"   $x_l = x_{l-1} + \sqrt c\,LN(F_l(x_{l-1}))$          $LN(x_L)$
 "none"     $x_l = x_{l-1} + F_l(x_{l-1})$                      $x_L$
 =========  ==================================================  =====================================
 
@@ -31,7 +32,7 @@ from torch.nn.functional import normalize
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
-PLACEMENTS = ("post", "pre", "summed", "none")
+PLACEMENTS = ("post", "pre", "summed", "output", "none")
 CASES = 16  # N
 # Depths, units, and the depth at which all blocks are measured.
 SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
@@ -80,17 +81,13 @@ def gradient_by_depth(
 def wide_limit(placement: str, depth: int, block: int, width: int, *, branch: float = 1.0) -> float:
     r"""What :func:`gradient_by_block` tends to for many units.
 
-    $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre", "summed") or
+    $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre", "summed", "output") or
     $(1+c)^{(L-1)/2}$ ("none").
 
     `block` is l, from 1 to L.
     """
-    factor = {
-        "post": (1 + branch) ** -0.5,
-        "pre": (1 + branch * block) ** -0.5,
-        "summed": (1 + branch * block) ** -0.5,
-        "none": (1 + branch) ** ((depth - 1) / 2),
-    }
+    factor = {"post": (1 + branch) ** -0.5, "none": (1 + branch) ** ((depth - 1) / 2)}
+    factor |= dict.fromkeys(("pre", "summed", "output"), (1 + branch * block) ** -0.5)
     return math.sqrt(4 * width / CASES) * factor[placement]
 
 
@@ -123,7 +120,7 @@ def output_change(
 def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
     r"""What :func:`output_change` tends to for many units and a small step.
 
-    $\sqrt{2cL/(1+c)}$ ("post", "none") or $\sqrt{\sum_{l=1}^L 2c/(1+cl)}$ ("pre"; "summed" as well).
+    $\sqrt{2cL/(1+c)}$ ("post", "none") or $\sqrt{\sum_{l=1}^L 2c/(1+cl)}$ ("pre", "summed", "output").
 
     $O(L)$ and $O(\log L)$, squared, are Theorem 2 of Liu et al. (2020).
     """
@@ -132,13 +129,13 @@ def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
     return math.sqrt(math.fsum(2 * branch / (1 + branch * block) for block in range(1, depth + 1)))
 
 
-def stacks(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
+def before_training(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
     """Before training: the last block's gradient by depth, every block's, how far a random step moves y.
 
     The first with fewer depths without a norm, where gradients explode.
     """
     depths, width, L = SIZES[scale]
-    last = {p: gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed")}
+    last = {p: gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed", "output")}
     last["none"] = gradient_by_depth("none", depths[: 2 if scale == "smoke" else 4], width, seeds)
     both = ("post", "pre")
     blocks = {p: gradient_by_block(p, L, width, seeds) for p in both}
@@ -157,7 +154,8 @@ class Stack:
     """Weights `W1` and `W2` of the blocks, cases `x` and a `readout` r of one seed, in float64."""
 
     def __init__(self, placement: str, depth: int, width: int, *, seed: int, branch: float = 1.0) -> None:
-        self.placement, self.generator = placement, torch.Generator().manual_seed(seed)
+        self.placement, self.branch = placement, branch
+        self.generator = torch.Generator().manual_seed(seed)
         hidden = 4 * width
         self.W1 = [math.sqrt(2 / width) * self._draw(hidden, width) for _ in range(depth)]
         self.W2 = [math.sqrt(branch / hidden) * self._draw(width, hidden) for _ in range(depth)]
@@ -173,9 +171,12 @@ class Stack:
             a = (layer_norm(x, eps=0.0) if placement == "pre" else x) @ W_in.T
             if placement == "summed":
                 a = math.sqrt(2) * layer_norm(a, eps=0.0)
-            x = x + a.relu() @ W_out.T
+            added = a.relu() @ W_out.T
+            if placement == "output":
+                added = math.sqrt(self.branch) * layer_norm(added, eps=0.0)
+            x = x + added
             x = layer_norm(x, eps=0.0) if placement == "post" else x
-        return layer_norm(x, eps=0.0) if placement in ("pre", "summed") else x
+        return x if placement in ("post", "none") else layer_norm(x, eps=0.0)
 
     def like(self, W: Tensor) -> Tensor:
         """Standard normal numbers times the standard deviation of a matrix's own."""

@@ -5,7 +5,7 @@ All networks of a placement train at once, a network a seed: weights have a lead
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_depth.stacks import Place, Weights, draw, streams
+from lnbook.pages.beyond_transformers.stacks import Place, Weights, draw, streams
 from lnbook.shared.digits import Cases
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
@@ -78,14 +78,6 @@ def losses(
     with torch_threads(1), torch.no_grad():
         logits = networks.logits(place, x, without).double()
     return np.array([float(cross_entropy(z, y)) for z in logits])
-
-
-def best(
-    place: Place, cases: Cases, seeds: Sequence[int], size: Size, rates: Sequence[float]
-) -> Float[np.ndarray, " S"]:
-    """Every network's loss (nats) on the cases it learned from, at the rate of Adam whose mean is lowest."""
-    tried = [losses(train(place, cases, seeds, replace(size, rate=rate)), place, cases) for rate in rates]
-    return min((found for found in tried if np.isfinite(found).all()), key=np.mean)
 
 
 def cost(networks: Networks, place: Place, cases: Cases) -> Float[np.ndarray, "S depth"]:

@@ -2,8 +2,7 @@ r"""Stacks of residual blocks before training, for any rule of where the norms s
 
 A block's function is $F(u) = W_2\,\mathrm{relu}(W_1u)$ on H units, with 4 H hidden units, $W_1$ of variance
 2/H and $W_2$ of variance 1/(4H), so that F keeps the mean square of u on average. A `Place` says what a
-block does with it: (x, F, k, L) to the next x, for block k of L. Behind a block x may be several streams, if
-the place takes them from there; in front of the first block and behind the last it is one.
+block does with it: (x, F, k, L) to the next x, for block k of L.
 """
 
 import math
@@ -57,15 +56,17 @@ def vectors(
     return torch.stack([after - before for before, after in pairwise(streams(place, weights, x))])
 
 
-def added(place: Place, depth: int, width: int, seeds: Sequence[int]) -> Float[np.ndarray, "seeds depth"]:
-    r"""Mean square over 16 cases and the units of what the first k blocks add, $x_k - x_0$, for every k."""
+def added(
+    place: Place, depths: Sequence[int], width: int, seeds: Sequence[int]
+) -> Float[np.ndarray, "seeds depths"]:
+    r"""Mean square over 16 cases and the units of what k blocks add, $x_k - x_0$, k a depth."""
     rows = []
     with torch_threads(1), torch.no_grad():
         for seed in seeds:
             generator = torch.Generator().manual_seed(seed)
             x = _inputs(16, width, generator)
-            found = streams(place, draw(depth, width, generator), x)
-            rows.append([float((x_k - x).square().mean()) for x_k in found[1:]])
+            found = streams(place, draw(max(depths), width, generator), x)
+            rows.append([float((found[k] - x).square().mean()) for k in depths])
     return np.array(rows)
 
 
@@ -93,6 +94,17 @@ def step_change(
                 change = streams(place, _pairs(moved), x)[-1] - y
             rows.append(float(change.norm()) / rate)
     return np.array(rows)
+
+
+def step_changes(
+    place: Place,
+    depths: Sequence[int],
+    width: int,
+    seeds: Sequence[int],
+    size: Callable[[int], float] = lambda depth: 1.0,
+) -> Float[np.ndarray, "seeds depths"]:
+    """`step_change` at several depths; `size` gives the size of the weights for a depth."""
+    return np.stack([step_change(place, L, width, seeds, size(L)) for L in depths], 1)
 
 
 def _pairs(flat: Sequence[Tensor]) -> list[Weights]:

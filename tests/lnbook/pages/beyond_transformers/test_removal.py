@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_depth import removal, stacks
+from lnbook.pages.beyond_transformers import removal, stacks
 from lnbook.shared.digits import digits
 from lnlib.norms import layer_norm
 
