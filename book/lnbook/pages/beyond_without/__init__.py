@@ -1,1 +1,1 @@
-"""Beyond the paper: what networks do without a norm, and which of its jobs each way takes over."""
+"""Beyond the paper: what layer norm does, what it can express, and what networks do without it."""

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook.pages.beyond_without.networks import Method, Networks
+from lnbook.pages.beyond_without.ways import WAYS, new
 from lnbook.shared.digits import Cases
 from lnbook.training import generators, torch_threads
 
@@ -70,6 +71,21 @@ def best(found: Scores) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, 
     """Losses and shares of right answers at the learning rates whose means are best, each its own."""
     means = np.nan_to_num(found.loss.mean(1), nan=np.inf)
     return found.loss[means.argmin()], found.right[found.right.mean(1).argmax()]
+
+
+def reached(
+    name: str,
+    depth: int,
+    width: int,
+    cases: Cases,
+    judged: Cases,
+    seeds: Sequence[int],
+    rates: Sequence[float],
+    updates: int,
+) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
+    """`best` of new networks of `WAYS`, trained on cases, at the rates that do best on those judged."""
+    networks, method = new(name, depth, width, seeds), WAYS[name]
+    return best(scores(train(networks, method, cases, seeds, rates, updates), method, judged, seeds))
 
 
 def _together(copies: Sequence[dict[str, Tensor]], fixed: dict[str, Tensor]) -> Networks:

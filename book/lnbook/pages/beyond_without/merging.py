@@ -8,7 +8,8 @@ After as many merges as there are points too many, each label is one point of a 
 readout prefers to all others. *Source* ours; that O(m) layers of three units do is Ni and others (2024).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +47,23 @@ def states(layers: Sequence[Layer], x: Float[Tensor, "N D"]) -> list[Float[Tenso
         x = layer_norm(x @ layer.weight.to(x.dtype).T + layer.bias.to(x.dtype), eps=0.0)
         found.append(x)
     return found
+
+
+def labels_of(x: Float[Tensor, "N D"], network: Network) -> Int[Tensor, " N"]:
+    """The label of each case that the readout prefers, after all linear maps and layer norms."""
+    return (states(network.layers, x)[-1] @ network.readout.T).argmax(1)
+
+
+def labelings(most: int) -> Iterator[tuple[Float[Tensor, "m 1"], Int[Tensor, " m"]]]:
+    """Two to `most` points of a line, with every labeling by one or two labels; those used count from 0.
+
+    >>> [labels.tolist() for _, labels in labelings(2)]
+    [[0, 0], [0, 1], [1, 0], [0, 0]]
+    """
+    for m in range(2, most + 1):
+        line = torch.linspace(-1, 1, m, dtype=torch.float64)[:, None]
+        for labels in product((0, 1), repeat=m):
+            yield line, torch.tensor(labels).unique(return_inverse=True)[1]
 
 
 def construct(x: Float[Tensor, "m D"], labels: Int[Tensor, " m"]) -> Network:

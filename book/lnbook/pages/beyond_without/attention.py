@@ -1,9 +1,10 @@
-r"""One attention layer that looks up values by keys, trained by gradient descent, with and without QK-norm.
+r"""Attention: which keys a query can prefer, and how large the logits become, with and without a norm.
 
-Of n pairs of a key x and a value of +1 or -1, the layer is asked for the value of one key: its prediction is
-$\sum_i p_i v_i$, $p = \mathrm{softmax}(q^\top k_i/\sqrt d)$ with $q = W_Qx$, $k_i = W_Kx_i$. QK-norm puts a
-layer norm with a gain on q and on $k_i$. The loss is the mean squared error. *Source* ours; that logits grow
-without QK-norm is Dehghani and others (2023).
+`largest_logits` trains one layer that looks up values by keys. Of n pairs of a key x and a value of +1 or -1,
+it is asked for the value of one key: its prediction is $\sum_i p_i v_i$,
+$p = \mathrm{softmax}(q^\top k_i/\sqrt d)$ with $q = W_Qx$, $k_i = W_Kx_i$. QK-norm puts a layer norm with a
+gain on q and on $k_i$. The loss is the mean squared error. *Source* ours; unselectable keys are of Brody and
+others (2023), and that logits grow without QK-norm is of Dehghani and others (2023).
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,28 @@ from functools import partial
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.optimize import linprog
 from torch import Tensor
 from torch.func import grad_and_value, vmap
 
 from lnlib.norms import layer_norm
 
 PAIRS, WIDTH, CASES = 8, 16, 64  # keys to choose from, units of a key, cases in a mini-batch
+
+
+def unselectable(keys: Float[np.ndarray | Tensor, "n d"]) -> int:
+    """How many keys lie in the convex hull of the others, so that no query prefers them.
+
+    >>> unselectable(np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]]))
+    1
+    """
+    inside = 0
+    for i, key in enumerate(keys):
+        others = np.delete(keys, i, axis=0)
+        weights = np.vstack([others.T, np.ones(len(others))])
+        found = linprog(np.zeros(len(others)), A_eq=weights, b_eq=[*key, 1.0])
+        inside += {0: 1, 2: 0}[found.status]  # weights found, or there are none
+    return inside
 
 
 def _loss(parameters: list[Tensor], x: Tensor, values: Tensor, norm: bool) -> tuple[Tensor, Tensor]:

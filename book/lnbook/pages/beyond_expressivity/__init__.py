@@ -1,1 +1,0 @@
-"""Beyond the paper: what a layer norm can and cannot express."""

@@ -1,0 +1,206 @@
+r"""Ways to do without a norm, each a `Method` of residual blocks, and which of the norm's jobs each one does.
+
+Rows are cases, so matrices multiply from the right. *Source* Jiang and others (2023), Heimersheim (2024), Zhu
+and others (2025), Zhang and others (2019), Bachlechner and others (2021), Brock and others (2021).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnbook.pages.beyond_without.networks import Method, Networks, Parameters, begin, first_step
+from lnlib.norms import layer_norm, rms_norm
+
+EPS = 1e-5
+ALPHA = 0.2  # what a block of standardized weights adds is multiplied by this
+GAMMA = ((1 - 1 / math.pi) / 2) ** -0.5  # one over the deviation of the relu of a standard normal number
+
+
+def branch(u: Tensor, p: Parameters) -> Tensor:
+    """What a block adds to the stream."""
+    return (u @ p["W1"]).relu() @ p["W2"]
+
+
+def off_mean(W: Tensor) -> Tensor:
+    """Each row less its mean: what it writes then has mean 0."""
+    return W - W.mean(-1, keepdim=True)
+
+
+def standardized(W: Tensor) -> Tensor:
+    """Each unit's incoming weights, of sum 0 and length 1."""
+    W = W - W.mean(-2, keepdim=True)
+    return W / W.norm(dim=-2, keepdim=True)
+
+
+def _gains(p: Parameters) -> Parameters:
+    """Gains of 1 and biases of 0 for the norms of all blocks and of the end."""
+    blocks, networks, units, _ = p["W1"].shape
+    ones = p["W1"].new_ones(blocks + 1, networks, 1, units)
+    return {**p, "gain": ones, "bias": 0 * ones}
+
+
+def _normed(x: Tensor, p: Parameters) -> Tensor:
+    return p["gain"] * layer_norm(x, eps=EPS) + p["bias"]
+
+
+def _rms(x: Tensor, p: Parameters) -> Tensor:
+    return rms_norm(x, eps=EPS)
+
+
+def _tanh(x: Tensor, p: Parameters) -> Tensor:
+    return p["gain"] * (p["alpha"] * x).tanh() + p["bias"]
+
+
+def _before(
+    read: Callable[[Tensor, Parameters], Tensor], start: Callable[[Parameters], Parameters]
+) -> Method:
+    """Blocks that read the stream through something, and a readout that does, too."""
+    return Method(lambda x, p: x + branch(read(x, p), p), read, start)
+
+
+LAYERED = _before(_normed, _gains)
+FOLDED = Method(lambda x, p: x + (_rms(x, p) @ p["W1"] + p["c"]).relu() @ p["W2"], _rms)
+BARE = Method(lambda x, p: x + (x @ p["W1"] + p["c"]).relu() @ p["W2"])
+
+
+def folded(networks: Networks) -> tuple[Networks, Float[Tensor, "S 1 K"]]:
+    """Gains and biases moved to the matrices that read, means to those that write; and the logits' bias."""
+    p, out = networks.stack, networks.out
+    stack = {"W1": p["gain"].mT[:-1] * p["W1"], "c": p["bias"][:-1] @ p["W1"], "W2": off_mean(p["W2"])}
+    less = replace(networks, into=off_mean(networks.into), stack=stack, out=p["gain"].mT[-1] * out)
+    return less, p["bias"][-1] @ out
+
+
+def faded(share: float) -> Method:
+    """Norms that divide by the case's own deviation only to this share, else by the fixed `sigma`."""
+
+    def part(x: Tensor, p: Parameters) -> Tensor:
+        own = (x.var(-1, correction=0, keepdim=True) + EPS).rsqrt()
+        return p["gain"] * off_mean(x) * (share * own + (1 - share) / p["sigma"]) + p["bias"]
+
+    return _before(part, _gains)
+
+
+def holding_deviations(networks: Networks, x: Float[Tensor, "*S N D"]) -> Networks:
+    """With the mean deviation over cases that each norm divides by, as the fixed `sigma`."""
+    streams = torch.stack(networks.streams(LAYERED, x))
+    own = (streams.var(-1, correction=0, keepdim=True) + EPS).sqrt()
+    return networks.adding(sigma=own.mean(-2, keepdim=True))
+
+
+def _alpha(p: Parameters) -> Parameters:
+    p = _gains(p)
+    return {**p, "alpha": 0.5 * p["gain"][..., :1]}
+
+
+def _centered_writers(p: Parameters) -> Parameters:
+    return {**p, "W2": off_mean(p["W2"])}
+
+
+def _fixup(p: Parameters) -> Parameters:
+    b = p["W1"].new_zeros(*p["W1"].shape[:2], 4, 1, 1)
+    return {"W1": p["W1"] / len(b) ** 0.5, "W2": 0 * p["W2"], "s": 1 + b[:, :, 0], "b": b}
+
+
+def _fixup_block(x: Tensor, p: Parameters) -> Tensor:
+    b = p["b"].unbind(1)
+    h = ((x + b[0]) @ p["W1"] + b[1]).relu() + b[2]
+    return x + p["s"] * (h @ p["W2"]) + b[3]
+
+
+def _factor_of_zero(p: Parameters) -> Parameters:
+    return {**p, "s": p["W1"].new_zeros(*p["W1"].shape[:2], 1, 1)}
+
+
+def _standardized_block(x: Tensor, p: Parameters) -> Tensor:
+    h = (x / p["beta"] @ standardized(p["W1"])).relu()
+    return x + ALPHA * GAMMA * h @ standardized(p["W2"])
+
+
+WAYS = {
+    "layer norm": LAYERED,
+    "layer norm, W2 = 0": replace(LAYERED, start=lambda p: _gains({**p, "W2": 0 * p["W2"]})),
+    "RMSNorm, folded": _before(_rms, _centered_writers),
+    "dynamic tanh": _before(_tanh, _alpha),
+    "standardized weights": Method(_standardized_block),
+    "Fixup": Method(_fixup_block, start=_fixup),
+    "ReZero": Method(lambda x, p: x + p["s"] * branch(x, p), start=_factor_of_zero),
+    "faded out": faded(0),
+    "without a norm": Method(lambda x, p: x + branch(x, p)),
+}
+
+
+def new(
+    name: str, depth: int, width: int, seeds: Sequence[int], dtype: torch.dtype = torch.float32
+) -> Networks:
+    """Networks of `WAYS` before training, with the numbers that their blocks divide by."""
+    networks = begin(WAYS[name], depth, width, seeds, dtype=dtype)
+    if name == "standardized weights":
+        blocks = torch.arange(depth).to(networks.into)[:, None, None, None]
+        return networks.adding(beta=(1 + ALPHA**2 * blocks).sqrt().expand(-1, len(seeds), 1, 1))
+    if name == "RMSNorm, folded":
+        return replace(networks, into=off_mean(networks.into))
+    if name == "faded out":
+        cases = torch.randn(256, networks.into.shape[1], generator=torch.Generator().manual_seed(0))
+        return holding_deviations(networks, cases.to(dtype))
+    return networks
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What a way does of the norm's four jobs.
+
+    Before training: the mean square of what is read after the most blocks, and a small first step there over
+    one at the fewest. Of one linear map: by which share what is read changes if the weights or a case double.
+    """
+
+    size: float
+    step: float
+    weights: float
+    case: float
+
+
+def jobs(depths: tuple[int, int], seeds: Sequence[int], width: int = 16) -> dict[str, Jobs]:
+    """The table of jobs, at two depths; geometric means over seeds.
+
+    >>> found = jobs((2, 4), [0])
+    >>> found["layer norm"].weights < 1e-12, found["dynamic tanh"].case < 1, found["ReZero"].case
+    (True, True, 1.0)
+    """
+    x, W = torch.randn(2, width, width, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    sigma = off_mean(x @ W).var(-1, correction=0).sqrt().mean()
+    reads: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+        "layer norm": lambda x, W: layer_norm(x @ W, eps=0.0),
+        "RMSNorm, folded": lambda x, W: rms_norm(x @ off_mean(W), eps=0.0),
+        "dynamic tanh": lambda x, W: (0.5 * x @ W).tanh(),
+        "standardized weights": lambda x, W: x @ standardized(W),
+        "faded out": lambda x, W: x @ off_mean(W) / sigma,
+    }
+    found = {}
+    for name in (name for name in WAYS if name != "layer norm, W2 = 0"):
+        (_, few), (size, many) = (_begun(name, depth, width, seeds) for depth in depths)
+        read = reads.get(name, torch.matmul)
+        base, changed = read(x, W), (read(x, 2 * W), read(2 * x, W))
+        weights, case = (float((y - base).norm() / base.norm()) for y in changed)
+        found[name] = Jobs(size, many / few, weights, case)
+    return found
+
+
+def before_training(
+    name: str, depth: int, width: int, seeds: Sequence[int]
+) -> tuple[Float[Tensor, " S"], dict[str, Float[Tensor, " S"]]]:
+    """`first_step` of new networks of `WAYS`, in float64."""
+    return first_step(new(name, depth, width, seeds, torch.float64), WAYS[name], seeds)
+
+
+def _begun(name: str, depth: int, width: int, seeds: Sequence[int]) -> tuple[float, float]:
+    """How blocks begin: the size of what is read, and of a first step; geometric means."""
+    size, moved = before_training(name, depth, width, seeds)
+    step = torch.stack([*moved.values()]).sum(0)
+    return float(size.log().mean().exp()), float(step.log().mean().exp())
