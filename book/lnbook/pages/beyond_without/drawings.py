@@ -66,7 +66,7 @@ def _short(value: float) -> str:
     >>> _short(0.8466), _short(2.2361), _short(14.94), _short(1.7e27)
     ('0.85', '2.2', '15', '10²⁷')
     """
-    if value >= 1e4:
+    if value >= 100:
         return "10" + str(round(np.log10(value))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     return f"{value:.2g}"
 
