@@ -3,8 +3,8 @@
     python benchmarks/evidence.py             print the table (a minute on one thread)
     python benchmarks/evidence.py --record    and keep it in book/results/benchmarks/
 
-The network and the digits are those of the page "Using it" at book scale; the prior's precision is 1. Two
-lines for each factor on the weights in front of the norms: as they are, and after `canonical`.
+The network and the digits are those of the Fisher page at book scale; the prior's precision is 1. Two lines
+for each factor on the weights in front of the norms: as they are, and after `canonical`.
 Times are milliseconds, medians over rounds in each of which both take a turn. Needs the extra `laplace`.
 """
 
@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.func import jvp
 from torch.utils.data import DataLoader, TensorDataset
 
-from lnbook.pages.beyond_using_fisher import network as digits
-from lnbook.pages.beyond_using_fisher.evidence import log_evidence
-from lnbook.pages.beyond_using_fisher.gauge import canonical
+from lnbook.pages.beyond_exact_fisher import models
+from lnbook.pages.beyond_exact_fisher.evidence import log_evidence
+from lnbook.pages.beyond_exact_fisher.gauge import canonical
 
 # A dependency of laplace-torch imports torchvision. Where torch is built for the CPU and torchvision is not,
 # that import stops at the first of these operators unless they are declared. Nothing here calls them.
@@ -61,10 +61,10 @@ def measure(rounds: int) -> Iterator[Row]:
     """Both evidences and times at each factor, of the weights as they are and canonical."""
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
-    x, y = digits.pooled_digits(CASES)
-    model = digits.train(digits.network(HIDDEN, torch.Generator().manual_seed(0)), x, y, STEPS)
+    x, y = models.pooled_digits(CASES)
+    model = models.trained_network(x, y, hidden=HIDDEN, seed=0, steps=STEPS)
     for factor in FACTORS:
-        plain = digits.stretched(model, factor)
+        plain = models.stretched(model, factor)
         for taken, weights in {"as they are": plain, "canonical": canonical(plain, x)}.items():
             calls = {
                 "laplace_torch": partial(laplace_torch, weights, x, y),

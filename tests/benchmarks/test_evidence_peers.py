@@ -12,11 +12,11 @@ from laplace import Laplace
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from lnbook.pages.beyond_using_fisher.evidence import log_evidence
-from lnbook.pages.beyond_using_fisher.gauge import canonical
+from lnbook.pages.beyond_exact_fisher.evidence import log_evidence
+from lnbook.pages.beyond_exact_fisher.gauge import canonical
 from lnlib import LayerNorm
 
-PAGE = Path(__file__).resolve().parents[2] / "book" / "beyond_using_fisher.ipynb"
+PAGE = Path(__file__).resolve().parents[2] / "book" / "beyond_exact_fisher.ipynb"
 
 
 @pytest.fixture(autouse=True)

@@ -1,1 +1,1 @@
-"""Beyond the paper: the exact Fisher matrix, its null directions, and learning with it."""
+"""Beyond the paper: the exact Fisher matrix, what no prediction sees, and learning with it."""

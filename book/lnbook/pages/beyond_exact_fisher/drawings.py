@@ -1,41 +1,19 @@
-"""The exact Fisher's pictures: which blocks vanish, and what nobody sees."""
+"""The page's pictures: rows that slide and change no output, and evidence by prior."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
-from torch import Tensor
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
 
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
+RED = plots.OTHERS["red"]
+STYLES = (":", "-.", "--")
 Curve = Float[np.ndarray, " points"]
-
-
-def blocks(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
-    """Fisher matrices sorted into weights, biases, gains; scaled to a diagonal of ones."""
-    fig, axes = plots.subplots(1, len(matrices), figsize=(7.2, 2.9))
-    kind = np.tile([0] * D + [1, 2], H)
-    order = np.argsort(kind, kind="stable")
-    edges = [H * D, H * (D + 1)]
-    for ax, (title, F) in zip(axes, matrices.items(), strict=True):
-        M = F.numpy()[np.ix_(order, order)]
-        n = len(M)
-        image = ax.imshow(
-            np.abs(M), vmin=0, vmax=1, cmap=plots.AMOUNT, extent=(0, n, n, 0), interpolation="nearest"
-        )
-        for edge in edges:
-            ax.axvline(edge, color=INK, lw=1)
-            ax.axhline(edge, color=INK, lw=1)
-        places = [H * D / 2, H * (D + 0.5), H * (D + 1.5)]
-        ax.set(title=title, xticks=places, yticks=places, xticklabels=list("wbg"), yticklabels=list("wbg"))
-        ax.grid(False)
-        ax.tick_params(length=0)
-    fig.colorbar(image, ax=axes, shrink=0.7, aspect=15, pad=0.02)
-    return fig
 
 
 def sliding(
@@ -46,7 +24,7 @@ def sliding(
     control: Curve,
 ) -> Figure:
     """Centered rows that slide on their rays, their ellipse of inertia; what that does to the outputs."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.6), width_ratios=(1, 1))
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4), width_ratios=(1, 1))
     values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
     angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
     axes = 2 * np.sqrt(values[::-1])
@@ -65,4 +43,19 @@ def sliding(
     right.set(xlabel="weights moved (relative)", title="outputs changed (relative)", ylim=(1e-17, 1e2))
     on.decades(right.yaxis)
     right.legend(loc="center right")
+    return fig
+
+
+def evidences(
+    precisions: Sequence[float],
+    plain: Mapping[float, Float[np.ndarray, " points"]],
+    canonical: Float[np.ndarray, " points"],
+) -> Figure:
+    """Evidence against the prior's precision, of the same function with several scales of the weights."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.0))
+    for (factor, curve), style in zip(plain.items(), STYLES, strict=True):
+        ax.semilogx(precisions, curve, color=INK, lw=1.2, ls=style, label=f"{factor:g} W")
+    ax.semilogx(precisions, canonical, color=RED, lw=2.5, label="canonical, of all three")
+    ax.set(xlabel=r"precision $\delta$ of the prior", title="log evidence (nats)")
+    ax.legend(loc="lower left")
     return fig

@@ -14,10 +14,20 @@ $D + D(D+1)/2$ conditions on $H$ numbers, so that wide layers have moves to spar
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from lnlib.glm import GLM
+
+
+def slid(glm: GLM, t: Float[Tensor, " H"]) -> GLM:
+    r"""$w_i^c \to t_i w_i^c$ and $g_i \to g_i/t_i$; the mean row stays."""
+    assert glm.gain is not None
+    mean = glm.W.mean(0)
+    return replace(glm, W=mean + t[:, None] * (glm.W - mean), gain=glm.gain / t)
 
 
 def slide(

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from lnbook.pages.beyond_using_fisher.wiring import Wiring, unit_axis, units, wiring
+from lnbook.pages.beyond_exact_fisher.wiring import Wiring, unit_axis, units, wiring
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from nets import NETS, mlp, randomized
 from torch import Tensor, nn
 
 import lnlib
-from lnbook.pages.beyond_using_fisher.gauge import Gauge, canonical, gauge
+from lnbook.pages.beyond_exact_fisher.gauge import Gauge, canonical, gauge
 from lnlib.fisher import GGN
 
 ROUNDING = 1e-12  # relative: a few hundred roundings through a few layers

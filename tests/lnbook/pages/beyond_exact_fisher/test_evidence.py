@@ -7,7 +7,7 @@ import torch
 from nets import brute_force, mlp, softmax_covariance
 from torch import Tensor, nn
 
-from lnbook.pages.beyond_using_fisher.evidence import log_evidence
+from lnbook.pages.beyond_exact_fisher.evidence import log_evidence
 
 
 def classes(X: Tensor) -> Tensor:

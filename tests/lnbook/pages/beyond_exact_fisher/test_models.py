@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lnbook.pages.beyond_exact_fisher.neuron_blocks import at_random_weights
+from lnbook.pages.beyond_exact_fisher.models import at_random_weights
 
 
 @pytest.mark.parametrize("norm", ["layer", None])
