@@ -5,7 +5,7 @@ $\Theta = JJ^\top$ (N K, N K), however many weights there are. A norm of the out
 derivative, so that it acts on both sides of $\Theta$.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
 DEPTH, OUTPUTS = 3, 10  # hidden layers, and outputs K
+NORMS = {"none": None, "batch": 0, "layer": 1}  # axes of the outputs over which each takes its mean
 
 
 def random_network(
@@ -61,3 +62,29 @@ def largest(
     operator = LinearOperator((M, M), matvec=product, dtype=np.float64)
     start = np.linspace(1, 2, M)
     return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)[0])
+
+
+def derivative(z: Float[Tensor, "N K"], axis: int) -> Callable[[Float[Tensor, " NK"]], Float[Tensor, " NK"]]:
+    """What a norm of the outputs z over one axis makes of their change."""
+    centered = z - z.mean(axis, keepdim=True)
+    std = centered.square().mean(axis, keepdim=True).sqrt()
+    unit = centered / std
+
+    def through(v: Float[Tensor, " NK"]) -> Float[Tensor, " NK"]:
+        v = v.view_as(z)
+        along = (unit * v).mean(axis, keepdim=True)
+        return ((v - v.mean(axis, keepdim=True) - unit * along) / std).flatten()
+
+    return through
+
+
+def sharpness(
+    width: int, network: int, norms: Sequence[str] = tuple(NORMS), outputs: int = OUTPUTS
+) -> list[float]:
+    """Largest eigenvalues of a random network's Fisher matrix on half as many cases as units, by norm."""
+    generator = torch.Generator().manual_seed(1000 * width + network)
+    weights, cases = random_network(width, generator, outputs=outputs), width // 2
+    x = torch.randn(cases, width, generator=generator, dtype=torch.float64)
+    z, kernel = tangent_kernel(weights, x)
+    axes = [NORMS[name] for name in norms]
+    return [largest(kernel, None if axis is None else derivative(z, axis)) / cases for axis in axes]

@@ -1,9 +1,9 @@
 r"""Many small networks whose trained weights are all scale-invariant, trained together, and how they turn.
 
 Hidden layers of layer norm without epsilon and relu, and a readout that stays as it was drawn: each trained
-layer has an invisible length. Adam with decoupled decay (AdamW) or with L2 inside:
+layer has an invisible length. AdamW, that is, Adam with decoupled decay:
 $m \leftarrow \beta_1m+(1-\beta_1)G$, $v\leftarrow\beta_2v+(1-\beta_2)G^2$,
-$W \leftarrow (1-\eta\lambda)W-\eta\,\hat m/\sqrt{\hat v}$; L2 takes $G+\lambda W$ for G and no other decay.
+$W \leftarrow (1-\eta\lambda)W-\eta\,\hat m/\sqrt{\hat v}$.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,6 @@ class Setting:
     rate: float
     decay: float = 0.0
     momentum: float = 0.0
-    coupled: bool = False  # decay is L2 inside Adam and not AdamW's
     held: bool = False  # each layer is brought back to its first length after every update
 
 
@@ -107,20 +106,20 @@ class Networks:
         return losses.detach(), list(torch.autograd.grad(losses.sum(), weights))
 
 
-def seen(W: Float[Tensor, "R H D"]) -> Float[Tensor, "R H D"]:
+def seen(W: Float[Tensor, "*R H D"]) -> Float[Tensor, "*R H D"]:
     """What layer norm sees of the weights: all but the mean row."""
-    return W - W.mean(1, keepdim=True)
+    return W - W.mean(-2, keepdim=True)
 
 
-def length(W: Float[Tensor, "R H D"]) -> Float[Tensor, "R 1 1"]:
-    """Each network's Frobenius norm."""
-    return torch.linalg.vector_norm(W, dim=(1, 2), keepdim=True)
+def length(W: Float[Tensor, "*R H D"]) -> Float[Tensor, "*R 1 1"]:
+    """Each matrix's Frobenius norm."""
+    return torch.linalg.vector_norm(W, dim=(-2, -1), keepdim=True)
 
 
-def tangents(one: Float[Tensor, "R H D"], two: Float[Tensor, "R H D"]) -> Float[Tensor, " R"]:
-    """Tangents of the angles between two arrays, by the half angle: accurate for small ones."""
+def angles(one: Float[Tensor, "*R H D"], two: Float[Tensor, "*R H D"]) -> Float[Tensor, "*R 1 1"]:
+    """Angles between two arrays, by the half angle: accurate for small ones."""
     u, v = one / length(one), two / length(two)
-    return torch.tan(2 * torch.atan2(length(u - v), length(u + v))).flatten()
+    return 2 * torch.atan2(length(u - v), length(u + v))
 
 
 def train(
@@ -134,8 +133,7 @@ def train(
     networks = Networks([s.seed for s in settings], x.shape[1], layers)
     order = {s.seed: generators(s.seed)[1] for s in settings}
     rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
-    coupled, held = (column(settings, name).bool() for name in ("coupled", "held"))
-    outside, inside = torch.where(coupled, 0, rate * decay), torch.where(coupled, decay, 0)
+    held = column(settings, "held").bool()
     some_held = bool(held.any())
     visible = [seen(W) for W in networks.weights]
     first = [length(W) for W in visible]
@@ -149,18 +147,17 @@ def train(
                 loss, slopes = networks.slopes(x[cases], labels[t // updates][cases])
             before = list(visible)
             for k, (W, G) in enumerate(zip(networks.weights, slopes, strict=True)):
-                G = G + inside * W
                 m[k].mul_(momentum).add_((1 - momentum) * G)
                 v[k].mul_(BETA2).addcmul_(G, G, value=1 - BETA2)
                 step = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
-                W.mul_(1 - outside).sub_(rate * step)
+                W.mul_(1 - rate * decay).sub_(rate * step)
                 if some_held:
                     W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
                 visible[k] = seen(W)
             losses.append(loss)
             lengths.append(torch.stack([length(W).flatten() for W in visible], 1))
             if t >= whole // 2:
-                turned = [tangents(*pair) for pair in zip(before, visible, strict=True)]
+                turned = [angles(*pair).flatten().tan() for pair in zip(before, visible, strict=True)]
                 turns.append(torch.stack(turned, 1).double())
     turn = torch.stack(turns, 1).square().mean(1).sqrt()
     return Walk(torch.stack(losses, 1).double(), torch.stack(lengths, 1).double(), turn)

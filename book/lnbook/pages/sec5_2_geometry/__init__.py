@@ -1,1 +1,1 @@
-"""Section 5.2: curvature, and how weights grow."""
+"""Section 5.2: the Fisher matrix of normalized models, and what it says about curvature."""

@@ -9,18 +9,18 @@ from lnbook.pages.beyond_learning_rates.walks import Networks, Setting, digits, 
 from lnbook.training import generators
 
 
-def test_the_first_update_is_adams_and_its_decay_is_where_the_setting_says():
+def test_the_first_update_is_adamws():
     x, y = digits(30)
-    others = {"decay": 0.5}, {"decay": 0.5, "coupled": True}, {"decay": 0.5, "momentum": 0.9}
-    walk = train([Setting(1, 0.01, **other) for other in others], x, y[None], updates=1, layers=(8,))
+    walk = train(
+        [Setting(1, 0.01, 0.5, momentum) for momentum in (0.0, 0.9)], x, y[None], updates=1, layers=(8,)
+    )
     start = Networks([1], x.shape[1], layers=(8,))
     W = start.weights[0].clone().requires_grad_()
     drawn = torch.randint(30, (32,), generator=generators(1)[1])
     cross_entropy(start.outputs([W], x[drawn][None])[0], y[drawn]).backward()
-    optimizers = torch.optim.AdamW, torch.optim.Adam, torch.optim.AdamW
-    for optimizer, beta1, found in zip(optimizers, (0.0, 0.0, 0.9), walk.length[:, 0, 0], strict=True):
+    for beta1, found in zip((0.0, 0.9), walk.length[:, 0, 0], strict=True):
         other = torch.nn.Parameter(W.detach().clone())
         other.grad = W.grad
-        optimizer([other], lr=0.01, weight_decay=0.5, betas=(beta1, 0.99)).step()
+        torch.optim.AdamW([other], lr=0.01, weight_decay=0.5, betas=(beta1, 0.99)).step()
         # float32; Adam's epsilon counts where a gradient is as small
         assert math.isclose(float(length(seen(other.detach()))), float(found), rel_tol=1e-5)

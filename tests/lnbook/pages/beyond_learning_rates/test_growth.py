@@ -1,10 +1,10 @@
-"""The walk of normalized weights: its identities step by step, and its equilibrium under weight decay."""
+"""Gradient descent on normalized weights: its identities step by step, and where it is held."""
 
 import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.sec5_2_geometry import norm_growth as growth
+from lnbook.pages.beyond_learning_rates import growth
 
 
 @pytest.fixture
@@ -15,11 +15,11 @@ def cases() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_a_step_at_a_right_angle_sets_the_growth_of_the_squared_norm_and_the_angle(cases) -> None:
-    walk = growth.train(cases, 0, rate=0.5, updates=40, units=16)
+    walk = growth.descend(cases, 0, rate=0.5, updates=40, units=16)
     off = np.diff(walk.length**2) - (0.5 * walk.gradient[:-1]) ** 2
     # float32 norms, squared: their difference carries a few roundings of the norms themselves
     np.testing.assert_allclose(off, 0, atol=3e-6 * walk.length[0] ** 2)
-    expected = np.arctan(walk.effective_rate * walk.unit_gradient)
+    expected = np.arctan(walk.effective_rate * walk.gradient * walk.length)
     # angles of float32 arrays: a rounding of 1e-7 at each of 192 entries
     np.testing.assert_allclose(walk.angle, expected, rtol=1e-3, atol=1e-5)
 

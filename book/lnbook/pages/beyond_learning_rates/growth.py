@@ -1,4 +1,4 @@
-r"""Section 5.2.2, measured: how the norm of normalized weights grows while a network learns.
+r"""Section 5.2.2, measured: how normalized weights grow under gradient descent, and what their growth does.
 
 A network of one hidden layer whose summed inputs layer norm normalizes without epsilon, so that its hidden
 weights W have an invisible length. Plain stochastic gradient descent, with or without weight decay on W:
@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from lnbook.pages.beyond_learning_rates.walks import angles, length, seen
 from lnbook.training import generators, torch_threads
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm, weight_norm
@@ -25,11 +26,10 @@ REST = 0.1  # learning rate of all parameters but W
 
 
 @dataclass(frozen=True)
-class Walk:
+class Descent:
     """What one run's hidden weights did, update by update."""
 
     rate: float
-    decay: float
     length: Float[np.ndarray, " updates"]  # norm of what the model sees of W, before each update
     gradient: Float[np.ndarray, " updates"]  # norm of W's gradient
     angle: Float[np.ndarray, " updates"]  # by which the update turned W, in radians
@@ -45,13 +45,8 @@ class Walk:
         """The effective rate of the last update over that of the first."""
         return float(self.effective_rate[-1] / self.effective_rate[0])
 
-    @property
-    def unit_gradient(self) -> Float[np.ndarray, " updates"]:
-        r"""$\|\nabla L\|\,\|W\|$, the norm of the gradient at the same direction and length 1."""
-        return self.gradient * self.length
 
-
-def train(
+def descend(
     cases: Cases,
     seed: int,
     *,
@@ -61,15 +56,15 @@ def train(
     scale: float = 1.0,
     units: int = 100,
     held: float | None = None,
-) -> Walk:
-    """Train with layer norm from weights of one seed, times `scale`, and record the walk of W."""
+) -> Descent:
+    """Train with layer norm from weights of one seed, times `scale`, and record the descent of W."""
     x, y = cases
     initial, order = generators(seed)
     D = x.shape[1]
     W = scale * torch.randn(units, D, generator=initial) / D**0.5
     V = torch.randn(10, units, generator=initial) / units**0.5
     if held is not None:
-        W *= held / _seen(W).norm()
+        W *= held / length(seen(W))
     parameters = [p.requires_grad_() for p in (W, torch.ones(units), torch.zeros(units), V, torch.zeros(10))]
     W, g, b, V, c = parameters
     rows = []
@@ -80,40 +75,25 @@ def train(
             loss = cross_entropy(hidden @ V.T + c, y[drawn])
             gradients = torch.autograd.grad(loss, parameters)
             with torch.no_grad():
-                before = _seen(W)
+                before = seen(W)
                 W *= 1 - rate * decay
                 for p, gradient in zip(parameters, gradients, strict=True):
                     p -= (rate if p is W else REST) * gradient
                 if held is not None:
-                    W *= held / _seen(W).norm()
-                after = _seen(W)
-            rows.append((before.norm(), gradients[0].norm(), _angle(before, after), loss.detach()))
-    return Walk(rate, decay, *torch.tensor(rows).double().numpy().T)
-
-
-class Equilibrium:
-    r"""The second half of a run with weight decay, where the norm has settled.
-
-    An update adds $\rho^2\|\nabla L\|^2$ to the squared norm and decay takes $2\rho\lambda\|W\|^2$, so that
-    $\|W\|^4 = \rho\,E[\|W\|^2\|\nabla L\|^2]/(2\lambda)$ and $\tan^2\angle = 2\rho\lambda$ on average: the
-    mean of $\|W\|^4$, the root mean square of the tangents, and what each should be by the gradients seen.
-    """
-
-    def __init__(self, walk: Walk) -> None:
-        half = slice(len(walk.length) // 2, None)
-        self.norm4 = float(np.mean(walk.length[half] ** 4))
-        self.norm4_theory = float(walk.rate * np.mean(walk.unit_gradient[half] ** 2) / (2 * walk.decay))
-        self.angle = float(np.sqrt(np.mean(np.tan(walk.angle[half]) ** 2)))
-        self.angle_theory = float(np.sqrt(2 * walk.rate * walk.decay))
+                    W *= held / length(seen(W))
+                after = seen(W)
+            found = length(before), gradients[0].norm(), angles(before, after), loss
+            rows.append([value.item() for value in found])
+    return Descent(rate, *np.array(rows).T)
 
 
 def brakes(
     cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
-) -> dict[str, list[list[Walk]]]:
+) -> dict[str, list[list[Descent]]]:
     """Layer-normalized runs by learning rate and seed: W's norm free, or held where it begins or ends."""
-    found: dict[str, list[list[Walk]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
+    found: dict[str, list[list[Descent]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
     for rate in rates:
-        run = partial(train, cases, rate=rate, updates=updates)
+        run = partial(descend, cases, rate=rate, updates=updates)
         free = [run(seed) for seed in seeds]
         first, last = (
             [run(seed, held=float(walk.length[end])) for seed, walk in zip(seeds, free, strict=True)]
@@ -124,35 +104,23 @@ def brakes(
     return found
 
 
-def last_losses(walks: Sequence[Sequence[Walk]]) -> Float[np.ndarray, "seeds rates"]:
+def last_losses(walks: Sequence[Sequence[Descent]]) -> Float[np.ndarray, "seeds rates"]:
     """Mean loss of each run's last 50 updates, by rate and seed; one that diverged counts as guessing."""
     losses = np.array([[walk.loss[-50:].mean() for walk in runs] for runs in walks]).T
     return np.fmin(losses, np.log(10))
 
 
 def first_gradient(
-    method: str, cases: Cases, seed: int, *, length: float = 1.0, units: int = 100
+    method: str, cases: Cases, seed: int, *, norm: float = 1.0, units: int = 100
 ) -> tuple[Float[Tensor, "H D"], Float[Tensor, "H D"]]:
     """Random hidden weights of a given norm, in float64, and the loss's gradient with respect to them."""
     x, y = cases[0].double(), cases[1]
     draw = torch.Generator().manual_seed(seed)
     W = torch.randn(units, x.shape[1], generator=draw, dtype=torch.float64)
-    W = (length * W / W.norm()).requires_grad_()
+    W = (norm * W / W.norm()).requires_grad_()
     V = torch.randn(10, units, generator=draw, dtype=torch.float64) / units**0.5
     a = x @ (weight_norm(W, W.new_ones(units)) if method == "weight" else W).T
     if method in ("batch", "layer"):
         a = (layer_norm if method == "layer" else batch_norm)(a, eps=0.0)
     (G,) = torch.autograd.grad(cross_entropy(torch.relu(a) @ V.T, y), W)
     return W.detach(), G
-
-
-def _seen(W: Tensor) -> Tensor:
-    """The part of W that the model can see, which excludes the mean row."""
-    W = W.detach()
-    return W - W.mean(0)
-
-
-def _angle(one: Tensor, two: Tensor) -> Tensor:
-    """The angle between two arrays, accurate for small ones."""
-    u, v = one / one.norm(), two / two.norm()
-    return 2 * torch.atan2((u - v).norm(), (u + v).norm())
