@@ -1,1 +1,1 @@
-"""Section 1: batch norm's speed-up with plain SGD, and what the noise of its statistics does."""
+"""Section 1: what batch norm takes from a batch, and what it costs to share one among processes."""

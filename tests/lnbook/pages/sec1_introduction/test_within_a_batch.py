@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lnbook.pages.sec1_introduction import statistics_noise as noise
+from lnbook.pages.sec1_introduction import within_a_batch as noise
 from lnlib import batch_norm
 
 

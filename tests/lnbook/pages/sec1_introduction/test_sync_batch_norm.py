@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.beyond_distributed.parallel import Processes
-from lnbook.pages.beyond_distributed.sync_batch_norm import SyncBatchNorm
+from lnbook.pages.sec1_introduction.parallel import Processes
+from lnbook.pages.sec1_introduction.sync_batch_norm import SyncBatchNorm
 from lnbook.training import Group
 from lnlib import BatchNorm
 

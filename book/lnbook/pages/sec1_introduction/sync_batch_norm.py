@@ -1,6 +1,6 @@
 """Batch normalization over the batches of several processes, as if they were one batch in one process.
 
-Cases are parted among P processes. Each sends the number, mean and squared deviations of its own, and all
+Cases are split among the processes. Each sends the number, mean and squared deviations of its own, and all
 combine them; in the backward pass each sends two sums. Both are collectives that every process must take part
 in, at every layer, one after the other.
 

@@ -1,1 +1,0 @@
-"""Beyond the paper: several processes that train one model."""

@@ -1,0 +1,101 @@
+r"""Section 1, measured in one process: what batch norm gains from its batch.
+
+*Speed with plain SGD.* The network of `lnbook.shared.permutation_mnist`, two hidden layers of 100 units,
+trained without momentum at batch size 128, once without a norm and once with batch norm, each at several step
+sizes.
+
+*Noise as a regularizer.* Two networks differ in one thing. In training, the mean and the variance of a summed
+input are taken over the mini-batch, or over all training cases, as Eq. (2) says. The loss is that of the
+mini-batch in both, the first weights and the order of the cases are the same, and so are the statistics at
+test time: those of all training cases.
+"""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from lnbook.shared.shift import Cases, Network
+from lnbook.training import Job
+from lnlib.norms.batch import batch_norm, batch_norm_by
+
+BATCH, RATES = 128, (0.1, 0.3, 1.0)
+SIZES = {"smoke": (2, 60), "book": (2, 80), "study": (10, 200)}  # seeds, updates
+
+
+def plain_descents(scale: str, seed: int) -> list[Job]:
+    """The runs of both methods at each step size, for `lnbook.training.runs.run`.
+
+    >>> len(plain_descents("book", 0)), plain_descents("book", 0)[0]["optimizer"]
+    (12, 'sgd')
+    """
+    seeds, updates = SIZES[scale]
+    common: dict[str, Any] = {"batch_size": BATCH, "updates": updates, "rows": updates // 10, "quick": 1000}
+    common |= {"whole": False, "optimizer": "sgd", "units": 100}
+    return [
+        {"norm": norm, **common, "rate": rate, "seed": seed + k}
+        for k, norm, rate in product(range(seeds), ("none", "batch"), RATES)
+    ]
+
+
+def end_loss(run: pd.DataFrame) -> float:
+    """The mean training loss over the last quarter of a run; NaN if any is."""
+    return float(run["train_loss"].tail(len(run) // 4).mean(skipna=False))
+
+
+def train(
+    cases: Cases, seed: int, *, exact: bool, updates: int, units: int = 64, batch: int = 32, rate: float = 0.3
+) -> Network:
+    """Two hidden layers with batch norm, trained by plain gradient descent on mini-batches of `batch` cases.
+
+    If `exact`, statistics and their gradients are taken over all cases and not over the mini-batch.
+    """
+    x, y = cases
+    network = Network((x.shape[1], units, units, 10), seed, lambda k, a: batch_norm(a))
+    generator = torch.Generator().manual_seed(seed + 1000)
+    descent = torch.optim.SGD([p for layer in network.layers for p in layer], lr=rate)
+    for _ in range(updates):
+        drawn = torch.randint(len(x), (batch,), generator=generator)
+        logits = network(x)[0][drawn] if exact else network(x[drawn])[0]
+        descent.zero_grad()
+        cross_entropy(logits, y[drawn]).backward()
+        descent.step()
+    return network
+
+
+@torch.no_grad()
+def answers(network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, "M D"]) -> Float[Tensor, "M K"]:
+    """The logits of test cases, normalized by the statistics of all training cases x."""
+    stored = {}
+
+    def keep(k: int, a: Tensor) -> Tensor:
+        stored[k] = torch.var_mean(a, 0, correction=0)
+        return batch_norm(a)
+
+    def use(k: int, a: Tensor) -> Tensor:
+        variance, mean = stored[k]
+        return batch_norm_by(a, mean, variance)
+
+    twin = Network((), 0, keep)
+    twin.layers = network.layers
+    twin(x)
+    twin.normalize = use
+    return twin(test)[0]
+
+
+def wrong_answers(
+    cases: Cases, test: Cases, *, seed: int, seeds: int, exact: bool, updates: int, number: int = 500
+) -> Float[np.ndarray, " seeds"]:
+    """By seed, the share of wrong answers to test cases after `train` on a random `number` of the cases."""
+    wrong = []
+    for s in range(seed, seed + seeds):
+        chosen = torch.randperm(len(cases[0]), generator=torch.Generator().manual_seed(s))[:number]
+        x, y = (part[chosen] for part in cases)
+        network = train((x, y), s, exact=exact, updates=updates)
+        wrong.append(float((answers(network, x, test[0]).argmax(1) != test[1]).double().mean()))
+    return np.array(wrong)
