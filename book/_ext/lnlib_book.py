@@ -83,8 +83,10 @@ def raise_hero(notebook: nbformat.NotebookNode) -> None:
     for cell in [c for c in notebook.cells if "hero" in c.metadata.get("tags", [])]:
         pictures = [o for o in cell.outputs if {"image/svg+xml", "text/html"} & set(o.get("data", {}))]
         cell.outputs = [o for o in cell.outputs if o not in pictures]
-        tags = {"tags": ["remove-input"]}
-        notebook.cells.insert(2, nbformat.v4.new_code_cell(outputs=pictures, metadata=tags, id="hero"))
+        known = cell.metadata.get("mystnb", {})
+        named = {key: known.pop(key) for key in ("image", "figure") if key in known}
+        notes = {"tags": ["remove-input"], "mystnb": named}
+        notebook.cells.insert(2, nbformat.v4.new_code_cell(outputs=pictures, metadata=notes, id="hero"))
 
 
 def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
@@ -95,8 +97,9 @@ def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale:
         return
     here = load_measured(rules, folder=run.results, scale=scale)
     with_cards(notebook, {rule.id: rule for rule in rules}, here, ledger.record().found)
-    line = {"text/html": ledger.page_tally(page, rules, here)}
-    cells[-1].outputs = [nbformat.v4.new_output("display_data", line)]
+    for output in cells[-1].outputs:
+        if "text/html" in output.get("data", {}):
+            output.data = {"text/html": ledger.page_tally(page, rules, here)}
 
 
 def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
