@@ -86,7 +86,9 @@ def raise_hero(notebook: nbformat.NotebookNode) -> None:
         known = cell.metadata.get("mystnb", {})
         named = {key: known.pop(key) for key in ("image", "figure") if key in known}
         notes = {"tags": ["remove-input"], "mystnb": named}
-        notebook.cells.insert(2, nbformat.v4.new_code_cell(outputs=pictures, metadata=notes, id="hero"))
+        # MyST-NB leaves out a cell without a source
+        shown = nbformat.v4.new_code_cell("...", outputs=pictures, metadata=notes, id="hero")
+        notebook.cells.insert(2, shown)
 
 
 def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
@@ -111,7 +113,9 @@ def mark_failed(notebook: nbformat.NotebookNode, failure: str) -> None:
         "What follows ends at the cell that failed. Numbers and figures after it are missing.\n```"
     )
     said = nbformat.v4.new_output("stream", text=failure)  # no markup, whatever it holds
-    shown = nbformat.v4.new_code_cell(outputs=[said], metadata={"tags": ["remove-input"]}, id="failure")
+    shown = nbformat.v4.new_code_cell(
+        "...", outputs=[said], metadata={"tags": ["remove-input"]}, id="failure"
+    )
     notebook.cells[1:1] = [nbformat.v4.new_markdown_cell(words, id="failed-run"), shown]
 
 
