@@ -1,0 +1,107 @@
+"""The norms against torch's functions, through derivatives, transforms and compilers; their invariances."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from pairs import EXACT, PAIRS, draw, every_norm, inputs, rows, torch_scripts_itself
+from torch.testing import assert_close
+
+from lnlib import group_norm, instance_norm, layer_norm
+
+pytestmark = pytest.mark.grid
+
+
+# --------------------------------------------------------------------------------- torch's own functions
+
+
+@every_norm
+def test_values_and_gradients_are_torchs(name: str) -> None:
+    ours, theirs = PAIRS[name]
+    args = [t.requires_grad_() for t in inputs()]
+    upstream = draw(*ours(*args).shape, seed=3)
+    assert_close(ours(*args), theirs(*args), **EXACT)
+    got = torch.autograd.grad(ours(*args), args, upstream, allow_unused=True)
+    expected = torch.autograd.grad(theirs(*args), args, upstream, allow_unused=True)
+    for mine, its in zip(got, expected, strict=True):
+        assert (mine is None) == (its is None)
+        if mine is not None:
+            # gains and biases sum 30 terms
+            assert_close(mine, its, rtol=1e-12, atol=1e-12)
+
+
+@every_norm
+def test_first_and_second_derivatives_are_those_of_differences(name: str) -> None:
+    ours, _ = PAIRS[name]
+    a, g, b = inputs()
+    args = [(a[:2, :, :2] + 100).requires_grad_(), g.requires_grad_(), b.requires_grad_()]
+    # gradcheck's own tolerances for float64; fast_mode checks along random directions
+    torch.autograd.gradcheck(ours, args, check_batched_grad=True, fast_mode=True)
+    torch.autograd.gradgradcheck(ours, args, fast_mode=True)
+
+
+@torch_scripts_itself
+@every_norm
+def test_inside_transforms_and_vectorized_the_result_is_the_same(name: str) -> None:
+    ours, _ = PAIRS[name]
+    a, g, b = inputs()
+    stack = torch.stack([a, 3 * a + 50])
+    expected = torch.stack([ours(each, g, b) for each in stack])
+    assert_close(torch.vmap(lambda each: ours(each, g, b))(stack), expected, **EXACT)
+    # per-case gradients in one call, against one call each
+    loss = lambda each: (ours(each, g, b) ** 3).sum()  # noqa: E731
+    per_case = torch.vmap(torch.func.grad(loss))(stack)
+    for got, each in zip(per_case, stack, strict=True):
+        each = each.clone().requires_grad_()
+        assert_close(got, torch.autograd.grad(loss(each), each)[0], rtol=1e-11, atol=1e-11)
+    small = a[:1, :, :2]
+    jacobians = [j(lambda each: ours(each, g, b))(small) for j in (torch.func.jacrev, torch.func.jacfwd)]
+    assert_close(*jacobians, **EXACT)
+
+
+@every_norm
+@pytest.mark.usefixtures("as_users_call")
+def test_compiled_in_one_graph_values_and_gradients_are_the_same(name: str) -> None:
+    ours, _ = PAIRS[name]
+    torch.compiler.reset()
+    compiled = torch.compile(ours, fullgraph=True, backend="aot_eager", dynamic=False)
+    args = [t.requires_grad_() for t in inputs()]
+    assert_close(compiled(*args, eps=0.0), ours(*args, eps=0.0), **EXACT)
+    assert_close(compiled(*args), ours(*args), **EXACT)
+    gradients = [torch.autograd.grad(f(*args).pow(3).sum(), args[:2]) for f in (compiled, ours)]
+    assert_close(*gradients, rtol=1e-11, atol=1e-11)
+
+
+# ------------------------------------------------------------------------------------------- properties
+
+
+@given(rows, st.sampled_from([-64.0, 0.5, 1024.0]), st.integers(-1024, 1024))
+def test_layer_norm_ignores_shift_and_positive_scale_and_keeps_the_sign_of_scale(
+    values, scale, shift
+) -> None:
+    a = torch.tensor(values, dtype=torch.float64)
+    # eighths, scaled by powers of two and shifted by integers: the inputs themselves are not rounded
+    assert_close(
+        layer_norm(scale * a + shift, eps=0),
+        math.copysign(1, scale) * layer_norm(a, eps=0),
+        rtol=0,
+        atol=1e-13,
+    )
+
+
+def test_one_group_is_layer_norm_and_a_group_a_channel_is_instance_norm() -> None:
+    a, _, _ = inputs()
+    assert_close(group_norm(a, 1), layer_norm(a.flatten(1)).view_as(a), **EXACT)
+    assert_close(group_norm(a, 8), instance_norm(a), **EXACT)
+
+
+@pytest.mark.parametrize("dims", [(-1,), (1, 2), (-1, -2), (0, 2), (2, 0, 1)])
+def test_several_axes_of_units_count_as_one(dims: tuple[int, ...]) -> None:
+    a = draw((3, 4, 5))
+    sizes = [a.shape[d] for d in dims]
+    gain, bias = draw(tuple(sizes), seed=1), draw(tuple(sizes), seed=2)
+    expected = F.layer_norm(a.movedim(dims, tuple(range(-len(dims), 0))), sizes, gain, bias)
+    assert_close(layer_norm(a, gain, bias, dim=dims).movedim(dims, tuple(range(-len(dims), 0))), expected)
