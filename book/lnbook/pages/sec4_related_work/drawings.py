@@ -61,6 +61,7 @@ def gains(
         style = {"color": plots.COLORS[method], "ls": "-" if gain == 1 else "--"}
         left.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
     left.axhline(1, color=INK, lw=0.8)
+    left.set_xticks(range(0, len(next(iter(lag.values()))), 5))
     left.set(xlabel="steps back", title="gradient at the start", ylim=(1e-7, 1e9))
     left.legend(loc="upper left", ncol=2)
     for place, method in enumerate(("batch", "layer")):
