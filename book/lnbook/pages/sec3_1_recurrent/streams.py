@@ -144,7 +144,6 @@ class Run:
     """One trained network: the percentage of right answers by step."""
 
     norm: str
-    factor: float
     seed: int
     anywhere: bool  # streams begin at any row
     within: float  # the steps of training, but for the first image
@@ -155,24 +154,23 @@ class Run:
 def measure(
     images: Images,
     norm: str,
-    factor: float,
     seed: int,
     *,
-    length: int = 200,
-    updates: int = 200,
+    length: int,
+    updates: int,
     anywhere: bool = False,
     **options: Any,
 ) -> Run:
-    """Train a network as :func:`train` does, and test it on streams of another length."""
+    """Train a network of factor 1 as :func:`train` does, and test it on streams of another length."""
     test = Streams(images, "test")
-    model = train(images, norm, factor, seed, updates=updates, anywhere=anywhere, **options)
+    model = train(images, norm, 1, seed, updates=updates, anywhere=anywhere, **options)
     draw = torch.Generator().manual_seed(1)
     short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((200, 500), (length, 100)))
     within, beyond = (
         _right(model, *short, slice(test.side, STEPS)),
         _right(model, *long, slice(STEPS, length)),
     )
-    return Run(norm, factor, seed, anywhere, within, beyond, change(model.rnn, short[0]))
+    return Run(norm, seed, anywhere, within, beyond, change(model.rnn, short[0]))
 
 
 @torch.no_grad()
@@ -184,37 +182,32 @@ def _right(model: Reader, x: Tensor, y: Tensor, steps: slice) -> float:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is trained: updates, steps of the long streams, factors besides 1, seeds, processes."""
+    """How much is trained: updates, steps of the long streams, seeds, processes."""
 
     updates: int
     length: int
-    factors: tuple[float, ...]
     few: int  # seeds of what only illustrates
     many: int  # seeds of what decides a claim
     processes: int | None
 
 
 SCALES = {
-    "smoke": Scale(20, 500, (0.5, 4), few=1, many=2, processes=1),
-    "book": Scale(60, 1000, (0.5, 4), few=1, many=1, processes=1),
-    "study": Scale(160, 5000, (0.5, 2, 4), few=3, many=10, processes=None),
+    "smoke": Scale(20, 500, few=1, many=2, processes=1),
+    "book": Scale(60, 1000, few=1, many=1, processes=1),
+    "study": Scale(160, 5000, few=3, many=10, processes=None),
 }
 
 
 def compare(scale: str, seed: int, images: Images) -> list[Run]:
-    """Networks of factor 1 with each norm, on long streams; plain and layer norm at other factors."""
+    """Networks with each norm on long streams; with batch norm also on streams that begin at any row."""
     size = SCALES[scale]
     jobs: list[dict[str, Any]] = []
     for norm in ("batch", "none", "layer"):
         for s in range(seed, seed + size.many):
-            job = {"norm": norm, "seed": s, "updates": size.updates}
-            long = {**job, "factor": 1.0, "length": size.length}
+            job = {"norm": norm, "seed": s, "updates": size.updates, "length": size.length}
             if norm == "batch":
-                long["max_steps"] = STEPS
-            jobs.append(long)
+                job["max_steps"] = STEPS
+            jobs.append(job)
             if norm == "batch" and s < seed + size.few:
-                jobs.append({**long, "anywhere": True})
-            if norm != "batch" and s < seed + size.few:
-                jobs += [{**job, "factor": float(f)} for f in size.factors]
-    jobs.sort(key=lambda job: "length" not in job)  # long ones first
+                jobs.append({**job, "anywhere": True})
     return sweep(measure, jobs, common=(images,), processes=size.processes)
