@@ -54,10 +54,11 @@ def timeline(
     top.tick_params(length=0)
     top.text((blank + 1) / 2, 0.5, "blank steps", ha="center", va="center")
     steps = np.arange(1, len(picture) + 1)
-    looks = (LAYER, "-"), (LAYER, "--"), (NONE, "-")
-    for (name, values), (color, dashes) in zip(sizes.items(), looks, strict=True):
+    looks = (LAYER, "-", 3, "left"), (LAYER, "--", 6, "right"), (NONE, "-", 3, "left")
+    for (name, values), (color, dashes, step, side) in zip(sizes.items(), looks, strict=True):
         ax.semilogy(steps, values, dashes, marker="o", ms=3, color=color)
-        ax.annotate(name, (3, values[2]), (8, 4), textcoords="offset points", color=color)
+        away = (8, 4) if side == "left" else (-6, -14)
+        ax.annotate(name, (step, values[step - 1]), away, textcoords="offset points", ha=side, color=color)
     limits = {"largest float32": np.finfo(np.float32).max, "its root: Adam squares gradients": 1.8e19}
     for name, height in limits.items():
         ax.axhline(height, color=INK, lw=1, ls=":")

@@ -141,6 +141,35 @@ def forward(
     return np.array(outputs), kept
 
 
+def backward(
+    p: Letters, kept: Sequence[Any], d_outputs: Float[np.ndarray, "T H"]
+) -> dict[str, Float[np.ndarray, "..."]]:
+    """The gradients of all letters of Eqs. (20)-(22), from those of all outputs and what `forward` kept."""
+    grad = {k: np.zeros_like(v) for k, v in p.items()}
+    dh, dc = np.zeros_like(p["h_0"]), np.zeros_like(p["c_0"])
+
+    def through(norm: tuple[np.ndarray, float], k: int, dy: np.ndarray) -> np.ndarray:
+        """Back through the k-th layer norm."""
+        (hat, s), v = norm, p[f"alpha_{k}"] * dy
+        grad[f"alpha_{k}"] += hat * dy
+        grad[f"beta_{k}"] += dy
+        return np.asarray((v - v.mean() - hat * (hat * v).mean()) / s)
+
+    for now, d_output in zip(kept[::-1], d_outputs[::-1], strict=True):
+        x, h, c, f, i, o, g, u, norm_1, norm_2, norm_3 = now
+        dh = dh + d_output
+        dc = dc + through(norm_3, 3, dh * o * (1 - u**2))
+        da = np.concatenate(
+            [dc * c * f * (1 - f), dc * g * i * (1 - i), dh * u * o * (1 - o), dc * i * (1 - g**2)]
+        )
+        v_h, v_x = through(norm_1, 1, da), through(norm_2, 2, da)
+        grad["b"] += da
+        grad["W_h"] += np.outer(v_h, h)
+        grad["W_x"] += np.outer(v_x, x)
+        dh, dc = p["W_h"].T @ v_h, f * dc
+    return grad | {"h_0": dh, "c_0": dc}
+
+
 def autograd(
     module: nn.RNNBase,
     names: Names,
