@@ -15,7 +15,6 @@ INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 LOOKS: dict[str, dict[str, Any]] = {
     "none": {"color": NONE, "ls": ":"},
     "layer": {"color": LAYER, "ls": "-"},
-    "separate": {"color": LAYER, "ls": "--"},
     "inputs": {"color": LAYER, "ls": "-."},
 }
 Runs = Float[np.ndarray, "networks places"]
