@@ -5,7 +5,6 @@ divided by a root. `moments` has the first as fractions; the root is taken to 60
 below those of float64 can be told.
 """
 
-from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -58,13 +57,6 @@ def output_error(true: Moments, output: Float[Tensor, " H"], eps: float = 0.0) -
     std = DIGITS.sqrt(_decimal(true.variance + Fraction(eps)))
     exact = [DIGITS.divide(_decimal(d), std) for d in true.deviations]
     return float(max(abs(DIGITS.subtract(Decimal(v), t)) for v, t in zip(values, exact, strict=True)))
-
-
-def largest_error(
-    norm: Callable[[Tensor], Tensor], cases: Iterable[Float[Tensor, " H"]], eps: float = 1e-5
-) -> float:
-    """Largest distance of `norm`'s outputs from the truth, over all cases and units."""
-    return max(output_error(moments(case), norm(case), eps) for case in cases)
 
 
 def _decimal(v: Fraction) -> Decimal:

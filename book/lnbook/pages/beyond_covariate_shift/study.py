@@ -4,16 +4,19 @@ Networks of :mod:`lnbook.pages.beyond_covariate_shift.twins` at several step siz
 its best one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 
-from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, final_losses, loss, train_run
-from lnbook.training import Row, fit, sweep
+from lnbook.ledger.recorded import load_recorded
+from lnbook.ledger.rows import book_dir
+from lnbook.ledger.rules import load_rules
+from lnbook.ledger.verdicts import Measurement
+from lnbook.pages.beyond_covariate_shift.twins import Arrays, train_run
+from lnbook.training import Row, sweep
 
 Place = tuple[int, float]  # hidden layers, and the scale of their initial weights
 
@@ -55,25 +58,8 @@ def study(
     return Study(rates, {(row["hidden"], row["scale"], row["norm"], row["rate"]): row for row in rows})
 
 
-def switched(
-    arrays: Arrays,
-    first: str,
-    second: str,
-    *,
-    hidden: Sequence[int],
-    rates: Sequence[float],
-    seeds: Sequence[int],
-    updates: int,
-) -> Float[np.ndarray, " S"]:
-    """One method for a fifth of the updates, then another: final log losses, the mean over step sizes."""
-    x, y = map(torch.from_numpy, arrays[:2])
-    parts = (first, updates // 5), (second, updates - updates // 5)
-    found = []
-    for rate in rates:
-        model = Twins((x.shape[1], *hidden, 10), first, seeds)
-        batches = batches_of(x, y, 64, seeds)
-        adam = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
-        for model.norm, part in parts:
-            fit(model, batches, loss, adam, updates=part, every=part)
-        found.append(final_losses(model, x, y).log().numpy())
-    return np.mean(found, 0)
+def recorded(ids: Collection[str]) -> dict[str, Measurement]:
+    """What `book/results/` holds for these rules; nothing where lnbook is installed without a checkout."""
+    if (place := book_dir()) is None:
+        return {}
+    return load_recorded([rule for rule in load_rules() if rule.id in ids], folder=place / "results")[0]

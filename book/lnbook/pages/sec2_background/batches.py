@@ -1,8 +1,8 @@
 r"""Section 2, measured: what it costs to estimate the expectations of Eq. (2) from a mini-batch.
 
 How far the estimates are off (`sampling_errors`), what that does to one case (`in_company`) and to the
-answers of a trained network (`disagreement`), and what is left to average over late in a sequence
-(`sentences`, `step_errors`).
+answers of a trained network (`disagreement`), how far stored means lag behind (`lateness`), and what is left
+to average over late in a sequence (`sentences`, `step_errors`).
 """
 
 import re
@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 import lnlib
-from lnbook.shared.shift import Network, Normalize
+from lnbook.shared.shift import BATCH, Cases, Network, Normalize
 
 GROUPS = 10  # of draws, each of which gives a number
 
@@ -101,6 +101,43 @@ def disagreement(
         ]
     network.normalize = own
     return [float((answer != alone).double().mean()) for answer in together]
+
+
+def lateness(
+    cases: Cases,
+    seed: int,
+    normalize: Normalize,
+    momenta: Sequence[float],
+    *,
+    rate: float,
+    updates: int,
+    units: int = 100,
+) -> dict[float, list[float]]:
+    r"""The error of running averages of the first layer's means while the network learns.
+
+    $r \leftarrow (1 - m) r + m \hat\mu$ with the mini-batch mean $\hat\mu$ of the current weights; momentum
+    m = 1 is the last batch alone. The truth is exact at each update, because the first layer is linear:
+    $\mu_i = w_i^\top E[x]$.
+
+    For each momentum it gives the root mean square error over the units at each update, in units of each
+    unit's standard deviation in the batch.
+    """
+    x, y = cases
+    network = Network((x.shape[1], units, units, units, 10), seed, normalize)
+    generator = torch.Generator().manual_seed(seed + 1000)
+    center, running = x.mean(0), dict.fromkeys(momenta, torch.zeros(0))
+    errors: dict[float, list[float]] = {m: [] for m in momenta}
+    for _ in range(updates):
+        drawn = torch.randint(len(x), (BATCH,), generator=generator)
+        with torch.no_grad():
+            W = network.layers[0][0]
+            a, exact = x[drawn] @ W.T, W @ center
+            for m, r in running.items():
+                running[m] = (1 - m) * r + m * a.mean(0) if len(r) else a.mean(0)
+                error = (running[m] - exact) / a.std(0)
+                errors[m].append(float(error.square().mean().sqrt()))
+        network.update(x[drawn], y[drawn], rate)
+    return errors
 
 
 def sentences() -> tuple[Int[Tensor, "T N"], Int[Tensor, " N"], int]:

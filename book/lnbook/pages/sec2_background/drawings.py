@@ -1,32 +1,12 @@
 """Section 2's pictures: batches, their statistics and their noise."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from matplotlib.figure import Figure
 
-from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.pages.sec2_background.batches import StepErrors
-from lnbook.shared.shift import Group
 
 NONE, BATCH, INK = plots.COLORS["none"], plots.COLORS["batch"], plots.INK
-
-
-def shift_and_loss(groups: Mapping[str, Group]) -> Figure:
-    """What one unit receives in one run, and the losses: plain, batch norm, batch norm with noise."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
-    for (name, group), color, line, width in zip(
-        groups.items(), (NONE, BATCH, INK), (":", "--", "-"), (2, 1.8, 1), strict=True
-    ):
-        update = np.arange(1, len(group.curve) + 1)
-        left.plot(update, group.runs[0].mean[:, 0], color=color, ls=line, lw=width)
-        right.semilogy(update, group.curve, color=color, ls=line, lw=width, label=name)
-    left.set(xlabel="update", title="mean of what one unit receives", xlim=(0, 60))
-    right.set(xlabel="update", title="training loss")
-    on.plain(right.yaxis)
-    right.legend()
-    return fig
 
 
 def by_step(errors: StepErrors, batch: int) -> Figure:

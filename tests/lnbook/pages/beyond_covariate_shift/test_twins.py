@@ -7,7 +7,6 @@ from torch.nn.functional import cross_entropy
 
 from lnbook import data
 from lnbook.pages.beyond_covariate_shift import twins
-from lnbook.pages.beyond_covariate_shift.study import study, switched
 from lnbook.pages.beyond_covariate_shift.twins import NORMS, Twins
 from lnlib import batch_norm
 
@@ -44,13 +43,3 @@ def test_a_run_learns_and_is_infinitely_bad_where_it_diverges() -> None:
     assert (row["loss"] < 1.6).all()  # guessing has 2.3
     assert (row["error"] < 40).all()
     assert np.isinf(lost["loss"]).all()
-
-
-def test_switching_to_the_same_method_is_training_with_it() -> None:
-    arrays = twins.pictures(data.load("digits"), 200)
-    options = {"rates": (1e-2,), "seeds": (0, 1), "updates": 10}
-    runs = study(arrays, {(2, 1.0): ("simple",)}, units=8, processes=1, **options)
-    same = switched(arrays, "simple", "simple", hidden=(8, 8), **options)
-    np.testing.assert_allclose(np.exp(same), runs.best((2, 1.0), "simple"), rtol=1e-4)  # float32
-    other = switched(arrays, "both detached", "simple", hidden=(8, 8), **options)
-    assert np.abs(other - same).min() > 1e-4

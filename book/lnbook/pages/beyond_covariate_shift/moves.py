@@ -1,8 +1,14 @@
-"""Section 2, measured while a network learns: what a gradient depends on, drifts put back, stored means."""
+r"""How the units of a layer move while the layers below learn, and what that does.
 
-from collections.abc import Sequence
+Their summed inputs change together (`change_above`, `strongest`); so does the gradient above (`dependence`).
+`drifting` puts the move of one network's units into another.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -10,17 +16,59 @@ from lnbook.shared.shift import BATCH, Cases, Network, Normalize, Run
 from lnlib import batch_norm
 
 
+def change_above(
+    cases: Cases,
+    f: Callable[[Tensor], Tensor],
+    seed: int,
+    *,
+    H: int = 200,
+    steps: int = 20,
+    random: bool = False,
+) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
+    """The upper layer's summed inputs, and their change once the layer below it has learned.
+
+    Two hidden layers of H units are trained by gradient descent on all cases at once. Only the lower one's
+    new weights are then used; the upper one's stay as they were, so what changes is its input. `random` is
+    the control: the lower weights move as far (in Frobenius norm), in a random direction.
+    """
+    x, y = cases
+    generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
+    sizes = (x.shape[1], H, H, 10)
+    layers = [
+        (torch.randn(o, i, generator=generator) * (power / i) ** 0.5).requires_grad_()
+        for i, o in pairwise(sizes)
+    ]
+    lower, upper = (w.detach().clone() for w in layers[:2])
+    for _ in range(steps):
+        loss = cross_entropy(f(f(x @ layers[0].T) @ layers[1].T) @ layers[2].T, y)
+        gradients = torch.autograd.grad(loss, layers)
+        with torch.no_grad():
+            for w, gradient in zip(layers, gradients, strict=True):
+                w -= 0.1 * gradient
+    move = layers[0].detach() - lower
+    if random:
+        direction = torch.randn(move.shape, generator=generator)
+        move = direction * (move.norm() / direction.norm())
+    before, after = f(x @ lower.T), f(x @ (lower + move).T)
+    return before @ upper.T, (after - before) @ upper.T
+
+
+def strongest(change: Float[Tensor, "N H"]) -> Float[Tensor, "20"]:
+    """Share of a squared change in its 1, 2, ..., 20 strongest orthogonal directions among the units."""
+    power = torch.linalg.svdvals(change).square()
+    return (power.cumsum(0) / power.sum())[:20]
+
+
 def dependence(
     cases: Cases, seed: int, normalize: Normalize | None = None, *, units: int = 100
-) -> tuple[float, float, float]:
+) -> tuple[float, float]:
     r"""How much the gradient of the second layer's weights depends on what the first layer puts out.
 
     After twenty updates the first layer alone makes one more, by which its outputs on 256 probe cases
     change by some matrix. The second layer's gradient $\delta h^\top$ changes with them, and is computed
     again for the same matrix with a random sign at each entry: as large, without any correlation.
 
-    Of the gradient it gives the relative change, as learned and scrambled; and the share of the squared
-    change of the outputs that lies in its first singular direction.
+    Of the gradient it gives the relative change, as learned and scrambled.
     """
     x, y = cases
     network = Network((x.shape[1], units, units, units, 10), seed, normalize)
@@ -44,8 +92,7 @@ def dependence(
     signs = torch.randint(2, change.shape, generator=generator) * 2 - 1
     old = gradient(before)
     learned, scrambled = ((gradient(before + d) - old).norm() / old.norm() for d in (change, signs * change))
-    power = torch.linalg.svdvals(change).square()
-    return float(learned), float(scrambled), float(power[0] / power.sum())
+    return float(learned), float(scrambled)
 
 
 def drifting(run: Run, *, held: bool = False) -> Normalize:
@@ -66,40 +113,3 @@ def drifting(run: Run, *, held: bool = False) -> Normalize:
         return batch_norm(a) * stretch[now, k] + offset[now, k]
 
     return normalize
-
-
-def lateness(
-    cases: Cases,
-    seed: int,
-    normalize: Normalize,
-    momenta: Sequence[float],
-    *,
-    rate: float,
-    updates: int,
-    units: int = 100,
-) -> dict[float, list[float]]:
-    r"""The error of running averages of the first layer's means while the network learns.
-
-    $r \leftarrow (1 - m) r + m \hat\mu$ with the mini-batch mean $\hat\mu$ of the current weights; momentum
-    m = 1 is the last batch alone. The truth is exact at each update, because the first layer is linear:
-    $\mu_i = w_i^\top E[x]$.
-
-    For each momentum it gives the root mean square error over the units at each update, in units of each
-    unit's standard deviation in the batch.
-    """
-    x, y = cases
-    network = Network((x.shape[1], units, units, units, 10), seed, normalize)
-    generator = torch.Generator().manual_seed(seed + 1000)
-    center, running = x.mean(0), dict.fromkeys(momenta, torch.zeros(0))
-    errors: dict[float, list[float]] = {m: [] for m in momenta}
-    for _ in range(updates):
-        drawn = torch.randint(len(x), (BATCH,), generator=generator)
-        with torch.no_grad():
-            W = network.layers[0][0]
-            a, exact = x[drawn] @ W.T, W @ center
-            for m, r in running.items():
-                running[m] = (1 - m) * r + m * a.mean(0) if len(r) else a.mean(0)
-                error = (running[m] - exact) / a.std(0)
-                errors[m].append(float(error.square().mean().sqrt()))
-        network.update(x[drawn], y[drawn], rate)
-    return errors

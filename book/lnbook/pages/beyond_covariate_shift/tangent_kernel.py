@@ -78,7 +78,7 @@ def derivative(z: Float[Tensor, "N K"], axis: int) -> Callable[[Float[Tensor, " 
     return through
 
 
-def sharpness(
+def largest_eigenvalues(
     width: int, network: int, norms: Sequence[str] = tuple(NORMS), outputs: int = OUTPUTS
 ) -> list[float]:
     """Largest eigenvalues of a random network's Fisher matrix on half as many cases as units, by norm."""

@@ -4,7 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from lnbook.pages.beyond_learning_rates.sharpness import derivative, largest, random_network, tangent_kernel
+from lnbook.pages.beyond_covariate_shift.tangent_kernel import (
+    derivative,
+    largest,
+    random_network,
+    tangent_kernel,
+)
 from lnlib import LayerNorm
 from lnlib.fisher import GGN
 
