@@ -130,14 +130,10 @@ def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
 
 
 def before_training(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
-    """Before training: the last block's gradient by depth, every block's, how far a random step moves y.
-
-    The first with fewer depths without a norm, where gradients explode.
-    """
+    """Before training: the last block's gradient by depth, every block's, how far a random step moves y."""
     depths, width, L = SIZES[scale]
-    last = {p: gradient_by_depth(p, depths, width, seeds) for p in ("post", "pre", "summed", "output")}
-    last["none"] = gradient_by_depth("none", depths[: 2 if scale == "smoke" else 4], width, seeds)
     both = ("post", "pre")
+    last = {p: gradient_by_depth(p, depths, width, seeds) for p in both}
     blocks = {p: gradient_by_block(p, L, width, seeds) for p in both}
     moved = {p: np.stack([output_change(p, d, width, seeds) for d in depths], 1) for p in both}
     return last, blocks, moved
