@@ -66,7 +66,6 @@ def _before(
 
 LAYERED = _before(_normed, _gains)
 FOLDED = Method(lambda x, p: x + (_rms(x, p) @ p["W1"] + p["c"]).relu() @ p["W2"], _rms)
-BARE = Method(lambda x, p: x + (x @ p["W1"] + p["c"]).relu() @ p["W2"])
 
 
 def folded(networks: Networks) -> tuple[Networks, Float[Tensor, "S 1 K"]]:
