@@ -70,7 +70,8 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
                 ax.plot(updates, bits, color=color, ls=line, marker=marker, ms=4, label=name)
         for name, y in yardsticks.items():
             ax.axhline(y, color=INK, lw=0.8)
-            ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)
+            if ax is axes[-1]:  # the other panel has curves there
+                ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)
         ax.set(title=title, xlabel="updates", xticks=updates)
     named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
     fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
