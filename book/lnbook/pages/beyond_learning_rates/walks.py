@@ -35,6 +35,7 @@ class Setting:
     decay: float = 0.0
     momentum: float = 0.0
     held: bool = False  # each layer is brought back to its first length after every update
+    orthogonal: bool = False  # Muon's steps, without momentum: the gradient's `polar` part
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,19 @@ def angles(one: Float[Tensor, "*R H D"], two: Float[Tensor, "*R H D"]) -> Float[
     return 2 * torch.atan2(length(u - v), length(u + v))
 
 
+def polar(G: Float[Tensor, "*R H D"]) -> Float[Tensor, "*R H D"]:
+    r"""$UV^\top$ of the gradient $U\Sigma V^\top$: its singular values above rounding all set to 1.
+
+    >>> G = torch.tensor([[3.0, 0.0], [0.0, 0.1]])
+    >>> polar(G)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    U, s, Vh = torch.linalg.svd(G, full_matrices=False)
+    kept = s > 1e-5 * s[..., :1]
+    return (U * kept[..., None, :].to(U)) @ Vh
+
+
 def train(
     settings: Sequence[Setting],
     x: Float[Tensor, "N D"],
@@ -135,6 +149,7 @@ def train(
     rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
     held = column(settings, "held").bool()
     some_held = bool(held.any())
+    straight = column(settings, "orthogonal").bool()
     visible = [seen(W) for W in networks.weights]
     first = [length(W) for W in visible]
     m, v = ([torch.zeros_like(W) for W in networks.weights] for _ in range(2))
@@ -150,6 +165,8 @@ def train(
                 m[k].mul_(momentum).add_((1 - momentum) * G)
                 v[k].mul_(BETA2).addcmul_(G, G, value=1 - BETA2)
                 step = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
+                if straight.any():
+                    step = torch.where(straight, polar(G), step)
                 W.mul_(1 - rate * decay).sub_(rate * step)
                 if some_held:
                     W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
