@@ -26,7 +26,7 @@ LOOKS = {
 
 def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure:
     """Relative errors against |mean|/std in one precision: of the variance, and of the outputs."""
-    fig, axes = plots.subplots(1, 2, figsize=(5.8, 3.7), sharey=True)
+    fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.5), sharey=True)
     for ax, field, title in zip(
         axes, ("variance", "output"), ("of the variance", "of the outputs"), strict=True
     ):

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from lnbook.ledger.tables import Table, html_table
-from lnlib.invariance import EPS_DEFAULTS, eps_factor
+from lnlib.invariance import EPS_DEFAULTS
 
 Place = str  # "inside" or "outside" of the root
 
@@ -59,17 +57,6 @@ def gain_at_zero(eps: float, place: Place) -> float:
     root, or 1.5e-5 outside.
     """
     return 1 / (math.sqrt(eps) if place == "inside" else eps)
-
-
-def factor(std: Float[Tensor, "*N"], eps: float, place: Place, delta: float) -> Float[Tensor, "*N"]:
-    r"""By how much outputs change when what goes in is multiplied by `delta`: 1 without an epsilon.
-
-    Inside the root $\sqrt{(s^2+\epsilon)/(s^2+\epsilon/\delta^2)}$ (:func:`lnlib.invariance.eps_factor`),
-    outside $(s+\epsilon)/(s+\epsilon/\delta)$: what Table 1's re-scaling cells become.
-    """
-    if place == "inside":
-        return eps_factor(std.square(), eps, delta)
-    return (std + eps) / (std + eps / delta)
 
 
 def stored(eps: float, dtype: torch.dtype) -> float:
