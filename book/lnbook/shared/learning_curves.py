@@ -16,7 +16,7 @@ Curve: TypeAlias = Mapping[str, Sequence[float] | np.ndarray] | pd.DataFrame  # 
 
 def by_title(panels: Mapping[str, Mapping[str, Curve]], ylabel: str) -> Figure:
     """Curves against updates: one panel per title, one line and band per norm."""
-    width = 7.4 if len(panels) > 1 else 6.0
+    width = 7.2 if len(panels) > 1 else 6.0
     fig, axes = plots.subplots(1, len(panels), figsize=(width, 3.2), sharey=True, squeeze=False)
     for ax, (title, curves) in zip(axes[0], panels.items(), strict=True):
         lines(ax, curves.items())

@@ -13,10 +13,9 @@ from lnbook.figures import plots
 
 def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
     """Pictures side by side as what is known of them, a text under each: their largest boxes, and names of
-    classes at the largest of each class.
+    classes at the largest box of each class.
     """
-    fig, axes = plots.subplots(1, len(boxes), figsize=(7.4, 3.1))
-    colors = list(plots.OTHERS.values())
+    fig, axes = plots.subplots(1, len(boxes), figsize=(7.2, 3.1))
     for ax, each, text in zip(axes, boxes, texts, strict=True):
         area = np.prod(each.corners[:, 2:] - each.corners[:, :2], axis=1)
         named: set[int] = set()
@@ -24,14 +23,16 @@ def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str])
             left, top, right, bottom = each.corners[k]
             kind = int(each.classes[k])
             shape = (left, top), right - left, bottom - top
-            ax.add_patch(Rectangle(*shape, fill=False, edgecolor=colors[kind % len(colors)], lw=1.2))
-            if kind not in named and len(named) < 8:
-                place = (left + 0.02 * each.width, top + 0.02 * each.height)
-                name = ax.annotate(names[kind], place, va="top", fontsize=8, color=plots.INK, clip_on=True)
+            ax.add_patch(Rectangle(*shape, fill=False, edgecolor=plots.OTHERS["teal"], lw=1.2))
+            if kind not in named and len(named) < 6:
+                late, high = left > 0.55 * each.width, top < 0.1 * each.height  # it would run over an edge
+                place = right - 0.01 * each.width if late else left + 0.01 * each.width, top
+                sides = {"ha": "right" if late else "left", "va": "top" if high else "bottom"}
+                name = ax.annotate(names[kind], place, fontsize=8, color=plots.INK, **sides)
                 name.set_in_layout(False)
                 named.add(kind)
         ax.set(xlim=(0, each.width), ylim=(each.height, 0), xticks=[], yticks=[], aspect="equal", anchor="N")
         ax.grid(visible=False)
         ax.spines[:].set_visible(True)
-        ax.set_xlabel(textwrap.fill(text, 96 // len(boxes)), fontsize=9, loc="left", parse_math=False)
+        ax.set_xlabel(textwrap.fill(text, 93 // len(boxes)), fontsize=9, loc="left", parse_math=False)
     return fig
