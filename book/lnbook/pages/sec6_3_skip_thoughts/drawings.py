@@ -25,15 +25,16 @@ def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, flo
 
     Curves are by a column of `TITLES`, accuracies in percent; what needs no training by "bag" and "random".
     """
-    fig, grid = plots.subplots(2, 3, figsize=(7.0, 4.6))
+    fig, grid = plots.subplots(2, 3, figsize=(7.2, 3.6))
     axes = grid.flatten()
     for ax, (column, found) in zip(axes, curves.items(), strict=False):
         lines(ax, found.items())
         for kind, (label, line) in WITHOUT.items():
             ax.axhline(untrained[kind][column], color=plots.INK, linewidth=1.1, linestyle=line, label=label)
-        ax.set(title=TITLES[column], xlabel="updates")
-        ax.set_ylabel("correlation" if column.startswith("sick") else "accuracy (%)")
+        ax.set(title=TITLES[column] + ("" if column.startswith("sick") else " (%)"))
         ax.margins(y=0.12)
+    for ax in axes[2:5]:  # with nothing below
+        ax.set_xlabel("updates")
     axes[-1].set_axis_off()
     axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
     return fig
