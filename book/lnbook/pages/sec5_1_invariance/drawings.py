@@ -20,7 +20,7 @@ SIGNS = {"invariant": "\u2713", "equivariant": "\u21bb", "nearly": "\u2248", "no
 
 def table1(rows: Sequence[Row]) -> Figure:
     """Table 1 with each transformation drawn: on the left what it changes, on the right who notices."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.9))
+    fig, ax = plots.subplots(figsize=(7.2, 3.6))
     cells = {row[:2]: row for row in rows}
     shifts = torch.tensor([1.0, -0.9, 0.6, 0.0])  # large enough to be seen
     by = columns(2.0, lambda *sizes: shifts[: sizes[-1]].clone(), units=4, inputs=3, cases=4)
