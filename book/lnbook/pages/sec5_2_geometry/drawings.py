@@ -12,13 +12,12 @@ from lnbook.figures import plots
 
 def fisher_images(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
     """Fisher matrices of H units as images on one color scale, lines between units, blocks labelled."""
-    rows = len(matrices) // 2 + 1  # two in a row, and a place for the colors
-    fig, axes = plots.subplots(rows, 2, figsize=(5.6, 2.6 * rows))
+    fig, axes = plots.subplots(1, len(matrices), figsize=(5.6, 2.7))
     extreme = max(float(F.abs().max()) for F in matrices.values())
     starts = np.arange(H) * (D + 2)
     places = [start + at for start in starts for at in (D / 2, D + 0.5, D + 1.5)]
     names = [f"${letter}_{i + 1}$" for i in range(H) for letter in "wbg"]
-    for ax, (title, F) in zip(axes.flat, matrices.items(), strict=False):
+    for ax, (title, F) in zip(axes, matrices.items(), strict=True):
         n = len(F)
         image = ax.imshow(
             F.numpy(), vmin=-extreme, vmax=extreme, extent=(0, n, n, 0), interpolation="nearest"
@@ -31,7 +30,5 @@ def fisher_images(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) 
         ax.set_yticklabels(names)
         ax.grid(False)
         ax.tick_params(length=0, pad=2)
-    for ax in axes.flat[len(matrices) :]:
-        ax.axis("off")
-    fig.colorbar(image, cax=axes[-1, -1].inset_axes((0.1, 0.1, 0.08, 0.8)))
+    fig.colorbar(image, ax=axes, shrink=0.8)
     return fig
