@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy.polynomial.hermite_e import hermegauss
 from torch import Tensor
 
-from lnlib.fisher import gain_metric, standard_magnitude_metric
+from lnlib.fisher import FisherOperator, gain_metric, kl, standard_magnitude_metric
 from lnlib.glm import GLM
 
 DISPERSIONS = {"gaussian": 0.5, "bernoulli": 1.0, "poisson": 2.0, "gamma": 0.25, "categorical": 1.0}
@@ -34,6 +34,15 @@ def growing(glm: GLM, growth: Float[Tensor, " H"]) -> Float[Tensor, " P"]:
     if glm.norm is not None:
         return glm.pack(torch.zeros_like(glm.W), rest, growth)
     return glm.pack(growth[:, None] * glm.W / glm.W.norm(dim=1, keepdim=True), rest, None)
+
+
+def two_other_ways(glm: GLM, X: Float[Tensor, "N D"], growth: Float[Tensor, " H"]) -> tuple[float, float]:
+    """Squared length of that step: by the whole model's Fisher matrix, and by the divergence's curvature."""
+    step, t = growing(glm, growth), torch.zeros((), dtype=X.dtype, requires_grad=True)
+    divergence = kl(glm, glm.with_theta(glm.theta + t * step), X)
+    (slope,) = torch.autograd.grad(divergence, t, create_graph=True)
+    (bend,) = torch.autograd.grad(slope, t)
+    return float(step @ (FisherOperator(glm, X) @ step)) / 2, float(bend) / 2
 
 
 def metric(glm: GLM, X: Float[Tensor, "N D"]) -> float:

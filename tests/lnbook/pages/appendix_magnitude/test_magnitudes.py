@@ -22,3 +22,10 @@ def test_the_normal_cases_have_normal_moments() -> None:
     x, weights = magnitudes.normal_cases()
     for power, moment in ((0, 1), (1, 0), (2, 1), (4, 3), (6, 15)):
         assert float(weights @ x[:, 0] ** power) == pytest.approx(moment, rel=EXACT, abs=1e-13)
+
+
+def test_the_two_other_ways_give_the_hand_computed_length() -> None:
+    W, X = torch.tensor([[3.0, 4.0]], dtype=torch.float64), torch.tensor([[1.0, 0.5]], dtype=torch.float64)
+    glm = GLM("gaussian", W, torch.zeros(1).double())
+    for squared in magnitudes.two_other_ways(glm, X, torch.tensor([3.0]).double()):
+        assert squared == pytest.approx(4.5, rel=EXACT)  # a-hat is 1: half of 3 squared
