@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lnbook import curves
 from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.shared import learning_curves
@@ -31,12 +32,18 @@ def listed(values: Mapping[str, float] | pd.Series, form: str) -> str:
     return ", ".join(f"{LABELS[norm]} {value:{form}}" for norm, value in values.items())
 
 
+def panel(rows: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+    """What `learning` draws of the runs at one batch size."""
+    nll = curves.band(rows, "train_loss", geometric=True)
+    return {"train_loss": nll, "test_error": curves.band(rows, "test_error", 100)}
+
+
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
-    """Training loss above, test error below, against passes through the data: one column per batch size.
+    """Training loss above, test error below, against epochs: one column per batch size.
 
     Panels are by batch size, column ("train_loss", "test_error" in percent) and norm.
     """
-    fig, axes = plots.subplots(2, len(panels), figsize=(7.4, 5.6), squeeze=False, sharey="row")
+    fig, axes = plots.subplots(2, len(panels), figsize=(7.2, 3.6), squeeze=False, sharey="row")
     for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
         for ax, key in ((above, "train_loss"), (below, "test_error")):
             for norm, curve in columns[key].items():
@@ -45,22 +52,22 @@ def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
             drawn = np.concatenate(means)  # not the intervals: those of few seeds would leave no room
             ax.set(yscale="log", xlim=(0, None), ylim=(np.nanmin(drawn) / 1.5, 1.5 * np.nanmax(drawn)))
         above.set(title=f"batch of {batch_size}")
-        below.set(xlabel="passes through the data")
+        below.set(xlabel="epochs")
         low, high = below.get_ylim()
         on.exactly(below.yaxis, [tick for tick in PERCENT if low < tick < high])
-    axes[0, 0].set_ylabel("training NLL (nats)")
+    axes[0, 0].set_ylabel("train. NLL (nats)")
     axes[1, 0].set_ylabel("test error (%)")
-    axes[1, 0].legend(loc="upper right")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
-def first_epoch(curves: Mapping[str, Curve], floor: tuple[Sequence[float], Sequence[float]]) -> Figure:
-    """Training loss in the first pass, and below which line normalized logits cannot bring it."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.8))
+def first_epoch(found: Mapping[str, Curve], floor: tuple[Sequence[float], Sequence[float]]) -> Figure:
+    """Training loss in the first epoch, and below which line normalized logits cannot bring it."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.4))
     ax.fill_between(*floor, 1e-3, color=plots.COLORS["none"], alpha=0.25, linewidth=0)
-    for norm, curve in curves.items():
+    for norm, curve in found.items():
         _band(ax, norm, curve)
-    highest = max(max(curve["mean"]) for curve in curves.values())
+    highest = max(max(curve["mean"]) for curve in found.values())
     ax.set(xlabel="updates", ylabel="training NLL (nats)", yscale="log", ylim=(0.06, 1.3 * highest))
     on.exactly(ax.yaxis, [tick for tick in (0.1, 0.2, 0.5, 1, 2) if tick < 1.3 * highest])
     place = int(0.3 * len(floor[0]))
@@ -74,10 +81,10 @@ def overconfident(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(overconfidence=100 * (rows["test_confidence"] - 1 + rows["test_error"]))
 
 
-def _band(ax: Axes, norm: str, curve: Curve, passes: float = 1) -> None:
-    """A curve over its updates, times the passes that an update is."""
+def _band(ax: Axes, norm: str, curve: Curve, epochs: float = 1) -> None:
+    """A curve over its updates, times the epochs that an update is."""
     base = norm.split(",")[0]
-    color, at = plots.COLORS[base], passes * np.asarray(curve["update"])
+    color, at = plots.COLORS[base], epochs * np.asarray(curve["update"])
     # one that exchanges the logits is dotted, in its family's color
     look = {"ls": plots.LINES[base], "lw": 1.8} if base == norm else {"ls": (0, (1, 1)), "lw": 2.4}
     ax.plot(at, curve["mean"], color=color, label=LABELS[norm], **look)
