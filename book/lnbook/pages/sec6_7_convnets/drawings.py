@@ -1,13 +1,11 @@
-"""Section 6.7's pictures: layers from border to center, and what sets the norms apart."""
+"""Section 6.7's pictures: what sets the norms apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.figures.axes import bars
 
 LABELS = {
     "none": "no norm",
@@ -24,25 +22,6 @@ COLORS = {
 }
 
 Mean = tuple[float, float, float]  # value, low, high
-
-
-def by_layer(panels: Mapping[str, Mapping[str, Sequence[Mean]]], label: str) -> Figure:
-    """Border over center in each layer: one panel per setting, dots with 95 % intervals, a line at 1."""
-    fig, axes = plots.subplots(1, len(panels), figsize=(5.9, 3.3), sharey=True, squeeze=False)
-    none, batch, layer = (plots.COLORS[norm] for norm in ("none", "batch", "layer"))
-    three = [("o", ":", none), ("s", "--", batch), ("^", "-", layer)]
-    styles = three if len(next(iter(panels.values()))) == 3 else [("o", "-", plots.INK), three[0]]
-    for ax, (title, series) in zip(axes[0], panels.items(), strict=True):
-        ax.axhline(1, color=plots.INK, linewidth=0.8)
-        for k, (name, means) in enumerate(series.items()):
-            mark, line, color = styles[k]
-            x = np.arange(1, len(means) + 1) + 0.12 * (k - (len(series) - 1) / 2)
-            bars(ax, x, means, color=color, marker=mark, ls=line, ms=5, label=name)
-        ax.set(title=title, xlabel="layer", xticks=range(1, len(means) + 1))
-    axes[0, 0].set_ylabel(label)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    return fig
 
 
 def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
@@ -86,3 +65,13 @@ def spoken(means: Mapping[str, Any], form: str = ".2f") -> str:
         values = [m[0] for m in found] if isinstance(found, list) else [found[0]]
         told.append(f"{LABELS.get(name, name)} {' / '.join(format(v, form) for v in values)}")
     return ", ".join(told)
+
+
+def listed(rates: Iterable[float]) -> str:
+    """Step sizes in words, each once.
+
+    >>> listed([0.01, 0.001, 0.01, 0.003])
+    '0.001, 0.003 and 0.01'
+    """
+    *most, last = (f"{rate:g}" for rate in sorted(set(rates)))
+    return f"{', '.join(most)} and {last}"
