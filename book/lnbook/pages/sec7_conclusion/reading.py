@@ -1,5 +1,6 @@
-"""Reading the ledger of recorded evidence: by section, by how close each verdict was, all races together."""
+"""Reading the ledger of recorded evidence: by section, all races together."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import exp, log, nan
@@ -9,7 +10,6 @@ from scipy import stats
 
 from lnbook.curves import Mean
 from lnbook.ledger.intervals import LEVEL
-from lnbook.ledger.rules import Rule, criterion
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement
 
@@ -33,6 +33,15 @@ SECTIONS = {
 }
 WITHIN = {"abstract": "1", "5": "5.1", "6": "6.1"}  # where sentences of no numbered section are shown
 RECURRENT = ("6.1", "6.2", "6.3", "6.4", "6.5")
+GROUPS = {  # of verdicts, as the page counts them
+    "Holds": ("verified", "verified if", "implemented as described", "supported"),
+    "Read in sources": ("read",),
+    "Error in print": ("error in print",),
+    "Against the paper": ("contradicted", "smaller than claimed", "below what counts here"),
+    "Undecided": ("undecided",),
+    "Stand-in only": ("not tested at the paper's size",),
+    "Not measured": ("not measured",),
+}
 # The rules on no norm's updates over layer norm's: with each network's own step size, and with one for both.
 RACES = {
     "6.1": ("s61-own-step", "s61-speedup"),
@@ -55,6 +64,12 @@ def by_section(sentences: Iterable[Judged]) -> dict[str, list[Judged]]:
     return found
 
 
+def counted(sentences: Iterable[Judged]) -> dict[str, int]:
+    """How many of the sentences have a verdict of each column of the page's table."""
+    words = Counter(judged.verdict.word for judged in sentences)
+    return {title: sum(words[word] for word in group) for title, group in GROUPS.items()}
+
+
 class Factors(NamedTuple):
     """An experiment's factors, at each network's own step size and at one for both."""
 
@@ -68,6 +83,12 @@ def races(found: Mapping[str, Measurement]) -> dict[str, Factors]:
     return {
         s: Factors(*both) for s, both in recorded.items() if len(both) == 2 and all(m.values for m in both)
     }
+
+
+def flat(found: Mapping[str, Factors]) -> list[dict[str, float | str]]:
+    """The rows of the figure: each factor with its interval, at own step sizes and at one."""
+    pairs = [(section, kind, m) for section, both in found.items() for kind, m in both._asdict().items()]
+    return [{"section": s, "steps": k, "value": m.value, "low": m.low, "high": m.high} for s, k, m in pairs]
 
 
 def advantage(found: Mapping[str, Factors]) -> Mean:
@@ -87,25 +108,6 @@ def advantage(found: Mapping[str, Factors]) -> Mean:
     difference = sum(logs[True]) / len(logs[True]) - sum(logs[False]) / len(logs[False])
     low, high = stats.ttest_ind(logs[True], logs[False], equal_var=False).confidence_interval(1 - LEVEL)
     return Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
-
-
-def margin(rule: Rule, found: Measurement) -> float | None:
-    r"""How far a measurement is from the rule's bound, in half widths of its interval.
-
-    $\lvert v-b\rvert/w$ with the value v, the bound b, and w from v to the end of the 95 % interval that
-    lies towards b. Above 1 the whole interval is on one side of the bound, which decides; below 1 it
-    contains the bound. None where the measurement has no interval.
-
-    >>> rule = Rule("x", "3", "...", "...", "page", "size", "> 0", "effect", "paper",
-    ...     scale="difference", effect=1, effect_from="ours")
-    >>> margin(rule, Measurement("x", 3.0, 1.0, 5.0, 5))
-    1.5
-    """
-    if not found.has_interval:
-        return None
-    _, bound = criterion(rule)
-    width = found.value - found.low if found.value > bound else found.high - found.value
-    return abs(found.value - bound) / width if width > 0 else None
 
 
 def with_confidence(found: Measurement, confidence: float) -> Measurement:

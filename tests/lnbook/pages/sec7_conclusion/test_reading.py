@@ -1,24 +1,12 @@
-"""Reading the ledger: sections, experiments, margins."""
+"""Reading the ledger: sections, experiments."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from lnbook.ledger.rules import Rule, load_sentences
+from lnbook.ledger.rules import load_sentences
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.verdicts import Measurement, Verdict, judge
+from lnbook.ledger.verdicts import SENTENCE_WORDS, Measurement, Verdict
 from lnbook.pages.sec7_conclusion import reading
-from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section, margin
-
-
-def rule(expect: str = "> 0") -> Rule:
-    effect = 100 if expect.startswith(">") else -100
-    words = ("a", "3", "Eq. (3)", "...", "page", "q")
-    return Rule(*words, expect, "effect", "paper", scale="difference", effect=effect, effect_from="ours")
-
-
-def measured(value: float, low: float, high: float, n: int = 5) -> Measurement:
-    return Measurement("a", value, low, high, n)
+from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section
 
 
 def test_every_sentence_of_the_ledger_has_its_section_and_so_has_every_section_a_sentence() -> None:
@@ -28,27 +16,10 @@ def test_every_sentence_of_the_ledger_has_its_section_and_so_has_every_section_a
     assert set(RACES) < set(SECTIONS)
 
 
-@given(
-    value=st.floats(-5, 5),
-    below=st.floats(0.1, 5),
-    above=st.floats(0.1, 5),
-    operator=st.sampled_from(["<", "<=", ">", ">="]),
-)
-def test_a_margin_above_one_decides_and_one_below_does_not(value, below, above, operator) -> None:
-    found = measured(value, value - below, value + above)
-    distance = margin(rule(f"{operator} 0"), found)
-    assert distance is not None
-    word = judge(rule(f"{operator} 0"), found).word
-    if distance > 1:
-        assert word in ("supported", "contradicted")
-    if distance < 1:
-        assert found.low < 0 < found.high
-        assert word == "below what counts here"
-
-
-def test_without_an_interval_there_is_no_margin() -> None:
-    assert margin(rule(), measured(3, 3, 3, n=1)) is None
-    assert margin(rule(), measured(3, 2, 4, n=4)) is None, "too few for an interval"
+def test_the_table_counts_every_verdict_that_a_sentence_can_have_once() -> None:
+    sentence = load_sentences()[0]
+    every = [Judged(sentence, Verdict(word)) for word in SENTENCE_WORDS]
+    assert sum(reading.counted(every).values()) == len(every)
 
 
 def test_only_an_experiment_with_both_factors_takes_part() -> None:
