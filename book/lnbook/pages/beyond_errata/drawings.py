@@ -19,24 +19,29 @@ LOW, HIGH = 0.05, 4.0
 
 
 def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Relative errors of the print, one row per entry, first entry on top; kinds in the order of `MARKS`."""
-    fig, ax = plots.subplots(figsize=(6.4, 7.2))
+    """Relative errors of the print, one row per entry, in two columns; kinds in the order of `MARKS`."""
+    fig, halves = plots.subplots(1, 2, figsize=(7.2, 3.6), sharex=True)
+    half = -(-sum(map(len, kinds.values())) // 2)
     names: list[str] = []
     for (kind, entries), (color, marker) in zip(kinds.items(), MARKS, strict=True):
-        rows = range(len(names), len(names) + len(entries))
-        ends = [size if math.isfinite(size) else HIGH for size in entries.values()]
-        ax.hlines(rows, LOW, ends, color=color, lw=1.4)
-        ax.plot(ends, rows, marker, color=color, ms=7, clip_on=False, label=kind)
-        for row, size in zip(rows, entries.values(), strict=True):
+        for name, size in entries.items():
+            ax, row = halves[len(names) // half], len(names) % half
+            end = size if math.isfinite(size) else HIGH
+            ax.hlines(row, LOW, end, color=color, lw=1.4)
+            ax.plot(end, row, marker, color=color, ms=6, clip_on=False, label=kind)
             if not math.isfinite(size):
-                ax.annotate("NaN", (HIGH, row), (-8, 4), textcoords="offset points", ha="right")
-        names += entries
-    ax.set_xscale("log")
-    ax.set(xlim=(LOW, HIGH), ylim=(len(names) - 0.4, -0.6), xlabel="relative error of the print")
-    on.exactly(ax.xaxis, [0.1, 0.2, 0.5, 1, 2], ["10 %", "20 %", "50 %", "100 %", "200 %"])
-    ax.set_yticks(range(len(names)), names, ha="left")
-    ax.tick_params(axis="y", length=0, pad=162)
-    ax.spines["left"].set_visible(False)
-    ax.grid(visible=False, axis="y")
-    fig.legend(loc="outside upper center", ncols=2)
+                ax.annotate("NaN", (HIGH, row), (-8, 3), textcoords="offset points", ha="right")
+            names.append(name)
+    for ax, some in zip(halves, (names[:half], names[half:]), strict=True):
+        ax.set_xscale("log")
+        ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error of the print")
+        on.exactly(ax.xaxis, [0.1, 0.5, 2], ["10 %", "50 %", "200 %"])
+        ax.set_yticks(range(len(some)), some, fontsize=8)
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+        ax.grid(visible=False, axis="y")
+    shown = {
+        label: mark for ax in halves for mark, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    fig.legend(shown.values(), shown, loc="outside upper center", ncols=2)
     return fig
