@@ -94,7 +94,7 @@ def raise_hero(notebook: nbformat.NotebookNode) -> None:
 def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:
     """Show what a page measures as cards, and at its end, for the table of its rules, how they came out."""
     rules = [rule for rule in load_rules(BOOK / "claims.toml") if rule.page == page]
-    cells = [c for c in notebook.cells if c.cell_type == "code" and c.source.endswith("ledger.show()")]
+    cells = [c for c in notebook.cells if c.cell_type == "code" and c.source.endswith("page.show()")]
     if not rules or not cells:
         return
     here = load_measured(rules, folder=run.results, scale=scale)

@@ -10,10 +10,10 @@ from html import escape
 
 from nbformat import NotebookNode, v4
 
-from lnbook.ledger.results import Shown
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.tables import badge, number, quantity
 from lnbook.ledger.verdicts import Measurement, judge
+from lnbook.page import Shown
 
 Record = Mapping[str, Measurement]
 Lines = Mapping[str, tuple[Rule, Measurement]]  # by what is printed of them

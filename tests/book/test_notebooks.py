@@ -37,7 +37,7 @@ def test_a_notebook_runs_at_smoke_scale_in_a_fresh_kernel(path, record_property,
     record_property("seconds", notebook.metadata.lnlib.run.seconds)
     assert all(c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source.strip())
     kept = run.results / "smoke" / f"{path.stem}.csv"
-    assert kept.is_file() or not is_chapter(path), f"{path.stem} never called ledger.show()"
+    assert kept.is_file() or not is_chapter(path), f"{path.stem} never called page.show()"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

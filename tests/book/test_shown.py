@@ -4,9 +4,9 @@ from bs4 import BeautifulSoup
 from nbformat import v4
 from shown import with_cards
 
-from lnbook.ledger.results import Shown
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.verdicts import Measurement
+from lnbook.page import Shown
 
 SURE = Rule("sure", "3", "Eq. (3)", "Layer norm has mean <0>.", "page", "largest mean", "< 1", "computed")
 RUNS = Rule(

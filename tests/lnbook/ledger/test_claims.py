@@ -7,8 +7,8 @@ from ledger_rules import FIELDS, SENTENCE, write
 
 from lnbook.__main__ import main
 from lnbook.cli.claims import readme_results
-from lnbook.ledger.results import Ledger
 from lnbook.ledger.rules import load_rules
+from lnbook.page import Page
 
 
 @pytest.fixture
@@ -22,13 +22,13 @@ def checkout(tmp_path: Path, monkeypatch) -> Path:
         "before <!-- claims -->old<!-- /claims --> after", encoding="utf-8"
     )
     monkeypatch.setattr("lnbook.ledger.rules.claims_file", lambda: book / "claims.toml")
-    for module in ("ledger.rows", "ledger.report", "ledger.results", "cli.claims"):
+    for module in ("ledger.rows", "ledger.report", "page", "cli.claims"):
         monkeypatch.setattr(f"lnbook.{module}.book_dir", lambda: book)
     return book.parent
 
 
 def test_rows_are_recorded_and_what_is_decided_against_the_paper_stands_in_the_readme(checkout, capsys):
-    page = Ledger("page", scale="book", rules=load_rules())
+    page = Page("page", scale="book", rules=load_rules())
     page.measure("a", 1.0)
     page.show()
     assert main(["claims", "--record", "--readme"]) == 0

@@ -9,10 +9,10 @@ from ledger_rules import FIELDS, SENTENCE, rule, write
 from lnbook.cli.claims import record
 from lnbook.ledger.recorded import first_sight, load_recorded
 from lnbook.ledger.report import report
-from lnbook.ledger.results import Ledger
 from lnbook.ledger.rows import write_rows
 from lnbook.ledger.rules import digest, load_rules
 from lnbook.ledger.verdicts import YOUNGER
+from lnbook.page import Page
 
 ESTIMATE = FIELDS | {"sentence": '"p"', "kind": '"effect"', "size": '"paper"', "effect_from": '"ours"'}
 ESTIMATE |= {"scale": '"difference"', "expect": '"> 0"', "effect": "1"}
@@ -29,7 +29,7 @@ def flagged(tmp_path: Path, monkeypatch) -> Callable[..., bool]:
     def after(seed: int | None, **changed: str) -> bool:
         rules = load_rules(write(book / "claims.toml", ESTIMATE | changed, sentences=[SENTENCE]))
         if seed is not None:
-            page = Ledger("page", scale="book", seed=seed, rules=rules)
+            page = Page("page", scale="book", seed=seed, rules=rules)
             page.measure("a", values=[2.0, 2.1, 1.9, 2.0, 2.2])
             page.show()
             record(rules, "book", book / "results" / "book")

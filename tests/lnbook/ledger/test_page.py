@@ -1,4 +1,4 @@
-"""A page's ledger: what it accepts, what it prints, which verdict its table shows, the rows it keeps."""
+"""A page: what it accepts, what it prints, which verdict its table shows, the rows it keeps."""
 
 import math
 from pathlib import Path
@@ -7,21 +7,21 @@ import pytest
 from ledger_rules import measurement, rule
 
 from lnbook.ledger.recorded import load_measured
-from lnbook.ledger.results import Ledger
 from lnbook.ledger.rules import Rule
 from lnbook.ledger.tables import Table, rules_table
 from lnbook.ledger.verdicts import YOUNGER, Measurement
+from lnbook.page import Page
 
 
-def ledger(*rules: Rule) -> Ledger:
-    return Ledger("page", scale="smoke", rules=rules)
+def ledger(*rules: Rule) -> Page:
+    return Page("page", scale="smoke", rules=rules)
 
 
 @pytest.fixture(autouse=True)
 def results(tmp_path: Path, monkeypatch) -> Path:
     """An empty folder where this process writes its rows, and no record."""
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setattr("lnbook.ledger.results.book_dir", lambda: tmp_path / "book")
+    monkeypatch.setattr("lnbook.page.book_dir", lambda: tmp_path / "book")
     return tmp_path / "results"
 
 
@@ -67,7 +67,7 @@ def test_a_page_prints_its_own_number_and_judges_only_what_needs_no_seeds():
 
 def test_the_table_of_a_page_has_the_verdicts_of_the_record_not_of_its_own_run(tmp_path, monkeypatch):
     monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path / "book" / "results"))
-    recorder = Ledger("page", scale="book", rules=[rule(), rule("<= 1", kind="identity", id="b")])
+    recorder = Page("page", scale="book", rules=[rule(), rule("<= 1", kind="identity", id="b")])
     recorder.measure("a", 2.0, low=1.5, high=2.5, n=20)
     recorder.measure("b", 0.5)
     recorder.show()

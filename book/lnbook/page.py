@@ -1,4 +1,4 @@
-"""What a page measures for its rules while it runs.
+"""What a notebook needs of the book: it measures for its rules, and names numbers for its text.
 
 A page's own run shows the quantity and judges nothing but mathematics. The verdict on an estimate is that of
 the recorded rows under `book/results/`, which `python -m lnbook claims --record` writes and which are
@@ -8,6 +8,7 @@ committed.
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.recorded import load_recorded
@@ -28,8 +29,8 @@ class Shown:
         return here if self.rule.sampled else f"{here} -> {judge(self.rule, self.found)}"
 
 
-class Ledger:
-    """The rules of one page while it runs: `measure` each, then `show` the table and keep the rows."""
+class Page:
+    """A page while it runs: `check` each of its rules, `put` numbers into its text, then `show` its table."""
 
     def __init__(self, page: str, *, scale: str, seed: int = 0, rules: Iterable[Rule] | None = None) -> None:
         known = load_rules() if rules is None else rules
@@ -60,6 +61,17 @@ class Ledger:
             low, high = (value if x is None else x for x in (low, high))
             self.found[rule] = Measurement(rule, float(value), float(low), float(high), n)
         return Shown(self.rules[rule], self.found[rule])
+
+    def check(self, rule: str, value: float | None = None, **found: Any) -> None:
+        """`measure` a rule and print it, which the built page shows as a card."""
+        print(self.measure(rule, value, **found))
+
+    @staticmethod
+    def put(name: str, value: object) -> None:
+        """Name a number, or words, that the text shows by the role ``{glue:text}`name` ``."""
+        from myst_nb import glue
+
+        glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.
