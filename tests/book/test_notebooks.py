@@ -59,6 +59,9 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert [line.split(" = ")[0] for line in parameters.source.splitlines()] == ["scale", "seed"]
     assert parameters.source.startswith('scale = "smoke"')
     assert 'find_spec("lnbook") is None' in code_cells(path)[0].source, "make lnbook importable first"
+    code = "\n".join(c.source for c in code_cells(path))
+    assert re.search(r"^(import|from) lnlib", code, flags=re.MULTILINE), "a page of this book uses lnlib"
+    assert "glue(" not in code, "a number reaches the text by page.put"
     lengths = sorted(len(c.source.splitlines()) for c in code_cells(path))
     assert lengths[-1] <= 25
     assert lengths[len(lengths) // 2] <= 8, f"median cell length {lengths[len(lengths) // 2]}"
@@ -69,6 +72,7 @@ def test_a_chapter_has_the_agreed_anatomy(path):
         assert title == "## In one minute"
         assert len(re.sub(r"\{[^}]+\}`[^`]+`", "word", lead).split()) <= 60
         assert len(re.findall(r"\{(?:measured|glue:text)\}", lead)) <= 3, "numbers"
+        assert sum("hero" in t for t in tags) == 1, "the picture that a page begins with"
     texts = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
     headings = re.findall(r"^###? .*", texts, flags=re.MULTILINE)
     asks = [heading for heading in headings if heading.endswith("?")]

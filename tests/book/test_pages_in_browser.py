@@ -25,6 +25,10 @@ WIDE_FORMULAS = """() => [...document.querySelectorAll("article div.math mjx-con
 SHRUNK = """() => [...document.querySelectorAll("article figure img.wide")]
   .filter(image => image.offsetParent && image.clientWidth < Math.min(image.naturalWidth, 540))
   .map(image => image.src)"""
+# Where the page's first picture ends.
+FIRST_PICTURE = (
+    """() => document.querySelector("article :is(figure, .lnlib-figure)").getBoundingClientRect().bottom"""
+)
 # A picture far below waits until a reader comes near.
 LOADED_WIDTH = """image => { image.loading = "eager";
   return image.decode().then(() => image.naturalWidth, () => 0) }"""
@@ -74,7 +78,11 @@ def test_a_page_is_whole_quiet_and_accessible_in_both_themes_and_fits_a_phone(ch
     themes = THEMES if slow else (THEMES[PAGES.index(name) % 2],)
     with chromium.open_page(html() / "book" / f"{name}.html") as (page, errors, failed):
         rendered(page)
-        found = complaints(page)
+        found = []
+        if name.startswith(("sec", "appendix", "beyond")) and (SOURCES / f"{name}.ipynb").is_file():
+            bottom = page.evaluate(FIRST_PICTURE)
+            found += [f"its first picture ends at {bottom:.0f} px"] if bottom > 900 else []
+        found += complaints(page)
         found += [f"console: {error}" for error in errors] + [f"not loaded: {url}" for url in failed]
         # after the console was read: axe reads style sheets in ways that a file forbids
         page.set_viewport_size({"width": 1280, "height": 900})
