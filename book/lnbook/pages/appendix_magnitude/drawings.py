@@ -20,7 +20,7 @@ def lost_factor(
     measured: Mapping[str, Float[Tensor, "units gains"]],
 ) -> Figure:
     """True metric over Eq. (32) against the gain: lines for a normal input, bars for units on real data."""
-    fig, ax = plots.subplots(figsize=(7.2, 3.6))
+    fig, ax = plots.subplots(figsize=(7.2, 3.1))
     for name, values in theory.items():
         ax.semilogy(gains, values, color=INK, lw=1.4)
         on.name(ax, name, gains, values, (14, 0), color=INK, va="center")
