@@ -71,8 +71,9 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         page = Path(docname).name
         raise_hero(notebook)
         show_rules(notebook, page, run, app.config.lnlib_scale)
-        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(badge_line(notebook), id="badge-line"))
-        notebook.cells.append(nbformat.v4.new_markdown_cell(run_line(page, notebook, run), id="run-line"))
+        top, foot = (line(page, notebook, run) for line in (badge_line, run_line))
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(top, id="badge-line"))
+        notebook.cells.append(nbformat.v4.new_markdown_cell(foot, id="run-line"))
     source[0] = nbformat.writes(notebook)
 
 

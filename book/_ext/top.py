@@ -11,6 +11,8 @@ import nbformat
 
 from execute import BOOK, Executed
 
+STANDS_IN = "standing in for"
+
 
 def title(page: str) -> str:
     """The title of a page of the book, from its source."""
@@ -19,11 +21,17 @@ def title(page: str) -> str:
     return re.search(r"^# (.*)", words, flags=re.MULTILINE)[1].strip()
 
 
-def badge_line(notebook: nbformat.NotebookNode) -> str:
-    """Which pages to read first, and what of the paper the page is about."""
+def badge_line(page: str, notebook: nbformat.NotebookNode, run: Executed) -> str:
+    """What of the paper the page is about, which pages to read first, and whether its data are a stand-in."""
     facts = notebook.metadata.lnlib
     first = ", ".join(f'<a href="{escape(p)}.html">{escape(title(p))}</a>' for p in facts.get("needs", []))
-    parts = f"Paper: {escape(facts.paper)}", f"read first: {first}" if first else ""
+    used = data_used(measured_facts(page, run, facts.run.scale)).split(", ")
+    preview = ", ".join(name for name in used if STANDS_IN in name)
+    parts = (
+        f"Paper: {escape(facts.paper)}",
+        f"read first: {first}" if first else "",
+        f"preview data: {escape(preview)}" if preview else "",
+    )
     return f'<p class="badge-line">{" · ".join(filter(None, parts))}</p>'
 
 
@@ -55,5 +63,5 @@ def data_used(facts: Mapping[str, Any]) -> str:
     for data in facts.get("data", []):
         name, source = data["name"], data["source"]
         asked = data.get("requested", name)
-        used.append(f"{name} standing in for {asked}" if asked != name else f"{name} ({source})")
+        used.append(f"{name} {STANDS_IN} {asked}" if asked != name else f"{name} ({source})")
     return ", ".join(dict.fromkeys(used)) or "none"

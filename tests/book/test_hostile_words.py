@@ -33,8 +33,8 @@ def top_and_foot(folder: Path) -> str:
     run |= {"executed": "2026-01-01T00:00:00+00:00", "seconds": 1.0, "cores": 2}
     notebook = nbformat.from_dict({"metadata": {"lnlib": {"paper": HOSTILE, "run": run}}, "cells": []})
     (folder / HOSTILE.partition("/")[0]).mkdir()
-    foot = top.run_line("page", notebook, Executed(folder / "page.ipynb", folder, True))
-    return top.badge_line(notebook) + foot
+    about = "page", notebook, Executed(folder / "page.ipynb", folder, True)
+    return top.badge_line(*about) + top.run_line(*about)
 
 
 def evidence() -> tuple[list, Report]:
