@@ -38,14 +38,16 @@ def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
     `rest` is what the page printed after it.
     """
     known = record.get(rule.id) if rule.sampled else found
-    shown, here = number(rule, known or found), number(rule, found)
-    more = [f"{rule.quantity}: {shown}", f"on this page {here}" if here != shown else "", rest]
-    line = f"<strong>{escape(quantity(rule, known or found))}</strong> {badge(judge(rule, known).word)}"
+    shown = known or found
+    here = f"here {number(rule, found)}" if number(rule, found) != number(rule, shown) else ""
+    over = f"{shown.n} {rule.counts}" if shown.n > 1 else ""
+    more = [rule.quantity, over, here, rest]
+    line = f"<strong>{escape(quantity(rule, shown))}</strong> {badge(judge(rule, known).word)}"
     return (
         f'<details class="result" data-rule="{escape(rule.id)}">'
         f'<summary><span class="says">{escape(rule.says)}</span> {line}</summary>'
         f"<p>{escape('; '.join(filter(None, more)))}. "
-        f'<a href="ledger.html#{escape(rule.id)}">The rule and its evidence</a></p></details>'
+        f'<a href="ledger.html#{escape(rule.id)}">The rule</a></p></details>'
     )
 
 

@@ -32,9 +32,7 @@ def test_a_printed_result_is_a_card_in_its_place_and_the_lines_around_it_stay():
     text = f"before\n{Shown(SURE, HERE['sure'])} (of 3 cases)\nafter\n"
     before, card, after = shown(v4.new_output("stream", text=text))
     assert (before.data["text/plain"], after.data["text/plain"]) == ("before", "after")
-    assert words(card) == (
-        "Layer norm has mean <0>. 0.5 verified largest mean: 0.5; (of 3 cases). The rule and its evidence"
-    )
+    assert words(card) == ("Layer norm has mean <0>. 0.5 verified largest mean; (of 3 cases). The rule")
     assert "verdict-verified" in card.data["text/html"]
 
 
@@ -43,8 +41,8 @@ def test_an_estimate_stands_beside_that_of_the_record_whose_verdict_it_is():
         v4.new_output("execute_result", {"text/plain": repr(Shown(RUNS, HERE["runs"]))}, execution_count=1)
     )
     assert words(card) == (
-        "It is faster. 1.6 times [1.2, 2.1] supported speed-up: 1.6 times [1.2, 2.1], 8 seeds; "
-        "on this page 1.6 times [0.9, 2.8], 5 seeds. The rule and its evidence"
+        "It is faster. 1.6 times [1.2, 2.1] supported speed-up; 8 seeds; "
+        "here 1.6 times [0.9, 2.8], 5 seeds. The rule"
     )
 
 
