@@ -19,7 +19,7 @@ LOW, HIGH = 0.05, 4.0
 
 
 def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Relative errors of the print, one row per entry, in two columns; kinds in the order of `MARKS`."""
+    """Relative errors of what is printed, a row per entry, in two columns; kinds in the order of `MARKS`."""
     fig, halves = plots.subplots(1, 2, figsize=(7.2, 3.6), sharex=True)
     half = -(-sum(map(len, kinds.values())) // 2)
     names: list[str] = []
@@ -34,7 +34,7 @@ def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
             names.append(name)
     for ax, some in zip(halves, (names[:half], names[half:]), strict=True):
         ax.set_xscale("log")
-        ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error of the print")
+        ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error of what is printed")
         on.exactly(ax.xaxis, [0.1, 0.5, 2], ["10 %", "50 %", "200 %"])
         ax.set_yticks(range(len(some)), some, fontsize=8)
         ax.tick_params(axis="y", length=0)
