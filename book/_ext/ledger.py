@@ -19,7 +19,7 @@ from lnbook.cli.settings import differences, settings_of
 from lnbook.ledger.report import Report, report
 from lnbook.ledger.rules import Rule, criterion
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.tables import badge, html_table, marked, measured_cell, quantity, verdict_class
+from lnbook.ledger.tables import badge, capital, html_table, marked, measured_cell, quantity, verdict_class
 from lnbook.ledger.verdicts import SENTENCE_WORDS, YOUNGER, Measurement, Verdict, judge
 from top import title
 
@@ -51,7 +51,7 @@ def strip(
     pages = " ".join(dict.fromkeys(rule.page for rule in rules))
     return (
         f'<details class="strip" id="{escape(name)}" data-pages="{escape(pages)}"><summary>'
-        f'<span class="says">{escape(says)} <span class="place">{escape(place)}</span></span>'
+        f'<span class="says">{escape(capital(says))} <span class="place">{escape(place)}</span></span>'
         f"{shown}<span>{badge(verdict)}</span></summary>{more}</details>"
     )
 

@@ -11,7 +11,7 @@ from html import escape
 from nbformat import NotebookNode, v4
 
 from lnbook.ledger.rules import Rule
-from lnbook.ledger.tables import badge, number, quantity
+from lnbook.ledger.tables import badge, capital, number, quantity
 from lnbook.ledger.verdicts import Measurement, judge
 from lnbook.page import Shown
 
@@ -45,7 +45,7 @@ def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
     line = f"<strong>{escape(quantity(rule, shown))}</strong> {badge(judge(rule, known).word)}"
     return (
         f'<details class="result" data-rule="{escape(rule.id)}">'
-        f'<summary><span class="says">{escape(rule.says)}</span> {line}</summary>'
+        f'<summary><span class="says">{escape(capital(rule.says))}</span> {line}</summary>'
         f"<p>{escape('; '.join(filter(None, more)))}. "
         f'<a href="ledger.html#{escape(rule.id)}">The rule</a></p></details>'
     )

@@ -55,6 +55,11 @@ def verdict_class(word: str) -> str:
     return f"verdict verdict-{word.replace(' ', '-').replace(chr(39), '')}"
 
 
+def capital(words: str) -> str:
+    """As at the beginning of a line."""
+    return words[:1].upper() + words[1:]
+
+
 def number(rule: Rule, found: Measurement) -> str:
     """A measurement with its unit, its 95 % interval if it has one, and what it is over."""
     value = quantity(rule, found)
