@@ -47,11 +47,3 @@ def floor() -> float:
     0.225
     """
     return UNANSWERABLE * (1 - 1 / (PEOPLE - MENTIONED))
-
-
-def ideal(question: Question) -> str:
-    """The answer of a reader who knows how the stories are made: nobody errs less."""
-    thing = question.query[3]
-    if thing in question.passage:
-        return question.passage[question.passage.index(thing) - 3]
-    return next(marker(k) for k in range(PEOPLE) if marker(k) not in question.passage)

@@ -195,13 +195,6 @@ def runs_of(rows: Sequence[Row], method: Method, key: str) -> Float[np.ndarray, 
     return frame[frame["method"] == method].pivot(index="seed", columns="step", values=key).to_numpy(float)
 
 
-def loss_curve(rows: Sequence[Row], method: Method) -> dict[str, Float[np.ndarray, " times"]]:
-    """A method's curve: `step`, mean `seconds`, and the geometric `mean` of the losses."""
-    mean = np.exp(np.log(runs_of(rows, method, "loss")).mean(0))
-    seconds = runs_of(rows, method, "seconds").mean(0)
-    return {"step": runs_of(rows, method, "step")[0], "seconds": seconds, "mean": mean}
-
-
 def reach(
     rows: Sequence[Row], method: Method, goal: float, clock: Literal["step", "seconds"]
 ) -> Float[np.ndarray, " seeds"]:

@@ -117,18 +117,6 @@ def output_change(
     return torch.stack(rows).numpy()
 
 
-def change_limit(placement: str, depth: int, *, branch: float = 1.0) -> float:
-    r"""What :func:`output_change` tends to for many units and a small step.
-
-    $\sqrt{2cL/(1+c)}$ ("post", "none") or $\sqrt{\sum_{l=1}^L 2c/(1+cl)}$ ("pre", "summed", "output").
-
-    $O(L)$ and $O(\log L)$, squared, are Theorem 2 of Liu et al. (2020).
-    """
-    if placement in ("post", "none"):
-        return math.sqrt(2 * branch * depth / (1 + branch))
-    return math.sqrt(math.fsum(2 * branch / (1 + branch * block) for block in range(1, depth + 1)))
-
-
 def before_training(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
     """Before training: the last block's gradient by depth, every block's, how far a random step moves y."""
     depths, width, L = SIZES[scale]
