@@ -34,7 +34,7 @@ def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
             names.append(name)
     for ax, some in zip(halves, (names[:half], names[half:]), strict=True):
         ax.set_xscale("log")
-        ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error of what is printed")
+        ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error as printed")
         on.exactly(ax.xaxis, [0.1, 0.5, 2], ["10 %", "50 %", "200 %"])
         ax.set_yticks(range(len(some)), some, fontsize=8)
         ax.tick_params(axis="y", length=0)
