@@ -57,19 +57,18 @@ def strip(
 
 
 def sentence_strip(one: Judged, known: Report) -> str:
-    """A sentence of the paper, the interval that decides it, its verdict; inside, the evidence."""
+    """A sentence of the paper, the first interval that decides it, its verdict; inside, the evidence."""
     items = ""
     for rule, _, verdict in one.rules:
         words = f"{evidence(rule, known)} {judged(verdict, known.flags.get(rule.id, ''))}"
         items += f'<li id="{escape(rule.id)}">{words}</li>'
-    bars = [bar(rule, known.found.get(rule.id)) for rule in one.decided_by]
+    bars = (bar(rule, known.found.get(rule.id)) for rule in one.decided_by)
+    first = next(filter(None, bars), "")
     word = marked(Verdict(one.verdict.word), one.sentence.id in known.younger)
     said = escape(str(one.verdict).removeprefix(one.verdict.word).strip())
     more = (f"<p>{said}</p>" if said else "") + (f"<ul>{items}</ul>" if items else "")
     rules = [rule for rule, _, _ in one.rules]
-    return strip(
-        one.sentence.id, one.sentence.place, one.sentence.says, max(bars, default=""), word, more, rules
-    )
+    return strip(one.sentence.id, one.sentence.place, one.sentence.says, first, word, more, rules)
 
 
 def rule_strip(rule: Rule, known: Report) -> str:
