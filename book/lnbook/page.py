@@ -76,8 +76,8 @@ class Page:
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.
 
-        Raises ValueError if mathematics does not come out, or a rule of the page was not measured: all but
-        those on a `study` may be missing, since a rule on runs is there before the runs.
+        Raises ValueError if mathematics does not come out, or if a rule of the page was not measured. One on
+        a `study` may be missing, since it is there before its runs.
         """
         needed = {rule.id for rule in self.rules.values() if not rule.study}
         if missing := sorted(needed - set(self.found)):

@@ -56,7 +56,7 @@ def verdict_class(word: str) -> str:
 
 
 def capital(words: str) -> str:
-    """As at the beginning of a line."""
+    """The words, beginning with a capital letter."""
     return words[:1].upper() + words[1:]
 
 
