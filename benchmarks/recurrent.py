@@ -9,14 +9,17 @@ sizes without any norm: the median over rounds in each of which every method run
 largest, over outputs or gradients, relative to the largest value, against the plain loop in float64; new
 LSTMs are chaotic, and over long sequences lose every digit in float32, whatever the method. `products alone`
 are the matrix products of lnlib's inference: what remains of its time is norms, gates and calls. Memory is
-what one training step adds to the peak of a fresh process. JAX needs the extra `peers`. All on one core.
+what one training step adds to the peak of a fresh process. JAX needs the extra `peers`. All on one core;
+where a processor has AVX-512, once with it and once as a processor would that has only AVX2.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -39,21 +42,38 @@ SHAPES = [
     ("skip-thoughts", "GRU", 620, 2400, 1, 30, 64),
 ]
 LONG = ("long", "LSTM", 240, 240, 1, 700, 64)  # memory
+T = TypeVar("T")
 Shape = tuple[str, str, int, int, int, int, int]
 REFERENCE = "torch.nn, no norm"
+AVX2 = {  # what lets each library believe that the processor has nothing newer
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "NUMBA_CPU_NAME": "haswell",
+    "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+}
 
 
 def measure(rounds: int) -> Iterator[Row]:
-    """Times and errors at every shape, then memory."""
-    on_one_core()
+    """Times and errors at every shape, with each instruction set, then memory."""
     for shape in SHAPES:
-        yield from speed(shape, rounds)
-    peaks = {name: memory(name) for name in PEERS}
+        yield from in_process(speed, shape, rounds)
+    peaks = {name: in_process(peak_of, name) for name in PEERS}
     for name, found in peaks.items():
         yield row(LONG, "memory", name, MB=found, ratio=found / peaks[REFERENCE])
+    if torch.backends.cpu.get_cpu_capability() == "AVX512":
+        os.environ |= AVX2  # read by the processes that start from here on
+        for shape in SHAPES:
+            yield from in_process(speed, shape, rounds)
 
 
-def speed(shape: Shape, rounds: int) -> Iterator[Row]:
+def in_process(function: Callable[..., T], *arguments: object) -> T:
+    """What a function returns in a fresh process on one core."""
+    with ProcessPoolExecutor(1, get_context("spawn"), on_one_core) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def speed(shape: Shape, rounds: int) -> list[Row]:
     """Inference and training of all methods in turn, and their errors."""
     _, _, inputs, _, depth, steps, cases = shape
     module = network(shape)
@@ -64,6 +84,7 @@ def speed(shape: Shape, rounds: int) -> Iterator[Row]:
     torch.set_default_dtype(torch.float64)
     truth = exact(x.double(), upstream.double())
     torch.set_default_dtype(torch.float32)
+    rows = []
     for mode, d in (("inference", None), ("training", upstream)):
         errors = {name: error(call(x, d), truth, mode) for name, call in calls.items() if name != REFERENCE}
         timed: dict[str, Callable[[], object]] = {name: partial(call, x, d) for name, call in calls.items()}
@@ -73,7 +94,8 @@ def speed(shape: Shape, rounds: int) -> Iterator[Row]:
         for name, each in taken.items():
             ms, cost = median(each), ratio(each, taken[REFERENCE])
             values = {"ms": ms, "us a step": 1e3 * ms / (steps * depth), "ratio": cost}
-            yield row(shape, mode, name, **values, error=errors.get(name, ""))
+            rows.append(row(shape, mode, name, **values, error=errors.get(name, "")))
+    return rows
 
 
 def network(shape: Shape) -> nn.Module:
@@ -108,12 +130,6 @@ def error(found: Sequence[Tensor], truth: Sequence[Tensor], mode: str) -> float:
     return max(((a.double() - b).abs().max() / b.abs().max()).item() for a, b in pairs)
 
 
-def memory(name: str) -> float:
-    """The peak in MB of one training step in a process of its own."""
-    with ProcessPoolExecutor(1, get_context("spawn"), on_one_core) as pool:
-        return pool.submit(peak_of, name).result()
-
-
 def peak_of(name: str) -> float:
     """What a training step over a long sequence adds to the peak of this process."""
     _, _, inputs, units, _, steps, cases = LONG
@@ -126,10 +142,11 @@ def peak_of(name: str) -> float:
 def row(shape: Shape, mode: str, method: str, **values: float | str) -> Row:
     what, kind, _, units, depth, steps, cases = shape
     size = f"{units}x{depth} T{steps} N{cases}"
-    said: Row = {"task": what, "kind": kind, "size": size, "mode": mode, "method": method}
+    isa = torch.backends.cpu.get_cpu_capability()
+    said: Row = {"task": what, "kind": kind, "size": size, "isa": isa, "mode": mode, "method": method}
     return said | {name: values.get(name, "") for name in ("ms", "us a step", "ratio", "error", "MB")}
 
 
 if __name__ == "__main__":
-    line = "{:<17}{:<6}{:<17}{:<11}{:<22}{:>9}{:>11}{:>8}{:>10}{:>8}"
+    line = "{:<17}{:<6}{:<17}{:<7}{:<11}{:<22}{:>9}{:>11}{:>8}{:>10}{:>8}"
     run(__doc__, "recurrent", measure, line, rounds=7)

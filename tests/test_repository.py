@@ -168,7 +168,7 @@ def test_no_notebook_installs_what_lies_at_an_address():
 
 
 LINES = {  # a room that needs more takes it from another, or says why in the commit that raises it
-    "lnlib": 7_448,
+    "lnlib": 7_449,
     "book/lnbook/data": 1_787,
     "book/lnbook/training": 927,
     "book/lnbook/cli": 475,
@@ -178,7 +178,7 @@ LINES = {  # a room that needs more takes it from another, or says why in the co
     "book/lnbook/shared": 1_192,
     "book/lnbook/pages": 10_861,
     "book/_ext": 1_285,
-    "benchmarks": 859,
+    "benchmarks": 876,
     "tests/lnlib": 5_929,
     "tests/lnbook": 7_022,
     "tests/book": 970,
