@@ -23,7 +23,8 @@ from lnlib.rnn.kernels.compiling import OPTIONS
 __all__ = ["WIDTH", "multiply", "pack", "padded", "share"]
 
 # Sums in registers: 6 x 4 vectors of 16 floats of AVX-512's 32, or 6 x 2 vectors of 8 of the 16 elsewhere.
-HOST = config.CPU_NAME in (None, "host")  # numba compiles for this processor unless NUMBA_CPU_NAME is set
+# Numba compiles for this processor unless NUMBA_CPU_NAME is set.
+HOST = config.CPU_NAME in (None, "host")  # type: ignore[attr-defined]
 LANES, VECTORS = (16, 4) if HOST and llvm.get_host_cpu_features().get("avx512f") else (8, 2)
 WIDTH = LANES * VECTORS
 ROWS = 6
