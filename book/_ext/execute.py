@@ -186,8 +186,6 @@ def _papermill(path: Path, parameters: Mapping[str, Any], copy: Path, environmen
     for cell in nbformat.read(copy, 4).cells:
         if said := "".join(o.text for o in cell.get("outputs", []) if o.get("name") == "stderr"):
             return f"{at}, {_first_line(cell.source)}: wrote to stderr, which no page may show:\n{said}"
-        if len(figures(cell)) > 1:
-            return f"{at}, {_first_line(cell.source)}: shows several figures; give each a cell of its own"
     return ""
 
 
@@ -197,10 +195,9 @@ def _first_line(source: str) -> str:
 
 
 def finish(ran: Path, copy: Path, parameters: Mapping[str, object], seconds: float) -> None:
-    """Make a page of what papermill wrote: its parameters in place, figures named, how it came about."""
+    """Make a page of what papermill wrote: its parameters in place, how it came about."""
     notebook = nbformat.read(ran, as_version=4)
     _merge_parameters(notebook, parameters)
-    _place_figures(notebook)
     facts = provenance(scale=parameters["scale"], seconds=round(seconds, 1))
     facts["executed"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     notebook.metadata.setdefault("lnlib", {})["run"] = facts
@@ -218,21 +215,6 @@ def _merge_parameters(notebook: nbformat.NotebookNode, values: Mapping[str, obje
             for name, value in values.items():
                 given = f"{name} = {json.dumps(value)}"
                 cell.source = re.sub(rf"^{name} = [^\s#]+", given, cell.source, flags=re.MULTILINE)
-
-
-def figures(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Name, caption and alt text of the figures of `plots.figure` that a cell shows."""
-    return [o.metadata["lnlib"] for o in cell.get("outputs", []) if "lnlib" in o.get("metadata", {})]
-
-
-def _place_figures(notebook: nbformat.NotebookNode) -> None:
-    """Hand what a figure is called and says to MyST-NB, which reads it from the cell."""
-    for cell in notebook.cells:
-        for notes in figures(cell)[:1]:
-            cell.metadata["mystnb"] = cell.metadata.get("mystnb", {}) | {
-                "image": {"alt": notes["alt"]},
-                "figure": {"name": notes["name"], "caption": notes["caption"]},
-            }
 
 
 def _tags(cell: nbformat.NotebookNode) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import nbformat
 from docutils import nodes
+from myst_nb.ext.glue import GLUE_PREFIX
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
@@ -69,7 +70,7 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
         mark_failed(notebook, run.failure)
     else:
         page = Path(docname).name
-        raise_hero(notebook)
+        place_pictures(notebook)
         show_rules(notebook, page, run, app.config.lnlib_scale)
         top, foot = (line(page, notebook, run) for line in (badge_line, run_line))
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(top, id="badge-line"))
@@ -77,19 +78,25 @@ def read_executed(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = nbformat.writes(notebook)
 
 
-def raise_hero(notebook: nbformat.NotebookNode) -> None:
-    """Show the picture of the cell tagged "hero" below the page's lead; its code stays in its place."""
+def place_pictures(notebook: nbformat.NotebookNode) -> None:
+    """Leave figures to the text, which pastes them; show the one tagged "hero" below the page's lead."""
     for cell in [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]:
         cell.metadata.tags = ["remove-input"]
+    for output in (o for c in notebook.cells for o in c.get("outputs", [])):
+        if glued := output.get("metadata", {}).get("scrapbook"):
+            bare = len(glued["mime_prefix"])
+            output.data = {GLUE_PREFIX + kind[bare:]: data for kind, data in output.data.items()}
+            glued["mime_prefix"] = GLUE_PREFIX
     for cell in [c for c in notebook.cells if "hero" in c.metadata.get("tags", [])]:
-        pictures = [o for o in cell.outputs if {"image/svg+xml", "text/html"} & set(o.get("data", {}))]
-        cell.outputs = [o for o in cell.outputs if o not in pictures]
-        known = cell.metadata.get("mystnb", {})
-        named = {key: known.pop(key) for key in ("image", "figure") if key in known}
-        notes = {"tags": ["remove-input"], "mystnb": named}
-        # MyST-NB leaves out a cell without a source
-        shown = nbformat.v4.new_code_cell("...", outputs=pictures, metadata=notes, id="hero")
-        notebook.cells.insert(2, shown)
+        if cell.cell_type == "markdown":
+            notebook.cells.remove(cell)
+        else:  # an interactive figure; its code stays in its place
+            played = [o for o in cell.outputs if "text/html" in o.get("data", {})]
+            cell.outputs = [o for o in cell.outputs if o not in played]
+            # MyST-NB leaves out a cell without a source
+            notes = {"tags": ["remove-input"]}
+            cell = nbformat.v4.new_code_cell("...", outputs=played, metadata=notes, id="hero")
+        notebook.cells.insert(2, cell)
 
 
 def show_rules(notebook: nbformat.NotebookNode, page: str, run: Executed, scale: str) -> None:

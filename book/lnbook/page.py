@@ -10,12 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from lnbook import data
+from lnbook.figures import plots
 from lnbook.ledger.provenance import provenance
 from lnbook.ledger.recorded import load_recorded
-from lnbook.ledger.rows import book_dir, write_rows
+from lnbook.ledger.rows import book_dir, read_rows, write_rows
 from lnbook.ledger.rules import Rule, digest, load_rules
 from lnbook.ledger.tables import Table, number, rules_table
 from lnbook.ledger.verdicts import Measurement, judge, measured, meets
+
+__all__ = ["Page", "Shown", "Table", "data", "plots", "read_rows"]
 
 
 class Shown:
@@ -67,11 +71,12 @@ class Page:
         print(self.measure(rule, value, **found))
 
     @staticmethod
-    def put(name: str, value: object) -> None:
-        """Name a number, or words, that the text shows by the role ``{glue:text}`name` ``."""
+    def put(**values: object) -> None:
+        """Name numbers, or words, that the text shows by the role ``{glue:text}`name` ``."""
         from myst_nb import glue
 
-        glue(name, value.item() if hasattr(value, "item") else value, display=False)
+        for name, value in values.items():
+            glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.

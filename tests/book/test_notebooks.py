@@ -36,6 +36,14 @@ def test_a_notebook_runs_at_smoke_scale_in_a_fresh_kernel(path, record_property,
     notebook = read(run.notebook)
     record_property("seconds", notebook.metadata.lnlib.run.seconds)
     assert all(c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source.strip())
+    outputs = [
+        o for c in notebook.cells for o in c.get("outputs", []) if "image/svg+xml" in o.get("data", {})
+    ]
+    texts = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    pasted = re.findall(r"^```\{glue:figure\} (\S+)\n:name: \1\n:alt: .*\d", texts, flags=re.MULTILINE)
+    assert sorted(o.metadata.scrapbook.name for o in outputs) == sorted(pasted), (
+        "figures, and captions in the text"
+    )
     kept = run.results / "smoke" / f"{path.stem}.csv"
     assert kept.is_file() or not is_chapter(path), f"{path.stem} never called page.show()"
 

@@ -69,28 +69,18 @@ def subplots(*args: Any, **kwargs: Any) -> tuple[Figure, Any]:
     return fig, fig.subplots(*args, **kwargs)
 
 
-def figure(
-    fig: Figure,
-    name: str,
-    caption: str,
-    alt: str,
-    data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]],
-) -> None:
-    """Show a figure with what a reader needs: name, caption, alt text, and its data as CSV.
+def figure(fig: Figure, name: str, data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]]) -> None:
+    """Show a figure and name it for the text, which pastes it with its caption; keep its data as CSV.
 
     Args:
         fig: the figure, made by `subplots`.
-        name: lower-case words joined by hyphens, unique in the book: `{numref}` and the CSV use it.
-        caption: MyST; states the finding, not the axes.
-        alt: plain text for those who do not see it; says the shape of the curves and their numbers.
+        name: lower-case words joined by hyphens, unique in the book: `{glue:figure}` and the CSV use it.
         data: what is drawn, as columns of equal length or as rows with equal keys.
 
     Refuses what lacks one of them, and a drawing that is too large for a page, hard to read or cut off.
     """
-    if not (re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and caption.strip()):
-        raise ValueError(f"figure {name!r} needs lower-case words joined by hyphens and a caption")
-    if len(alt.strip()) < 40 or not re.search(r"\d", alt):
-        raise ValueError(f"alt text of {name!r} is {alt!r}; describe the shape and give its numbers")
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise ValueError(f"the name of a figure is {name!r}; it needs lower-case words joined by hyphens")
     if not (rows := _as_rows(data)):
         raise ValueError(f"figure {name!r} has no data; give what is drawn")
     svg = _svg(fig, name)
@@ -100,8 +90,8 @@ def figure(
     write_whole(folder / f"{name}.csv", as_csv(rows))
     from IPython.display import display
 
-    bundle = {"image/svg+xml": svg, "text/plain": f"[figure: {alt}]"}
-    display(bundle, raw=True, metadata={"lnlib": {"name": name, "caption": caption, "alt": alt}})
+    glued = {"name": name, "mime_prefix": ""}  # as `myst_nb.glue` keeps what it displays
+    display({"image/svg+xml": svg, "text/plain": f"[figure {name}]"}, raw=True, metadata={"scrapbook": glued})
 
 
 def _svg(fig: Figure, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Every figure reaches a page with name, caption, alt text and data, or not at all."""
+"""Every figure reaches a page with a name and its data, or not at all."""
 
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,6 @@ import torch
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-
-CAPTION = "Layer norm falls fastest."
-ALT = "Two lines fall from 2.3 at the left to 0.1 at the right."
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +32,10 @@ def line(values: Any = (1.0, 2.0)) -> Figure:
 
 
 def test_a_figure_is_shown_once_with_what_a_reader_needs(shown) -> None:
-    plots.figure(line(), "a-1", CAPTION, ALT, {"x": [1.0, 2.0]})
+    plots.figure(line(), "a-1", {"x": [1.0, 2.0]})
     ((bundle, metadata),) = shown
     assert bundle["image/svg+xml"].lstrip().startswith("<?xml")
-    assert ALT in bundle["text/plain"]
-    assert metadata == {"lnlib": {"name": "a-1", "caption": CAPTION, "alt": ALT}}
+    assert metadata == {"scrapbook": {"name": "a-1", "mime_prefix": ""}}
 
 
 @pytest.mark.parametrize(
@@ -51,25 +47,23 @@ def test_a_figure_is_shown_once_with_what_a_reader_needs(shown) -> None:
     ],
 )
 def test_the_csv_holds_what_was_drawn(tmp_path: Path, columns) -> None:
-    plots.figure(line(), "a-1", CAPTION, ALT, columns)
+    plots.figure(line(), "a-1", columns)
     assert (tmp_path / "figures" / "a-1.csv").read_text().split() == ["x,y", "1,0.1", "2,0.2"]
 
 
 @pytest.mark.parametrize(
-    ("name", "caption", "alt", "data", "complaint"),
+    ("name", "data", "complaint"),
     [
-        ("two words", CAPTION, ALT, {"x": [1]}, "lower-case words joined by hyphens"),
-        ("a-1", "  \n", ALT, {"x": [1]}, "and a caption"),
-        ("a-1", CAPTION, "Two lines fall from the left side to the right.", {"x": [1]}, "give its numbers"),
-        ("a-1", CAPTION, ALT, {"x": [1, 2], "y": [1]}, "shorter"),
-        ("a-1", CAPTION, ALT, [], "no data"),
+        ("two words", {"x": [1]}, "lower-case words joined by hyphens"),
+        ("a-1", {"x": [1, 2], "y": [1]}, "shorter"),
+        ("a-1", [], "no data"),
     ],
 )
 def test_a_figure_that_lacks_something_is_neither_shown_nor_stored(
-    shown, tmp_path: Path, name: str, caption: str, alt: str, data, complaint: str
+    shown, tmp_path: Path, name: str, data, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
-        plots.figure(line(), name, caption, alt, data)
+        plots.figure(line(), name, data)
     assert shown == []
     assert not list(tmp_path.rglob("*.csv"))
 
@@ -78,7 +72,7 @@ def test_a_drawing_too_large_for_a_page_is_refused(shown) -> None:
     fig, ax = plots.subplots()
     ax.scatter(*np.random.default_rng(0).normal(size=(2, 8000)))
     with pytest.raises(ValueError, match="over 400,000; draw its heavy artists with rasterized=True"):
-        plots.figure(fig, "a-1", CAPTION, ALT, {"x": [1]})
+        plots.figure(fig, "a-1", {"x": [1]})
     assert shown == []
 
 
@@ -96,18 +90,18 @@ def test_letters_too_small_for_a_phone_and_parts_beyond_the_edge_are_refused(
     fig = line()
     fig.text(*where, "a word", fontsize=size)
     if complaint is None:
-        plots.figure(fig, "a-1", CAPTION, ALT, {"x": [1]})
+        plots.figure(fig, "a-1", {"x": [1]})
         assert len(shown) == 1
         return
     with pytest.raises(ValueError, match=f"figure 'a-1' .*{complaint}"):
-        plots.figure(fig, "a-1", CAPTION, ALT, {"x": [1]})
+        plots.figure(fig, "a-1", {"x": [1]})
     assert shown == []
     assert not list(tmp_path.rglob("*.csv"))
 
 
 def test_the_same_figure_is_the_same_bytes_and_another_figure_is_not(shown) -> None:
     for name, values in (("a-1", (1.0, 2.0)), ("a-1", (1.0, 2.0)), ("a-1", (2.0, 1.0)), ("a-2", (1.0, 2.0))):
-        plots.figure(line(values), name, CAPTION, ALT, {"x": [1]})
+        plots.figure(line(values), name, {"x": [1]})
     first, again, other_values, other_name = (bundle["image/svg+xml"] for bundle, _ in shown)
     assert first == again
     assert first != other_values
