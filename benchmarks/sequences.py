@@ -76,7 +76,13 @@ def memory(section: str, scale: str, job: Job) -> float:
 
 
 def share(task: Task, updates: int) -> float:
-    """The share of the recurrent modules, forward and back, in the profile of so many updates."""
+    """The recurrent modules' share of the time of so many updates."""
+    times = [(event.self_cpu_time_total, ours) for event, ours in profiled(task, updates)]
+    return float(sum(time for time, ours in times if ours) / sum(time for time, _ in times))
+
+
+def profiled(task: Task, updates: int) -> list[tuple[Any, bool]]:
+    """What torch ran in so many updates, and whether it belongs to the recurrent modules, forward or back."""
     marks: list[Any] = []
     for module in task.model.modules():
         if isinstance(module, nn.RNNBase | ReadingLSTM):
@@ -96,8 +102,7 @@ def share(task: Task, updates: int) -> float:
     def counts(event: Any) -> bool:
         return inside(event) or any(is_back(e) and e.sequence_nr in ours for e in above(event))
 
-    times = [(event.self_cpu_time_total, counts(event)) for event in events]
-    return float(sum(time for time, ours in times if ours) / sum(time for time, _ in times))
+    return [(event, counts(event)) for event in events]
 
 
 def inside(event: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The recurrence's share of the time, and the memory of an update, on tasks whose costs are known."""
+"""What of an update the profile gives to the recurrence, and the memory that a call adds."""
 
 import sys
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from rounds import added
-from sequences import share
+from sequences import profiled
 from torch import Tensor, nn
 
 import lnlib
@@ -14,28 +14,26 @@ from lnbook.training import Cases, Minibatches, Task
 
 
 class Both(Task):
-    """A recurrence and a product, of such sizes."""
+    """A recurrence and a product."""
 
     updates = every = 1
     clip = 1.0
 
-    def __init__(self, units: int, wide: int, steps: int) -> None:
-        generator = torch.Generator().manual_seed(0)
-        self.parts, self.wide = {}, wide
-        recurrence = lnlib.LSTM(units, units)
-        self.model = nn.ModuleDict({"lstm": recurrence, "square": nn.Linear(wide, wide)})
+    def __init__(self) -> None:
+        self.parts = {}
+        self.model = nn.ModuleDict({"lstm": lnlib.LSTM(8, 8), "square": nn.Linear(4, 4)})
         self.optimizer = torch.optim.SGD(self.model.parameters(), 1e-6)
-        self.batches = Minibatches((torch.ones(steps, 4, units),), steps, generator)
+        self.batches = Minibatches((torch.ones(5, 4, 8),), 5, torch.Generator().manual_seed(0))
 
     def loss(self, model: Any, cases: Cases, noise: torch.Generator) -> Tensor:
-        return (model["lstm"](cases[0])[0].mean() + model["square"](torch.ones(4, self.wide))).square().mean()
+        return (model["lstm"](cases[0])[0].mean() + model["square"](torch.ones(4, 4))).square().mean()
 
 
-def test_a_large_recurrence_outweighs_a_small_product_and_the_other_way_round() -> None:
-    # 60 steps of 130,000 weights, the rest has none of their size; most of it is the way back
-    assert 0.6 < share(Both(128, 4, steps=60), 1) < 1
-    # 36 million weights against 32: a hundred times the time, so that a busy machine decides nothing
-    assert 0 < share(Both(2, 6000, steps=2), 2) < 0.3
+def test_of_an_update_the_recurrence_and_its_way_back_count_and_nothing_else_does() -> None:
+    found = profiled(Both(), 1)
+    ours, others = ({event.name for event, its in found if its is wanted} for wanted in (True, False))
+    assert {"_Recurrence", "_RecurrenceBackward"} <= ours - others
+    assert {"aten::addmm", "AddmmBackward0", "Optimizer.step#SGD.step"} <= others - ours
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not say")
