@@ -20,8 +20,11 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from lnbook import curves
+from lnbook.shared import permutation_mnist as mnist
 from lnbook.shared.shift import Cases, Network
 from lnbook.training import Job
+from lnbook.training.runs import run
 from lnlib.norms.batch import batch_norm, batch_norm_by
 
 BATCH, RATES = 128, (0.1, 0.3, 1.0)
@@ -29,7 +32,7 @@ SIZES = {"smoke": (2, 60), "book": (2, 80), "study": (10, 200)}  # seeds, update
 
 
 def plain_descents(scale: str, seed: int) -> list[Job]:
-    """The runs of both methods at each step size, for `lnbook.training.runs.run`.
+    """The runs of both methods at each step size, for `trained`.
 
     >>> len(plain_descents("book", 0)), plain_descents("book", 0)[0]["optimizer"]
     (12, 'sgd')
@@ -43,9 +46,15 @@ def plain_descents(scale: str, seed: int) -> list[Job]:
     ]
 
 
-def end_loss(run: pd.DataFrame) -> float:
+def trained(jobs: list[Job], scale: str) -> pd.DataFrame:
+    """The measurements of Section 6.6's network in these runs; for short ones new processes cost more."""
+    runs = run(mnist.EXPERIMENT, scale, jobs=jobs, processes=None if scale == "study" else 1)
+    return curves.runs([row for each in runs for row in each.rows])
+
+
+def end_loss(rows: pd.DataFrame) -> float:
     """The mean training loss over the last quarter of a run; NaN if any is."""
-    return float(run["train_loss"].tail(len(run) // 4).mean(skipna=False))
+    return float(rows["train_loss"].tail(len(rows) // 4).mean(skipna=False))
 
 
 def train(
