@@ -12,7 +12,7 @@ from lnbook.training import torch_threads
 Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
 
 
-def online(
+def learn(
     norm: Callable[..., Tensor], train: Cases, test: Cases, seed: int, *, cases: int
 ) -> tuple[float, float]:
     """Learn from so many cases one at a time: share of wrong test answers, move of the hidden weights."""
