@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lnbook.pages.sec1_introduction import split_batches as split
+from lnbook.pages.sec1_introduction import split
 
 
 @pytest.mark.parametrize("norm", ["none", "rms", "weight", "layer", "batch"])
