@@ -123,17 +123,18 @@ def crossing(shares: Sequence[float], values: Float[np.ndarray, "B S"]) -> Float
     return x[after - 1] - low * (x[after] - x[after - 1]) / (high - low)
 
 
-def lstm_exponents(norm: str, variant: str, scale: str, seed: int) -> Float[np.ndarray, "draws biases"]:
+def lstm_exponents(variant: str, scale: str, seed: int) -> Float[np.ndarray, "draws biases"]:
     """Largest exponents of LSTMs of `lnlib.rnn` with torch's initial weights, at forget biases of 0 and 4.
 
-    Inputs are standard normal numbers.
+    `variant` is one of layer norm, or "none". Inputs are standard normal numbers.
     """
     draws, H, steps, skip = LSTMS[scale]
+    options = {"norm": "none"} if variant == "none" else {"variant": variant}
     rows = []
     with torch_threads(1), torch.random.fork_rng():
         torch.manual_seed(seed)
         for _ in range(draws):
-            lstm = LSTM(H, H, norm=norm, variant=variant, dtype=torch.float64)
+            lstm = LSTM(H, H, dtype=torch.float64, **options)
             x = torch.randn(steps, 1, H, dtype=torch.float64)
             state = torch.randn(2, 1, 2, H, dtype=torch.float64)[:, :, 1:]
             bias = lstm.get_parameter("bias_hh_l0").detach()[H : 2 * H]  # torch's order: i, f, g, o
