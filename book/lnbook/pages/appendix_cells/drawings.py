@@ -9,12 +9,22 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch
 
 from lnbook.figures import plots
-from lnlib.rnn.variants import Variant
+from lnlib.rnn.variants import PLAIN, VARIANTS, Variant
 
 INK, NONE, LAYER = plots.INK, plots.COLORS["none"], plots.COLORS["layer"]
 
 # Where a variant may normalize, by the number in the drawing.
 PLACES = {1: "state", 2: "input", 3: "cell, to $h_t$", 4: "sum", 5: "cell, to $t+1$"}
+
+LSTM = VARIANTS["LSTM"]
+SHOWN = {
+    "plain, (17)-(19)": PLAIN,
+    "paper, (20)-(22)": LSTM["paper"],
+    "DRAW, (29)-(31)": LSTM["draw"],
+    "joint, as Eq. (4)": LSTM["joint"],
+    "per gate": LSTM["per_gate"],
+    "normalized state": LSTM["normalized_state"],
+}
 
 
 def places(variant: Variant) -> set[int]:
