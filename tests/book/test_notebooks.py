@@ -1,6 +1,8 @@
 """Every notebook runs through papermill in a fresh kernel at smoke scale, and is written as agreed."""
 
+import ast
 import re
+import symtable
 from collections import Counter
 from pathlib import Path
 
@@ -24,6 +26,14 @@ def is_chapter(path: Path) -> bool:
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:
     return [c for c in read(path).cells if c.cell_type == "code"]
+
+
+def bound(source: str) -> set[str]:
+    """The names that a cell gives to those after it: all that it assigns but its loops' variables."""
+    loops = (n.target for n in ast.walk(ast.parse(source)) if isinstance(n, ast.For))
+    turning = {n.id for target in loops for n in ast.walk(target) if isinstance(n, ast.Name)}
+    names = symtable.symtable(source, "a cell", "exec").get_symbols()
+    return {name.get_name() for name in names if name.is_local()} - turning - {"_"}
 
 
 @pytest.mark.notebook
@@ -90,6 +100,15 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert 2 <= len(solutions) <= 4 or not is_chapter(path)
     for cell in solutions:
         assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
+
+
+@pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem != "faq"], ids=lambda p: p.stem)
+def test_a_reader_can_run_any_cell_again_since_each_name_is_bound_once_and_the_imports_are_few(path):
+    cells = [c.source for c in code_cells(path)[1:]]  # the first says what is missing
+    times = Counter(name for source in cells for name in bound(source))
+    assert not [name for name, count in times.items() if count > 1]
+    importing = [len(re.findall(r"^(?:import|from) ", source, flags=re.MULTILINE)) for source in cells]
+    assert sum(importing) == max(importing) <= 8, "one cell imports"
 
 
 def test_the_pages_to_read_before_a_page_stand_before_it():
