@@ -29,6 +29,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from lnbook.ledger.intervals import interval
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
@@ -132,6 +133,12 @@ def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) ->
     x = np.log(np.asarray(depths, dtype=float))
     x = x - x.mean()
     return np.log(norms) @ x / (x @ x)
+
+
+def farthest(powers: Float[np.ndarray, " seeds"], expected: float) -> float:
+    """The largest distance of the powers' 95 % interval from an expected power."""
+    _, *ends = interval(powers)
+    return max(abs(end - expected) for end in ends)
 
 
 class Stack:
