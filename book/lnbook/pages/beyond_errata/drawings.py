@@ -8,30 +8,28 @@ from matplotlib.figure import Figure
 from lnbook.figures import axes as on
 from lnbook.figures import plots
 
-# Kinds are told apart by color and by shape.
-MARKS = (
-    (plots.INK, "o"),
-    (plots.OTHERS["teal"], "s"),
-    (plots.OTHERS["red"], "D"),
-    (plots.OTHERS["olive"], "^"),
+# Kinds, told apart by color and by shape, each with its last entry.
+KINDS = (
+    ("slips of the pen", 6, plots.INK, "o"),
+    ("conditions left unsaid", 13, plots.OTHERS["teal"], "s"),
+    ("wrong formulas", 17, plots.OTHERS["red"], "D"),
+    ("sentences tested by a measurement", 20, plots.OTHERS["olive"], "^"),
 )
 LOW, HIGH = 0.05, 4.0
 
 
-def sizes(kinds: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Relative errors of what is printed, a row per entry, in two columns; kinds in the order of `MARKS`."""
+def sizes(entries: Mapping[str, float]) -> Figure:
+    """Relative errors of what is printed, a row per entry, in two columns; a name begins with its number."""
     fig, halves = plots.subplots(1, 2, figsize=(7.2, 3.6), sharex=True)
-    half = -(-sum(map(len, kinds.values())) // 2)
-    names: list[str] = []
-    for (kind, entries), (color, marker) in zip(kinds.items(), MARKS, strict=True):
-        for name, size in entries.items():
-            ax, row = halves[len(names) // half], len(names) % half
-            end = size if math.isfinite(size) else HIGH
-            ax.hlines(row, LOW, end, color=color, lw=1.4)
-            ax.plot(end, row, marker, color=color, ms=6, clip_on=False, label=kind)
-            if not math.isfinite(size):
-                ax.annotate("NaN", (HIGH, row), (-8, 3), textcoords="offset points", ha="right")
-            names.append(name)
+    names, half = list(entries), -(-len(entries) // 2)
+    for place, (name, size) in enumerate(entries.items()):
+        kind, _, color, marker = next(k for k in KINDS if int(name[1:3]) <= k[1])
+        ax, row = halves[place // half], place % half
+        end = size if math.isfinite(size) else HIGH
+        ax.hlines(row, LOW, end, color=color, lw=1.4)
+        ax.plot(end, row, marker, color=color, ms=6, clip_on=False, label=kind)
+        if not math.isfinite(size):
+            ax.annotate("NaN", (HIGH, row), (-8, 3), textcoords="offset points", ha="right")
     for ax, some in zip(halves, (names[:half], names[half:]), strict=True):
         ax.set_xscale("log")
         ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error as printed")
