@@ -18,79 +18,14 @@ module                                what it holds                          pap
 `a` summed inputs, `g` gain, `b` bias, `mu` and `sigma` the normalization scalars, `w_i` row i of `W`.
 """
 
-from lnlib.equations.geometry import (
-    eq8,
-    eq9,
-    eq10,
-    eq11,
-    eq12,
-    eq13,
-    eq14,
-    eq14_batch,
-    eq14_layer,
-    eq14_weight,
-)
-from lnlib.equations.invariance import eq6, eq7
-from lnlib.equations.magnitude import eq32, eq33, eq34, eq35, eq35_left
-from lnlib.equations.normalization import eq1, eq2, eq2_statistics, eq3, eq5, eq15, eq16
-from lnlib.equations.recurrent import (
-    eq4,
-    eq17,
-    eq18,
-    eq19,
-    eq20,
-    eq21,
-    eq22,
-    eq23,
-    eq24,
-    eq25,
-    eq26,
-    eq27,
-    eq28,
-    eq29,
-    eq30,
-    eq31,
-)
+from lnlib.equations import geometry, invariance, magnitude, normalization, recurrent
+from lnlib.equations.geometry import *
+from lnlib.equations.invariance import *
+from lnlib.equations.magnitude import *
+from lnlib.equations.normalization import *
+from lnlib.equations.recurrent import *
 
-__all__ = [  # noqa: RUF022 - the paper's order
-    "eq1",
-    "eq2",
-    "eq2_statistics",
-    "eq3",
-    "eq4",
-    "eq5",
-    "eq6",
-    "eq7",
-    "eq8",
-    "eq9",
-    "eq10",
-    "eq11",
-    "eq12",
-    "eq13",
-    "eq14",
-    "eq14_batch",
-    "eq14_weight",
-    "eq14_layer",
-    "eq15",
-    "eq16",
-    "eq17",
-    "eq18",
-    "eq19",
-    "eq20",
-    "eq21",
-    "eq22",
-    "eq23",
-    "eq24",
-    "eq25",
-    "eq26",
-    "eq27",
-    "eq28",
-    "eq29",
-    "eq30",
-    "eq31",
-    "eq32",
-    "eq33",
-    "eq34",
-    "eq35",
-    "eq35_left",
-]
+# Each module lists its names; here they stand in the order of the table above.
+__all__ = (
+    normalization.__all__ + invariance.__all__ + geometry.__all__ + recurrent.__all__ + magnitude.__all__
+)
