@@ -26,7 +26,7 @@ from lnlib.invariance.transformations import Transformation
 from lnlib.norms.batch import batch_norm, batch_norm_by
 from lnlib.norms.normalize import group_norm, instance_norm, layer_norm, rms_norm
 
-__all__ = ["METHODS", "Statistics", "normalized", "scales", "statistics", "summed_inputs"]
+__all__ = ["METHODS", "normalized", "statistics", "summed_inputs"]
 
 #: The rows of the table: Table 1 has "batch", "weight" and "layer".
 METHODS = ("none", "batch", "weight", "layer", "rms", "group", "instance", "input")

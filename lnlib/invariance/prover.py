@@ -6,7 +6,6 @@ epsilon there is `prove_eps_factor`, for rounding `rounding`. A disproof is one 
 which exact fractions differ.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -15,9 +14,8 @@ from math import isqrt
 import torch
 from torch import Tensor
 
-from lnlib.invariance.columns import PAPER, columns
 from lnlib.invariance.methods import METHODS
-from lnlib.invariance.transformations import Transformation
+from lnlib.invariance.transformations import PAPER, Transformation, columns
 
 __all__ = ["Proof", "prove", "prove_eps_factor", "prove_table1"]
 
@@ -65,7 +63,7 @@ def prove(norm: str, transformation: str) -> Proof:
     factor, steps = symbolic.factor_of(norm, transformation)
     if factor == 1:
         return Proof(statement, True, "all H, D, N", "linearity of sums (sympy)", tuple(steps))
-    found = next(_counterexamples(norm, transformation), None)
+    found = _counterexample(norm, transformation)
     if found is None:
         raise ArithmeticError(f"prove: neither a proof nor a counterexample for: {statement}")
     return Proof(statement, False, "one layer is enough", "exact counterexample", (*steps, found))
@@ -93,8 +91,8 @@ def prove_eps_factor() -> Proof:
     return Proof(statement, rest == 0, "all s, eps, delta > 0", "sympy", (f"difference {rest}",))
 
 
-def _counterexamples(norm: str, transformation: str) -> Iterator[str]:
-    """Layers of small integers on which exact outputs differ, as text."""
+def _counterexample(norm: str, transformation: str) -> str | None:
+    """A layer of small integers on which exact outputs differ, as text."""
     for seed in range(100):
         generator = torch.Generator().manual_seed(seed)
 
@@ -109,11 +107,11 @@ def _counterexamples(norm: str, transformation: str) -> Iterator[str]:
             continue
         for place, (old, new) in enumerate(zip(before, after, strict=True)):
             if old != new:
-                yield (
+                return (
                     f"W = {W.int().tolist()}, x = {X.int().tolist()}: output {place + 1} goes from "
                     f"{_root(*old)} to {_root(*new)}"
                 )
-                break
+    return None
 
 
 def _root(sign: int, square: Fraction) -> str:
@@ -146,19 +144,16 @@ def _exact(norm: str, W: Tensor, X: Tensor, by: Transformation) -> list[tuple[in
         value = Fraction(rows[n, i, s].item())
         square = Fraction(1)
         if norm in values:
-            value, square = _standardized(value, _fractions(values[norm]), norm)
+            value, square = _standardized(value, values[norm], norm)
         if square == 0:
             return None
         out.append(((value > 0) - (value < 0), value * value / square))
     return out
 
 
-def _standardized(value: Fraction, values: list[Fraction], norm: str) -> tuple[Fraction, Fraction]:
-    """The value without the mean, and the square of its divisor."""
+def _standardized(value: Fraction, together: Tensor, norm: str) -> tuple[Fraction, Fraction]:
+    """The value less the mean of all that are normalized together, and the square of its divisor."""
+    values = [Fraction(v) for v in together.flatten().tolist()]
     mean = Fraction(0) if norm in ("rms", "weight") else sum(values, Fraction(0)) / len(values)
     power = sum(((v - mean) ** 2 for v in values), Fraction(0))
     return value - mean, power if norm == "weight" else power / len(values)
-
-
-def _fractions(values: Tensor) -> list[Fraction]:
-    return [Fraction(v) for v in values.flatten().tolist()]

@@ -36,8 +36,8 @@ CHANGED = {
     "per-case shift of the summed inputs": (W[UNIT, INPUT], X[CASE, PLACE, INPUT], SHIFT[CASE]),
     "negative weight matrix re-scaling": (-DELTA * W[UNIT, INPUT], X[CASE, PLACE, INPUT], ZERO),
 }
-# Rows that remove a mean: over which index.
-CENTERED = {"batch": (CASE, PLACE), "layer": (UNIT,), "group": (UNIT,), "instance": (PLACE,)}
+# Over which index a row averages.
+OVER = {"batch": (CASE, PLACE), "layer": (UNIT,), "rms": (UNIT,), "group": (UNIT,), "instance": (PLACE,)}
 
 
 def factor_of(norm: str, column: str) -> tuple[sp.Expr | None, list[str]]:
@@ -56,17 +56,13 @@ def factor_of(norm: str, column: str) -> tuple[sp.Expr | None, list[str]]:
     alpha, c = _linear(weights * data, INPUT, W[UNIT, INPUT] * X[CASE, PLACE, INPUT])
     c += added
     steps = [f"a' = {alpha * VALUE + c}"]
-    if norm in CENTERED:
-        over = CENTERED[norm]
+    if c != 0 and norm in ("none", "weight", "rms"):
+        return None, [*steps, f"{norm} norm removes no mean"]
+    if norm in OVER:
+        over = OVER[norm]
         if _depend((alpha, c), over):
             return None, [*steps, f"depends on {', '.join(map(str, over))}, over which {norm} norm averages"]
-        return _after_standardization(alpha, c, over[0], centered=True, steps=steps)
-    if c != 0:
-        return None, [*steps, f"{norm} norm removes no mean"]
-    if norm == "rms":
-        if _depend((alpha,), (UNIT,)):
-            return None, [*steps, "depends on i, over which rms norm averages"]
-        return _after_standardization(alpha, ZERO, UNIT, centered=False, steps=steps)
+        return _after_standardization(alpha, c, over[0], centered=norm != "rms", steps=steps)
     if norm == "weight":
         scale, _ = _linear(weights**2, INPUT, W[UNIT, INPUT] ** 2)
         factor = sp.simplify(alpha / sp.sqrt(scale))

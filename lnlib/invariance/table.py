@@ -14,9 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.invariance.columns import BEYOND, COLUMNS, PAPER, columns
 from lnlib.invariance.methods import normalized, scales, statistics, summed_inputs
-from lnlib.invariance.transformations import Transformation
+from lnlib.invariance.transformations import BEYOND, COLUMNS, PAPER, Transformation, columns
 from lnlib.norms.normalize import layer_norm
 
 __all__ = ["CLEAR", "Row", "measure", "rounding", "table1"]
