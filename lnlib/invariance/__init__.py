@@ -4,11 +4,10 @@
 cell for all layers. `eps_factor` says what an epsilon does to the re-scaling cells.
 """
 
-from lnlib.invariance import epsilon, methods, prover, table, transformations
-from lnlib.invariance.epsilon import *
+from lnlib.invariance import methods, prover, table, transformations
 from lnlib.invariance.methods import *
 from lnlib.invariance.prover import *
 from lnlib.invariance.table import *
 from lnlib.invariance.transformations import *
 
-__all__ = table.__all__ + prover.__all__ + methods.__all__ + transformations.__all__ + epsilon.__all__
+__all__ = table.__all__ + prover.__all__ + methods.__all__ + transformations.__all__

@@ -130,10 +130,9 @@ def _exact(norm: str, W: Tensor, X: Tensor, by: Transformation) -> list[tuple[in
         if not data.all():
             return None
     a = by.summed((data @ by.weights(W).T).movedim(-1, 1))
-    out = []
-    for n, i, s in product(*map(range, (*a.shape, 1)[:3])):
-        rows = a[..., None] if a.ndim == 2 else a
-        values = {
+    rows, out = a if a.ndim == 3 else a[..., None], []
+    for n, i, s in product(*map(range, rows.shape)):
+        sets = {
             "batch": rows[:, i],
             "layer": rows[n],
             "rms": rows[n],
@@ -141,19 +140,13 @@ def _exact(norm: str, W: Tensor, X: Tensor, by: Transformation) -> list[tuple[in
             "instance": rows[n, i],
             "weight": by.weights(W)[i],
         }
-        value = Fraction(rows[n, i, s].item())
-        square = Fraction(1)
-        if norm in values:
-            value, square = _standardized(value, values[norm], norm)
+        value, square = Fraction(rows[n, i, s].item()), Fraction(1)
+        if norm in sets:
+            values = [Fraction(v) for v in sets[norm].flatten().tolist()]
+            mean = Fraction(0) if norm in ("rms", "weight") else sum(values, Fraction(0)) / len(values)
+            power = sum(((v - mean) ** 2 for v in values), Fraction(0))
+            value, square = value - mean, power if norm == "weight" else power / len(values)
         if square == 0:
             return None
         out.append(((value > 0) - (value < 0), value * value / square))
     return out
-
-
-def _standardized(value: Fraction, together: Tensor, norm: str) -> tuple[Fraction, Fraction]:
-    """The value less the mean of all that are normalized together, and the square of its divisor."""
-    values = [Fraction(v) for v in together.flatten().tolist()]
-    mean = Fraction(0) if norm in ("rms", "weight") else sum(values, Fraction(0)) / len(values)
-    power = sum(((v - mean) ** 2 for v in values), Fraction(0))
-    return value - mean, power if norm == "weight" else power / len(values)

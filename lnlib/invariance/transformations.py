@@ -4,14 +4,6 @@ A layer receives $a_n = W x_n$. A transformation changes the weights W (H, D), t
 fully connected layer there is no space), or the summed inputs themselves.
 
 Scales are finite and not 0, which would erase what it scales; invariance is about scales above 0.
-
->>> by = affine_weights(2.0, torch.tensor([0.0, 1.0]))
->>> by.weights(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-tensor([[2., 5.],
-        [6., 9.]])
->>> scale_cases(torch.tensor([1.0, 10.0])).data(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-tensor([[ 1.,  2.],
-        [30., 40.]])
 """
 
 from collections.abc import Callable, Sequence

@@ -87,17 +87,12 @@ def test_the_rows_use_the_normalizations_of_the_library(norm):
 
 
 @pytest.mark.parametrize(
-    ("norm", "sizes"),
-    [
-        ("layer", {"units": 1}),
-        ("batch", {"cases": 1}),
-        ("group", {"units": 2, "groups": 2}),
-        ("instance", {"positions": 1}),
-    ],
+    ("norm", "units", "shape"),
+    [("layer", 1, (5, 4)), ("batch", 3, (1, 4)), ("group", 2, (5, 4)), ("instance", 3, (5, 1, 4))],
 )
-def test_a_layer_that_normalizes_to_zero_is_refused(norm, sizes):
+def test_a_layer_that_normalizes_to_zero_is_refused(norm, units, shape):
     with pytest.raises(ValueError, match=rf"{norm} norm makes every summed input .* at least 2"):
-        table1((norm,), **sizes)
+        measure(norm, affine_weights(2.0), draw(units, 4), draw(*shape, seed=1))
 
 
 @pytest.mark.usefixtures("as_users_call")
