@@ -1,15 +1,5 @@
 """The normalizations of Sections 2 and 3 and their relatives, as functions and as layers with parameters.
 
-===============================  ========================================================  =================
-module                           what it holds                                             paper
-===============================  ========================================================  =================
-:mod:`lnlib.norms.batch`         batch norm, by the batch's statistics or others           Eq. (2)
-:mod:`lnlib.norms.normalize`     layer, weight, RMS, group, instance norm; conventions     Eqs. (3), (5)
-:mod:`lnlib.norms.modules`       these as layers, in torch.nn's shape
-:mod:`lnlib.norms.standardize`   why they stay accurate at any mean, in a few lines
-:mod:`lnlib.norms.checks`        what they refuse, and how they say so
-===============================  ========================================================  =================
-
 Where a layer differs from `torch.nn`'s of the same name:
 
 =========================================  ==============================================  ===================
@@ -32,22 +22,9 @@ InstanceNorm: momentum, running averages   arguments                            
 =========================================  ==============================================  ===================
 """
 
-from lnlib.norms.batch import batch_norm, batch_norm_by
-from lnlib.norms.modules import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, WeightNormLinear
-from lnlib.norms.normalize import group_norm, instance_norm, layer_norm, rms_norm, weight_norm
+from lnlib.norms import batch, modules, normalize
+from lnlib.norms.batch import *
+from lnlib.norms.modules import *
+from lnlib.norms.normalize import *
 
-__all__ = [
-    "BatchNorm",
-    "GroupNorm",
-    "InstanceNorm",
-    "LayerNorm",
-    "RMSNorm",
-    "WeightNormLinear",
-    "batch_norm",
-    "batch_norm_by",
-    "group_norm",
-    "instance_norm",
-    "layer_norm",
-    "rms_norm",
-    "weight_norm",
-]
+__all__ = batch.__all__ + normalize.__all__ + modules.__all__

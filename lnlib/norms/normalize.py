@@ -1,18 +1,7 @@
 r"""The norms over values of one case, and weight norm, as functions of tensors; what holds for all norms.
 
 Every one of them, as batch norm (:mod:`lnlib.norms.batch`), is Eq. (5) with its own rule for which numbers
-share a mean and a standard deviation:
-$\bar a = \frac{g}{\sigma}(a - \mu) + b$.
-
-=====================  =======================================================  ==========
-function               one mean and one standard deviation for                  paper
-=====================  =======================================================  ==========
-:func:`layer_norm`     each case, over the units                                Eq. (3)
-:func:`weight_norm`    each row of W: no mean, the Euclidean norm               Eq. (5)
-:func:`rms_norm`       each case: no mean, the root mean square                 (later)
-:func:`group_norm`     each case and group of channels, over group and space    (later)
-:func:`instance_norm`  each case and channel, over space                        (later)
-=====================  =======================================================  ==========
+share a mean and a standard deviation: $\bar a = \frac{g}{\sigma}(a - \mu) + b$.
 
 *Conventions* shared by all: the variance divides by the number of values (biased) unless a function
 says otherwise; `eps` is added to it under the root; float16 and bfloat16 are computed in float32; the
@@ -30,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.norms.checks import check_axes, check_channels, check_input, parameters_for
-from lnlib.norms.standardize import EPS, affine, from_first, in_range, over_root, standardize, widen
+from lnlib.norms.standardize import EPS, affine, from_first, in_range, over_root, widen
 
 __all__ = ["group_norm", "instance_norm", "layer_norm", "rms_norm", "weight_norm"]
 
@@ -120,20 +109,9 @@ def rms_norm(
 
     $\bar a_i = g_i\,a_i / \sqrt{\frac1H \sum_j a_j^2 + \epsilon}$.
 
-    *Source* Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
-
-    Args:
-        a: summed inputs; the H units along axis `dim`, every other axis counts cases.
-        gain: one number a unit; 1 where left out.
-        eps: added to the mean square.
-        dim: the axis of the units, counted from either end.
-
-    Returns:
-        The normalized summed inputs, shaped like `a`; a zero case stays zero, also at `eps = 0`.
-
-    Raises:
-        TypeError: `a` is not a floating point tensor.
-        ValueError: no units, no axis `dim`, wrong shape of `gain`, negative `eps`.
+    *Source* Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019). Arguments, result and errors
+    are those of :func:`layer_norm`, without a bias and for one axis `dim`; `eps` is added to the mean square.
+    A zero case stays zero, also at `eps = 0`.
 
     >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)
     tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
@@ -167,9 +145,6 @@ def group_norm(
         gain, bias: one number a channel; 1 and 0 where left out.
         eps: added to the variance.
 
-    Returns:
-        The normalized values, shaped like `a`.
-
     Raises:
         TypeError: `a` is not a floating point tensor.
         ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
@@ -185,10 +160,7 @@ def group_norm(
             f"group_norm: groups must divide the channels, and {groups} does not divide {channels}; "
             f"choose one of {[k for k in range(1, channels + 1) if channels % k == 0]}"
         )
-    x = widen(a)
-    gain, bias = parameters_for("group_norm", x, [channels], gain, bias)
-    rows = x.reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
-    return affine(standardize(rows, eps).reshape(a.shape), gain, bias, 1).to(a.dtype)
+    return _by_groups("group_norm", a, groups, gain, bias, eps)
 
 
 def instance_norm(
@@ -201,19 +173,8 @@ def instance_norm(
 
     $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$, statistics over space.
 
-    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016).
-
-    Args:
-        a: cases by channels by space.
-        gain, bias: one number a channel; 1 and 0 where left out.
-        eps: added to the variance.
-
-    Returns:
-        The normalized values, shaped like `a`.
-
-    Raises:
-        TypeError: `a` is not a floating point tensor.
-        ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
+    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016). Arguments, result and errors are
+    those of :func:`group_norm`, but for `groups`, and space is needed.
 
     >>> instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]), eps=0.0)
     tensor([[[-1.,  1.],
@@ -221,6 +182,15 @@ def instance_norm(
     """
     check_input("instance_norm", a, eps)
     check_channels("instance_norm", a, least_axes=3)
+    return _by_groups("instance_norm", a, a.shape[1], gain, bias, eps)
+
+
+def _by_groups(
+    name: str, a: Tensor, groups: int, gain: Tensor | None, bias: Tensor | None, eps: float
+) -> Tensor:
     x = widen(a)
-    gain, bias = parameters_for("instance_norm", x, a.shape[1:2], gain, bias)
-    return affine(standardize(x.flatten(2), eps).reshape(a.shape), gain, bias, 1).to(a.dtype)
+    gain, bias = parameters_for(name, x, a.shape[1:2], gain, bias)
+    rows = x.reshape(a.shape[0], groups, math.prod(a.shape[1:]) // groups)
+    rows, eps = from_first(rows, [-1], eps)  # a shift changes nothing
+    out = torch.nn.functional.layer_norm(rows, rows.shape[-1:], eps=eps)
+    return affine(out.reshape(a.shape), gain, bias, 1).to(a.dtype)

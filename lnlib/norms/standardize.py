@@ -16,10 +16,9 @@ import math
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["EPS", "affine", "from_first", "in_range", "over_root", "standardize", "widen"]
+__all__ = ["EPS", "affine", "from_first", "in_range", "over_root", "widen"]
 
 EPS = 1e-5  # what the norms add to a variance unless told otherwise: torch.nn's number; the paper prints none
 UNSEEN = 2.0**-80  # beside a mean square of values of size 1
@@ -49,17 +48,6 @@ def in_range(x: Tensor, dims: Sequence[int]) -> Tensor:
     limit = math.frexp(torch.finfo(x.dtype).max)[1] - 2  # beyond it the unit or its reciprocal is no number
     unit = torch.exp2(-exponent.clamp(-limit, limit).to(x.dtype))
     return x * torch.where(peak == 0, 0.0, unit)
-
-
-def standardize(x: Tensor, eps: float) -> Tensor:
-    r"""$(x - \mu)/\sqrt{\sigma^2 + \epsilon}$ over the last axis; equal values give exactly 0.
-
-    >>> standardize(torch.tensor([[1e30, 3e30], [0.1, 0.1]]), eps=0.0)
-    tensor([[-1.,  1.],
-            [ 0.,  0.]])
-    """
-    x, eps = from_first(x, [-1], eps)
-    return F.layer_norm(x, x.shape[-1:], eps=eps)
 
 
 def over_root(d: Tensor, power: Tensor) -> Tensor:
