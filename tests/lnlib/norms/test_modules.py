@@ -16,45 +16,26 @@ from lnlib import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm, Weight
 EXACT = {"rtol": 1e-13, "atol": 1e-13}
 F64 = {"dtype": torch.float64}
 
-# ours, torch's, the shape of an input
+# ours, torch's, the arguments of both, the shape of an input
 PAIRS = {
-    "batch": (BatchNorm(4, **F64), nn.BatchNorm1d(4, **F64), (6, 4)),
-    "batch in time": (BatchNorm(4, **F64), nn.BatchNorm1d(4, **F64), (6, 4, 5)),
-    "batch in space": (BatchNorm(4, 1e-3, None, **F64), nn.BatchNorm2d(4, 1e-3, None, **F64), (3, 4, 5, 6)),
-    "batch without a gain": (
-        BatchNorm(4, affine=False, **F64),
-        nn.BatchNorm1d(4, affine=False, **F64),
-        (6, 4),
-    ),
-    "batch without memory": (
-        BatchNorm(4, track_running_stats=False, **F64),
-        nn.BatchNorm1d(4, track_running_stats=False, **F64),
-        (6, 4),
-    ),
-    "layer": (LayerNorm(4, **F64), nn.LayerNorm(4, **F64), (6, 5, 4)),
-    "layer over two axes": (LayerNorm((5, 4), 1e-3, **F64), nn.LayerNorm((5, 4), 1e-3, **F64), (6, 5, 4)),
-    "layer without a bias": (LayerNorm(4, bias=False, **F64), nn.LayerNorm(4, bias=False, **F64), (6, 4)),
-    "layer without a gain": (
-        LayerNorm(4, elementwise_affine=False, **F64),
-        nn.LayerNorm(4, elementwise_affine=False, **F64),
-        (6, 4),
-    ),
-    "rms": (RMSNorm(4, **F64), nn.RMSNorm(4, **F64), (6, 5, 4)),
-    "rms over two axes": (RMSNorm((5, 4), 0.1, **F64), nn.RMSNorm((5, 4), 0.1, **F64), (6, 5, 4)),
-    "group": (GroupNorm(2, 4, **F64), nn.GroupNorm(2, 4, **F64), (6, 4, 5)),
-    "instance": (InstanceNorm(4, **F64), nn.InstanceNorm1d(4, **F64), (6, 4, 5)),
-    "instance in space": (
-        InstanceNorm(4, affine=True, **F64),
-        nn.InstanceNorm2d(4, affine=True, **F64),
-        (3, 4, 5, 6),
-    ),
-    "weight": (WeightNormLinear(4, 3, **F64), torch_weight_norm(nn.Linear(4, 3, **F64)), (6, 5, 4)),
-    "weight without a bias": (
-        WeightNormLinear(4, 3, bias=False, **F64),
-        torch_weight_norm(nn.Linear(4, 3, bias=False, **F64)),
-        (6, 4),
-    ),
+    "batch": (BatchNorm, nn.BatchNorm1d, (4,), {}, (6, 4)),
+    "batch in time": (BatchNorm, nn.BatchNorm1d, (4,), {}, (6, 4, 5)),
+    "batch in space": (BatchNorm, nn.BatchNorm2d, (4, 1e-3, None), {}, (3, 4, 5, 6)),
+    "batch without a gain": (BatchNorm, nn.BatchNorm1d, (4,), {"affine": False}, (6, 4)),
+    "batch without memory": (BatchNorm, nn.BatchNorm1d, (4,), {"track_running_stats": False}, (6, 4)),
+    "layer": (LayerNorm, nn.LayerNorm, (4,), {}, (6, 5, 4)),
+    "layer over two axes": (LayerNorm, nn.LayerNorm, ((5, 4), 1e-3), {}, (6, 5, 4)),
+    "layer without a bias": (LayerNorm, nn.LayerNorm, (4,), {"bias": False}, (6, 4)),
+    "layer without a gain": (LayerNorm, nn.LayerNorm, (4,), {"elementwise_affine": False}, (6, 4)),
+    "rms": (RMSNorm, nn.RMSNorm, (4,), {}, (6, 5, 4)),
+    "rms over two axes": (RMSNorm, nn.RMSNorm, ((5, 4), 0.1), {}, (6, 5, 4)),
+    "group": (GroupNorm, nn.GroupNorm, (2, 4), {}, (6, 4, 5)),
+    "instance": (InstanceNorm, nn.InstanceNorm1d, (4,), {}, (6, 4, 5)),
+    "instance in space": (InstanceNorm, nn.InstanceNorm2d, (4,), {"affine": True}, (3, 4, 5, 6)),
+    "weight": (WeightNormLinear, nn.Linear, (4, 3), {}, (6, 5, 4)),
+    "weight without a bias": (WeightNormLinear, nn.Linear, (4, 3), {"bias": False}, (6, 4)),
 }
+Pair = tuple[nn.Module, nn.Module, tuple[int, ...]]
 
 
 def draw(shape: tuple[int, ...], seed: int = 0) -> Tensor:
@@ -62,17 +43,17 @@ def draw(shape: tuple[int, ...], seed: int = 0) -> Tensor:
 
 
 @pytest.fixture(params=PAIRS)
-def pair(request: pytest.FixtureRequest) -> tuple[nn.Module, nn.Module, tuple[int, ...]]:
-    """Ours and torch's as just built, parameters and statistics drawn alike, and the shape of an input."""
-    ours, theirs, shape = copy.deepcopy(PAIRS[request.param])
+def pair(request: pytest.FixtureRequest) -> Pair:
+    """Ours and torch's, parameters and statistics drawn alike, and the shape of an input."""
+    kind, torchs, args, options, shape = PAIRS[request.param]
+    ours, theirs = kind(*args, **options, **F64), torchs(*args, **options, **F64)
+    if kind is WeightNormLinear:
+        theirs = torch_weight_norm(theirs)
     with torch.no_grad():
         for i, value in enumerate(theirs.parameters()):
             value.copy_(draw(tuple(value.shape), seed=i) + 1)
     ours.load_state_dict(theirs.state_dict())
     return ours, theirs, shape
-
-
-Pair = tuple[nn.Module, nn.Module, tuple[int, ...]]
 
 
 def test_values_and_gradients_are_torchs(pair: Pair) -> None:
@@ -92,8 +73,10 @@ def test_values_and_gradients_are_torchs(pair: Pair) -> None:
         assert_close(mine, its, rtol=1e-11, atol=1e-11)
 
 
-def test_state_dicts_are_exchanged_with_torch(pair: Pair) -> None:
+def test_state_dicts_are_exchanged_with_torch_and_a_layer_is_shown_as_torchs_is(pair: Pair) -> None:
     ours, theirs, shape = pair
+    if not isinstance(ours, WeightNormLinear):  # torch shows a parametrization
+        assert repr(ours).split("(", 1)[1] == repr(theirs).split("(", 1)[1]
     state = {key: torch.full_like(value, 2) for key, value in ours.state_dict().items()}
     for into, source in ((ours, state), (theirs, ours.state_dict()), (ours, theirs.state_dict())):
         outcome = into.load_state_dict(source)
@@ -103,29 +86,11 @@ def test_state_dicts_are_exchanged_with_torch(pair: Pair) -> None:
     assert_close(ours.eval()(draw(shape)), theirs.eval()(draw(shape)), **EXACT)
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if not name.startswith("weight")])
-def test_a_layer_is_shown_as_torchs_is(name: str) -> None:
-    ours, theirs, _ = PAIRS[name]
-    assert repr(ours).split("(", 1)[1] == repr(theirs).split("(", 1)[1]
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (BatchNorm, nn.BatchNorm1d),
-        (LayerNorm, nn.LayerNorm),
-        (GroupNorm, nn.GroupNorm),
-        (RMSNorm, nn.RMSNorm),
-    ],
-)
-def test_arguments_and_defaults_are_torchs(ours: type[nn.Module], theirs: type[nn.Module]) -> None:
+@pytest.mark.parametrize("name", ["batch", "layer", "group", "rms"])
+def test_arguments_and_defaults_are_torchs(name: str) -> None:
     mine, its = (
-        [
-            (p.name, p.default)
-            for p in inspect.signature(kind).parameters.values()
-            if p.kind == p.POSITIONAL_OR_KEYWORD
-        ]
-        for kind in (ours, theirs)
+        [(p.name, p.default) for p in inspect.signature(kind).parameters.values() if p.kind != p.KEYWORD_ONLY]
+        for kind in PAIRS[name][:2]
     )
     assert mine == its
 
@@ -139,7 +104,7 @@ def test_a_layer_can_do_without_a_bias(layer: nn.Module) -> None:
     assert_close(double(a), 2 * layer(a))
 
 
-@pytest.mark.parametrize(("sizes", "dim"), [(4, 1), (4, -2), ((5, 4), (2, 1))])
+@pytest.mark.parametrize(("sizes", "dim"), [(4, 1), (4, -2), ((5, 4), (2, 1)), ((5, 6, 4), (2, 0, 1))])
 def test_layer_norm_takes_the_axes_of_the_units(sizes, dim) -> None:
     dims = (dim,) if isinstance(dim, int) else dim
     ours, theirs, last = LayerNorm(sizes, dim=dim), nn.LayerNorm(sizes), tuple(range(-len(dims), 0))
@@ -149,8 +114,6 @@ def test_layer_norm_takes_the_axes_of_the_units(sizes, dim) -> None:
     a = draw((6, 4, 5)).float()
     # some roundings of float32
     assert_close(ours(a), theirs(a.movedim(dims, last)).movedim(last, dims), rtol=1e-5, atol=1e-5)
-    with pytest.raises(ValueError, match=r"was built for .* move them there"):
-        ours(a[:, :3])
 
 
 def test_statistics_that_are_no_longer_tracked_stand_still() -> None:
@@ -261,25 +224,11 @@ def test_layers_are_exported_for_any_number_of_cases() -> None:
     assert_close(exported(draw((2**13 + 1, 4))), model(draw((2**13 + 1, 4))), rtol=1e-8, atol=1e-8)
 
 
-# torch's notice that it deprecates tracing
-@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
-@pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize("layer", [BatchNorm(4), LayerNorm(4), LayerNorm(4, eps=0.0), RMSNorm(4)], ids=repr)
-def test_layers_are_traced_with_the_arithmetic_that_holds_for_every_input(layer: nn.Module) -> None:
-    layer = copy.deepcopy(layer).eval()
-    traced = torch.jit.trace(layer, torch.ones(6, 4))  # which compares two traces and their results
-    for x in (draw((6, 4)).float(), 1e6 + draw((6, 4)).float()):
-        assert_close(traced(x), layer(x), rtol=1e-5, atol=1e-5)  # float32, in another order
-
-
 @pytest.mark.usefixtures("as_users_call")
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (
-            lambda: LayerNorm((3, 4), elementwise_affine=False)(torch.zeros(4)),
-            r"LayerNorm: .*\(3, 4\)",
-        ),
+        (lambda: LayerNorm((3, 4), bias=False)(torch.zeros(4)), r"LayerNorm: .*\(3, 4\).* move them there"),
         (lambda: RMSNorm((3, 4))(torch.zeros(4, 3)), r"RMSNorm: .*\(3, 4\).*\(4, 3\)"),
         (lambda: BatchNorm(4)(torch.zeros(1, 4)), r"2 cases.*\(1, 4\).*evaluation mode"),
         (lambda: BatchNorm(4, affine=False).eval()(torch.zeros(4)), r"\(4,\) units along \(1,\).*\(4,\)"),
