@@ -47,12 +47,6 @@ def test_eqs_15_and_16_are_eqs_5_and_3_in_other_letters(a: np.ndarray) -> None:
     assert_allclose(eq.eq15(a, gain, bias), eq.eq5(a, mu, sigma, gain, bias, lambda z: z), rtol=0, atol=1e-13)
 
 
-@given(rows)
-def test_eq15_started_as_printed_gives_ones_whatever_goes_in(a: np.ndarray) -> None:
-    assume(a.std() > 0)
-    assert (eq.eq15(a, np.zeros(len(a)), np.ones(len(a))) == 1).all()
-
-
 @given(st.lists(st.tuples(eighths, eighths, eighths), min_size=2, max_size=6).map(np.array))
 def test_eq2_is_eq3_of_each_column(a: np.ndarray) -> None:
     assume((a.std(axis=0) > 0).all())
@@ -71,13 +65,6 @@ def test_eq1_is_a_matrix_product_with_a_bias_inside_the_nonlinearity() -> None:
     # sums of 3 products of numbers near 1
     assert_allclose(a, W @ h, rtol=0, atol=1e-14)
     assert_allclose(out, np.tanh(W @ h + b), rtol=0, atol=1e-14)
-
-
-def test_the_two_normalizations_of_the_same_numbers_differ() -> None:
-    a = np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
-    by_case = [eq.eq5(row, *eq.eq3(row), np.ones(3), np.zeros(3), lambda z: z) for row in a]
-    # two cases leave only signs to batch norm; layer norm keeps 1 : 2 : 4
-    assert np.abs(eq.eq2(a, np.ones(3)) - np.array(by_case)).max() > 0.25
 
 
 def layer(seed: int, H: int = 5, D: int = 3) -> tuple[np.ndarray, ...]:
@@ -107,11 +94,3 @@ def test_a_negative_factor_turns_the_sign_that_eqs_6_and_7_print_as_kept(seed: i
     for h_prime, h in (eq.eq6(W, x, g, b, linear, delta, gamma), eq.eq7(W, x, g, b, linear, delta)):
         assert_allclose(h_prime - b, -(h - b), rtol=0, atol=1e-9)  # as above
         assert np.abs(h_prime - h).max() > 0.1
-
-
-def test_eq6_moves_every_row_by_the_same_vector_and_no_row_by_its_own() -> None:
-    # h depends on gamma if gamma is added to the columns instead, W + gamma 1', which Eq. (6) does not say
-    W, x, g, b, _ = layer(0)
-    plain = eq.eq6(W, x, g, b, np.tanh, 1.0, np.zeros(3))[1]
-    by_column = W + np.arange(5.0)[:, None]
-    assert np.abs(eq.eq6(by_column, x, g, b, np.tanh, 1.0, np.zeros(3))[0] - plain).max() > 0.1

@@ -18,10 +18,6 @@ def logistic(z: np.ndarray | float) -> np.ndarray | float:
     return 1 / (1 + np.exp(-z))
 
 
-def eta(z: float) -> float:
-    return np.log1p(np.exp(z))
-
-
 def derivative(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:
     """Rows of the result are the outputs, columns the parameters."""
     steps = STEP * np.eye(len(theta))
@@ -132,19 +128,6 @@ def test_eq10_sums_to_one_and_has_the_moments_of_eq11(phi: float) -> None:
     assert P.sum() == pytest.approx(1, rel=1e-13)  # 80 roundings
     assert P @ y == pytest.approx(mean, rel=1e-13)
     assert P @ (y - mean) ** 2 == pytest.approx(var, rel=1e-13)
-
-
-def test_eta_and_not_c_is_the_log_partition_function() -> None:
-    # two trials: c = log 2 at y = 1 does not depend on the parameters; eta is what makes the sum 1
-    def c(y: float, phi: float) -> float:
-        return float(np.log([1, 2, 1][int(y)]))
-
-    for a in (-3.0, 0.0, 2.0):
-        total = sum(np.exp(a * y + c(y, 1.0)) for y in range(3))
-        assert np.log(total) == pytest.approx(2 * eta(a), rel=1e-14)
-        assert sum(
-            np.exp(eq.eq10(y, a, 0.0, 1.0, lambda z: 2 * eta(z), c)) for y in range(3)
-        ) == pytest.approx(1)
 
 
 def test_eq12_is_eq9_with_every_outcome_enumerated() -> None:
