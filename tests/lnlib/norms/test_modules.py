@@ -68,6 +68,7 @@ def test_values_and_gradients_are_torchs(pair: Pair) -> None:
             (p.grad.flatten().tolist() for p in module.parameters()), key=lambda g: (len(g), g)
         )
         results.append([out, a.grad, *(torch.tensor(g) for g in gradients)])
+    assert_close(results[0][0], results[1][0], **EXACT)
     for mine, its in zip(*results, strict=True):
         # sums of up to 90 cubes
         assert_close(mine, its, rtol=1e-11, atol=1e-11)
