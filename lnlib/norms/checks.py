@@ -8,16 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = [
-    "check_axes",
-    "check_built_for",
-    "check_channels",
-    "check_input",
-    "check_tensor",
-    "is_eps",
-    "parameters_for",
-]
-
 
 def is_eps(eps: Any) -> bool:
     """Whether it is a number that can be added to a variance: finite and not negative; no tensor."""

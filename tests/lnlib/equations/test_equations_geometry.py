@@ -24,14 +24,18 @@ def derivative(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) 
     return np.stack([(function(theta + s) - function(theta - s)) / (2 * STEP) for s in steps], -1)
 
 
-def normalized(norm: str, X: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """(a - mu) / sigma of all cases, in one line a method."""
+def scalars(norm: str, X: np.ndarray, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """mu and sigma of all cases, in one line a method."""
     a = X @ W.T
-    if norm == "batch":
-        return (a - a.mean(0)) / a.std(0)
-    if norm == "layer":
-        return (a - a.mean(1, keepdims=True)) / a.std(1, keepdims=True)
-    return a / np.linalg.norm(W, axis=1) if norm == "weight" else a
+    if norm == "weight":
+        return np.zeros((1, len(W))), np.linalg.norm(W, axis=1)[None]
+    axis = 0 if norm == "batch" else 1
+    return a.mean(axis, keepdims=True), a.std(axis, keepdims=True)
+
+
+def normalized(norm: str, X: np.ndarray, W: np.ndarray) -> np.ndarray:
+    mu, sigma = scalars(norm, X, W)
+    return (X @ W.T - mu) / sigma
 
 
 class Model:
@@ -56,11 +60,7 @@ class Model:
         return rows[:, -1] * normalized(self.norm, self.X, rows[:, : self.D]) + rows[:, -2]
 
     def scalars(self) -> tuple[np.ndarray, np.ndarray]:
-        if self.norm == "batch":
-            return self.a.mean(0, keepdims=True), self.a.std(0, keepdims=True)
-        if self.norm == "layer":
-            return self.a.mean(1, keepdims=True), self.a.std(1, keepdims=True)
-        return np.zeros((1, self.H)), np.linalg.norm(self.W, axis=1)[None]
+        return scalars(self.norm, self.X, self.W)
 
     def chi(self) -> np.ndarray:
         mu, sigma = (np.broadcast_to(s, self.a.shape) for s in self.scalars())
