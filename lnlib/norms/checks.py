@@ -81,12 +81,11 @@ def check_built_for(name: str, a: Tensor, sizes: Sequence[int], dims: Sequence[i
 def parameters_for(
     name: str, a: Tensor, sizes: Sequence[int], *parameters: Tensor | None
 ) -> tuple[Tensor | None, ...]:
-    """The parameters in the dtype of the computation; one that broadcasts would be shared silently."""
+    """The parameters in the dtype of `a`; one that broadcasts would be shared silently."""
     for p in parameters:
         if p is not None and (not isinstance(p, Tensor) or p.shape != tuple(sizes)):
             raise ValueError(
                 f"{name}: a parameter is a tensor with one entry per unit, shape {tuple(sizes)}, and it is "
                 f"{tuple(p.shape) if isinstance(p, Tensor) else p!r}; reshape it or leave it out"
             )
-    dtype = torch.promote_types(a.dtype, torch.float32)
-    return tuple(None if p is None else p.to(dtype) for p in parameters)
+    return tuple(None if p is None else p.to(a.dtype) for p in parameters)
