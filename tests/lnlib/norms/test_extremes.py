@@ -1,4 +1,4 @@
-"""The norms of half precision, equal and extreme values, NaN, layouts and no cases; what they refuse."""
+"""The norms of half precision, equal and extreme values, NaN and no cases; what they refuse."""
 
 import math
 
