@@ -1,5 +1,15 @@
 """The normalizations of Sections 2 and 3 and their relatives, as functions and as layers with parameters.
 
+===============================  ========================================================  =================
+module                           what it holds                                             paper
+===============================  ========================================================  =================
+:mod:`lnlib.norms.batch`         batch norm, by the batch's statistics or others           Eq. (2)
+:mod:`lnlib.norms.normalize`     layer, weight, RMS, group, instance norm; conventions     Eqs. (3), (5)
+:mod:`lnlib.norms.modules`       these as layers, in torch.nn's shape
+:mod:`lnlib.norms.standardize`   why they stay accurate at any mean, in a few lines
+:mod:`lnlib.norms.checks`        what they refuse, and how they say so
+===============================  ========================================================  =================
+
 Where a layer differs from `torch.nn`'s of the same name:
 
 =========================================  ==============================================  ===================

@@ -95,9 +95,20 @@ def batch_norm_by(
 
     $\bar a_i = g_i\,(a_i - \mu_i)/\sqrt{\sigma_i^2 + \epsilon} + b_i$.
 
-    *Source* Eq. (2) with estimates of its expectations over the data, as in evaluation. `mean` and `var` are
-    $\mu$ and $\sigma^2$ of each unit; other arguments, result and errors are those of :func:`batch_norm`.
-    With `var` and `eps` 0, the mean itself gives the bias.
+    *Source* Eq. (2) with estimates of its expectations over the data, as in evaluation.
+
+    Args:
+        a: summed inputs, cases by units; further axes count as cases.
+        mean, var: $\mu$ and $\sigma^2$ of each unit.
+        gain, bias: one number a unit; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized summed inputs, shaped like `a`. With `var` and `eps` 0, the mean itself gives the bias.
+
+    Raises:
+        TypeError: `a` is not a floating point tensor.
+        ValueError: no units, wrong shape of `mean`, `var`, `gain` or `bias`, negative `eps`.
 
     >>> batch_norm_by(torch.tensor([[5.0]]), mean=torch.tensor([1.0]), var=torch.tensor([4.0]), eps=0.0)
     tensor([[2.]])

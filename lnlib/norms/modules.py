@@ -107,6 +107,10 @@ class LayerNorm(nn.LayerNorm):
         dim: the axes of the units, in the order of their lengths; the last ones where left out. In pictures
             of shape (N, C, H, W), `LayerNorm(C, dim=1)` normalizes each place over its channels.
 
+    Raises:
+        TypeError: the input is not a floating point tensor.
+        ValueError: its axes do not have the lengths `normalized_shape`.
+
     >>> LayerNorm(3)
     LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)
     >>> LayerNorm(3, eps=0.0)(torch.tensor([1.0, 2.0, 3.0])).detach()
@@ -141,6 +145,10 @@ class WeightNormLinear(nn.Module):
     *Source* Section 5.1, after Salimans and Kingma (2016). Arguments are those of :class:`torch.nn.Linear`.
     `weight_g` and `weight_v` are `torch`'s names: its state dicts load here, those of
     :func:`torch.nn.utils.parametrizations.weight_norm` too, and ours there.
+
+    Raises:
+        TypeError: the input is not a tensor.
+        ValueError: its last axis does not have the D inputs.
 
     >>> layer = WeightNormLinear(2, 1, bias=False)
     >>> state = {"weight_g": torch.tensor([[10.0]]), "weight_v": torch.tensor([[3.0, 4.0]])}
@@ -201,6 +209,10 @@ class RMSNorm(nn.RMSNorm):
     *Source* Zhang and Sennrich (2019).
 
     Arguments are `torch`'s; an `eps` of None, the default, is the rounding unit of the computation.
+
+    Raises:
+        TypeError: the input is not a floating point tensor.
+        ValueError: the input does not end in `normalized_shape`.
 
     >>> RMSNorm(2, eps=0.0)(torch.tensor([1.0, 7.0])).detach()
     tensor([0.2000, 1.4000])

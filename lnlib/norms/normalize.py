@@ -3,6 +3,16 @@ r"""The norms over values of one case, and weight norm, as functions of tensors;
 Every one of them, as batch norm (:mod:`lnlib.norms.batch`), is Eq. (5) with its own rule for which numbers
 share a mean and a standard deviation: $\bar a = \frac{g}{\sigma}(a - \mu) + b$.
 
+=====================  =======================================================  ==========
+function               one mean and one standard deviation for                  paper
+=====================  =======================================================  ==========
+:func:`layer_norm`     each case, over the units                                Eq. (3)
+:func:`weight_norm`    each row of W: no mean, the Euclidean norm               Eq. (5)
+:func:`rms_norm`       each case: no mean, the root mean square                 (later)
+:func:`group_norm`     each case and group of channels, over group and space    (later)
+:func:`instance_norm`  each case and channel, over space                        (later)
+=====================  =======================================================  ==========
+
 *Conventions* shared by all: the variance divides by the number of values (biased) unless a function
 says otherwise; `eps` is added to it under the root; float16 and bfloat16 are computed in float32; the
 result has the dtype of its input, which is never modified, also under autocast: the rule of
@@ -109,9 +119,20 @@ def rms_norm(
 
     $\bar a_i = g_i\,a_i / \sqrt{\frac1H \sum_j a_j^2 + \epsilon}$.
 
-    *Source* Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019). Arguments, result and errors
-    are those of :func:`layer_norm`, without a bias and for one axis `dim`; `eps` is added to the mean square.
-    A zero case stays zero, also at `eps = 0`.
+    *Source* Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+
+    Args:
+        a: summed inputs; the H units along axis `dim`, every other axis counts cases.
+        gain: one number a unit; 1 where left out.
+        eps: added to the mean square.
+        dim: the axis of the units, counted from either end.
+
+    Returns:
+        The normalized summed inputs, shaped like `a`; a zero case stays zero, also at `eps = 0`.
+
+    Raises:
+        TypeError: `a` is not a floating point tensor.
+        ValueError: no units, no axis `dim`, wrong shape of `gain`, negative `eps`.
 
     >>> rms_norm(torch.tensor([[3.0, 4.0, 0.0, 0.0]]), eps=0.0)
     tensor([[1.2000, 1.6000, 0.0000, 0.0000]])
@@ -145,6 +166,9 @@ def group_norm(
         gain, bias: one number a channel; 1 and 0 where left out.
         eps: added to the variance.
 
+    Returns:
+        The normalized values, shaped like `a`.
+
     Raises:
         TypeError: `a` is not a floating point tensor.
         ValueError: no channels, `groups` does not divide them, wrong shape of `gain` or `bias`.
@@ -173,8 +197,19 @@ def instance_norm(
 
     $\bar a_c = g_c\,(a_c - \mu_c)/\sqrt{\sigma_c^2 + \epsilon} + b_c$, statistics over space.
 
-    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016). Arguments, result and errors are
-    those of :func:`group_norm`, but for `groups`, and space is needed.
+    *Source* Ulyanov, Vedaldi, Lempitsky, "Instance Normalization" (2016).
+
+    Args:
+        a: cases by channels by space.
+        gain, bias: one number a channel; 1 and 0 where left out.
+        eps: added to the variance.
+
+    Returns:
+        The normalized values, shaped like `a`.
+
+    Raises:
+        TypeError: `a` is not a floating point tensor.
+        ValueError: no channels or no space, wrong shape of `gain` or `bias`, negative `eps`.
 
     >>> instance_norm(torch.tensor([[[1.0, 3.0], [10.0, 30.0]]]), eps=0.0)
     tensor([[[-1.,  1.],
