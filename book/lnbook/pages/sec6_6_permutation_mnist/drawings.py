@@ -1,4 +1,4 @@
-"""Section 6.6's pictures: learning curves."""
+"""Section 6.6's pictures, learning curves, and its tables of means."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,13 +23,10 @@ CASES = 55_000  # of training
 PERCENT = [1, 2, 3, 5, 10, 20, 50, 100]
 
 
-def listed(values: Mapping[str, float] | pd.Series, form: str) -> str:
-    """Numbers of several norms in words.
-
-    >>> listed({"none": 1.25, "batch": 2.0}, ".1f")
-    'no norm 1.2, batch norm 2.0'
-    """
-    return ", ".join(f"{LABELS[norm]} {value:{form}}" for norm, value in values.items())
+def means(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A table to show: a row a norm, in a column the mean over seeds of what `curves.per_seed` found."""
+    table = {title: {n: curves.mean_of(found[n]) for n in found} for title, found in columns.items()}
+    return pd.DataFrame({k: {LABELS[n]: f"{m:.3g}" for n, m in row.items()} for k, row in table.items()})
 
 
 def panel(rows: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
