@@ -32,7 +32,7 @@ def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
         ax.axvline(0, color=plots.INK, linewidth=0.8)
         for k, (name, (value, low, high, _)) in enumerate(means.items()):
             color = COLORS.get(name) or plots.COLORS.get(name, plots.INK)
-            error = [[value - low], [high - value]]
+            error = None if low is None or high is None else [[value - low], [high - value]]
             ax.errorbar(value, k, xerr=error, color=color, marker="o", ms=6, capsize=3)
         ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
     axes[0, 0].set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
