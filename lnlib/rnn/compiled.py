@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate
 from threading import Event
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from torch import Tensor
 from lnlib.matmul import product
 from lnlib.rnn import recurrence
 from lnlib.rnn.cells import Cell, GRUCell
-from lnlib.rnn.kernels import gru, lstm
+from lnlib.rnn.kernels import sequence
 from lnlib.rnn.kernels.matmul import pack, padded
 
 __all__ = ["OverflowInStatistics", "run"]
@@ -37,6 +38,7 @@ CACHE = 2**21  # numbers in a matrix that each thread had better read alone: 8 M
 FLOATS: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}  # whatever the user's defaults are
 
 State = tuple[Tensor, ...]
+Arrays = tuple[np.ndarray, ...]
 
 # OpenMP kills a forked child that enters its parent's pool of threads: there, one thread must do.
 _forked = Event()
@@ -44,13 +46,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked.set)
 
 
-def run(
-    cell: Cell,
-    x: Tensor,
-    sizes: Sequence[int],
-    state: State,
-    recompute: bool,
-) -> tuple[State, State]:
+def run(cell: Cell, x: Tensor, sizes: Sequence[int], state: State, recompute: bool) -> tuple[State, State]:
     """Outputs (M, H) and final state of one layer and direction; arguments as :func:`lnlib.rnn.stack.unroll`.
 
     Raises OverflowInStatistics if a step's variance is not finite.
@@ -66,9 +62,8 @@ class _Recurrence(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, cell: Cell, sizes: Sequence[int], mode: str, x: Tensor, *tensors: Tensor) -> State:
         layer = Layer(cell)
-        first = tuple(
-            t.detach().clone(memory_format=torch.contiguous_format) for t in tensors[: layer.states]
-        )
+        given_state = tensors[: len(tensors) - len(cell.p)]
+        first = tuple(t.detach().clone(memory_format=torch.contiguous_format) for t in given_state)
         state = tuple(t.numpy() for t in first)
         steps = chunks(sizes, layer.width, keep=mode != "inference")
         given, x = x, x.contiguous()
@@ -128,18 +123,6 @@ class Chunk(NamedTuple):
     starts: np.ndarray
 
 
-class Saved(NamedTuple):
-    """What a chunk keeps: both projections, normalized; the state before each step; four scalars a row.
-
-    Kernels get a bare tuple: numba's cache on disk would remember this class by the name of its module.
-    """
-
-    x: np.ndarray
-    h: np.ndarray
-    before: np.ndarray
-    stats: np.ndarray
-
-
 class OverflowInStatistics(ArithmeticError):
     """A variance that is not finite in float32: NaN, or summed inputs that the plain path scales first."""
 
@@ -162,100 +145,64 @@ class Layer:
     """The kernels' arguments for one cell: matrices packed, biases summed."""
 
     def __init__(self, cell: Cell):
-        p = {name: value.detach() for name, value in cell.p.items()}
-        self.p = p
+        self.p = p = {name: value.detach() for name, value in cell.p.items()}
         self.gru = isinstance(cell, GRUCell)
-        self.states = 1 if self.gru else 2
-        self.size = p["weight_hh"].shape[1]
-        self.width = p["weight_hh"].shape[0]
-        self.matrix = p["weight_hh"]
+        self.width, self.size = p["weight_hh"].shape
         self.parts = 1 if _forked.is_set() else torch.get_num_threads()
-        self.together = self.parts > 1 and self.matrix.numel() > CACHE
-        self.center, self.eps = cell.norm == "layer", np.float32(cell.eps)
+        self.together = self.parts > 1 and p["weight_hh"].numel() > CACHE
+        sign = np.float32(1 if cell.variant.keeps == "new" else -1)
+        self.options = sign, cell.norm == "layer", np.float32(cell.eps)
         zeros = torch.zeros(self.width, **FLOATS)
         b_ih, b_hh = p.get("bias_ih", zeros), p.get("bias_hh", zeros)
-        if self.gru:
-            bias = b_ih.clone()
-            bias[: 2 * self.size] += b_hh[: 2 * self.size]
-            self.norm: tuple[Tensor, ...] = p["gain_ih"], p["gain_hh"], bias, b_hh[2 * self.size :]
-            self.options: tuple[Any, ...] = (
-                np.float32(1 if cell.variant.keeps == "new" else -1),
-                self.center,
-            )
-            self.kernels = gru.forward, gru.backward
+        norm = [p["gain_ih"], p["gain_hh"], b_ih + b_hh]
+        if self.gru:  # the reset gate takes a share of the candidate's bias_hh: that one stays apart
+            norm[2][2 * self.size :] = b_ih[2 * self.size :]
+            norm.append(b_hh[2 * self.size :])
         else:
-            self.norm = (
-                p["gain_ih"],
-                p["gain_hh"],
-                b_ih + b_hh,
-                p["gain_cell"],
-                p.get("bias_cell", zeros[: self.size]),
-            )
-            self.options = (self.center,)
-            self.kernels = lstm.forward, lstm.backward
-        self.norm_arrays = tuple(_array(t.contiguous()) for t in self.norm)
+            norm += [p["gain_cell"], p.get("bias_cell", zeros[: self.size])]
+        self.norm = tuple(_array(t.contiguous()) for t in norm)
         self.scratch = np.empty((self.parts, 6 * self.size), np.float32)
-        self._packed: dict[bool, np.ndarray] = {}
 
-    def packed(self, transposed: bool) -> np.ndarray:
-        """The matrix for h W', or for the way back."""
-        if transposed not in self._packed:
-            self._packed[transposed] = pack(_array(self.matrix if transposed else self.matrix.mT))
-        return self._packed[transposed]
+    @cached_property
+    def packed(self) -> np.ndarray:
+        """The state's matrix for h W'."""
+        return pack(_array(self.p["weight_hh"].mT))
 
-    def forward(
-        self, x: Tensor, chunk: Chunk, state: tuple[np.ndarray, ...], out: np.ndarray, save: bool
-    ) -> Saved:
-        """Take state through the steps of a chunk."""
+    @cached_property
+    def packed_back(self) -> np.ndarray:
+        """The same for the way back."""
+        return pack(_array(self.p["weight_hh"]))
+
+    def forward(self, x: Tensor, chunk: Chunk, state: Arrays, out: np.ndarray, save: bool) -> Arrays:
+        """Take state through the steps of a chunk: what :func:`lnlib.rnn.kernels.sequence.forward` saves."""
         a = product(x[chunk.rows], self.p["weight_ih"].mT)
         if "bias_inner" in self.p:
             a += self.p["bias_inner"]
-        rows = len(a) if save else len(state[0])
+        rows = len(a) if save else 0
         r = np.empty((len(state[0]), padded(self.width)), np.float32)
-        saved = Saved(
-            a.numpy(),
-            np.empty((rows, self.width), np.float32) if save else r,
-            np.empty((self.states, rows if save else 0, self.size), np.float32),
-            np.empty((len(a), 4), np.float32),
-        )
-        arguments = (
-            chunk.sizes,
-            chunk.starts,
-            save,
-            self.packed(False),
-            (r, self.scratch),
-            tuple(saved),
-            state,
-            out[chunk.rows],
-        )
-        self.kernels[0][self.parts > 1](
-            self.parts, self.together, *arguments, self.norm_arrays, *self.options, self.eps
-        )
-        if not (saved.stats[:, : 4 if self.gru else 3] > 0).all():
+        kept = np.empty((rows, self.width), np.float32) if save else r
+        before = np.empty((len(state), rows, self.size), np.float32)
+        saved = a.numpy(), kept, before, np.empty((len(a), 4), np.float32)
+        here = self.parts, self.together, chunk.sizes, chunk.starts
+        room = r, self.scratch
+        run_chunk = sequence.forward[self.parts > 1]
+        run_chunk(*here, save, self.packed, room, saved, state, out[chunk.rows], self.norm, self.options)
+        if not (saved[3][:, : 4 if self.gru else 3] > 0).all():
             raise OverflowInStatistics
         return saved
 
     def backward(
-        self, x: Tensor, chunk: Chunk, saved: Saved, d_out: np.ndarray, d_x: Tensor | None, to: Gradients
+        self, x: Tensor, chunk: Chunk, saved: Arrays, d_out: np.ndarray, d_x: Tensor | None, to: Gradients
     ) -> None:
         """Take the gradients of the state back through a chunk, adding those of the parameters."""
-        sizes, starts = chunk.sizes[::-1].copy(), chunk.starts[::-1].copy()
-        arguments = (
-            sizes,
-            starts,
-            self.packed(True),
-            self.scratch,
-            tuple(saved),
-            d_out[chunk.rows],
-            to.d_state,
-        )
-        self.kernels[1][self.parts > 1](
-            self.parts, self.together, *arguments, self.norm_arrays, to.d_norm, *self.options
-        )
-        d_a, d_r = torch.from_numpy(saved.x), torch.from_numpy(saved.h)
+        here = self.parts, self.together, chunk.sizes[::-1].copy(), chunk.starts[::-1].copy()
+        d = d_out[chunk.rows], to.d_state, self.norm, to.d_norm
+        run_chunk = sequence.backward[self.parts > 1]
+        run_chunk(*here, self.packed_back, self.scratch, saved, *d, self.options)
+        d_a, d_r, before, _ = map(torch.from_numpy, saved)
         # Transposed, since oneDNN wants one factor of the product laid out anew, and this one is the smaller.
         to.weight_ih_t += product(x[chunk.rows].mT.contiguous(), d_a)
-        to.weight_hh_t += product(torch.from_numpy(saved.before[0]).mT.contiguous(), d_r)
+        to.weight_hh_t += product(before[0].mT.contiguous(), d_r)
         if "bias_inner" in self.p:
             to.bias_inner += d_a.sum(0)
         if d_x is not None:
@@ -269,7 +216,7 @@ def _array(parameter: Tensor) -> np.ndarray:
 
 
 class Gradients:
-    """What the way back adds up."""
+    """Gradient accumulators."""
 
     def __init__(self, layer: Layer, d_state: State):
         self.gru, self.size = layer.gru, layer.size
@@ -278,25 +225,25 @@ class Gradients:
         # Beside h: an LSTM's cell; of a GRU's h what bypasses the matrix.
         other = torch.zeros_like(d_state[0]) if self.gru else d_state[1].clone()
         self.d_state = d_h, other.contiguous().numpy()
-        self.d_norm = tuple(np.zeros((layer.parts, len(t)), np.float32) for t in layer.norm)
+        self.d_norm = tuple(np.zeros((layer.parts, len(a)), np.float32) for a in layer.norm)
         self.weight_ih_t = torch.zeros(layer.p["weight_ih"].shape[::-1], **FLOATS)
-        self.weight_hh_t = torch.zeros(layer.matrix.shape[::-1], **FLOATS)
+        self.weight_hh_t = torch.zeros(layer.p["weight_hh"].shape[::-1], **FLOATS)
         self.bias_inner = torch.zeros(layer.width, **FLOATS)
 
     def state(self) -> State:
-        d_h, other = (torch.from_numpy(d) for d in self.d_state)
+        """Of the states at the start."""
+        d_h, other = map(torch.from_numpy, self.d_state)
         d_h = d_h[:, : self.size]
         return (d_h + other,) if self.gru else (d_h.contiguous(), other)
 
     def parameters(self, names: Sequence[str]) -> list[Tensor]:
-        d = [torch.from_numpy(part.sum(0)) for part in self.d_norm]
-        found = {"gain_ih": d[0], "gain_hh": d[1], "bias_ih": d[2], "bias_hh": d[2].clone()}
-        found["weight_ih"], found["weight_hh"] = (
-            d.mT.contiguous() for d in (self.weight_ih_t, self.weight_hh_t)
-        )
-        found["bias_inner"] = self.bias_inner
+        """Of the parameters of these names."""
+        gain_ih, gain_hh, bias, *others = (torch.from_numpy(part.sum(0)) for part in self.d_norm)
+        found = {"gain_ih": gain_ih, "gain_hh": gain_hh, "bias_ih": bias, "bias_hh": bias.clone()}
         if self.gru:
-            found["bias_hh"][2 * self.size :] = d[3]
+            found["bias_hh"][2 * self.size :] = others[0]
         else:
-            found |= {"gain_cell": d[3], "bias_cell": d[4]}
-        return [found[name] for name in names]
+            found["gain_cell"], found["bias_cell"] = others
+        found["weight_ih"], found["weight_hh"] = self.weight_ih_t.mT, self.weight_hh_t.mT
+        found["bias_inner"] = self.bias_inner
+        return [found[name].contiguous() for name in names]
