@@ -7,7 +7,7 @@ own layout. Parameters and gradients of the module stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -130,7 +130,7 @@ def jacobians(module: Normalized, x: Tensor, hx: Any = None) -> Float[Tensor, "T
     torch.Size([5, 2, 16, 16])
     """
     cells, x, state = _begin(module, x, hx)
-    size = sum(s.shape[0] * s.shape[2] for s in state)
+    size = _flat(state).shape[1]
     directions = torch.eye(size, dtype=x.dtype, device=x.device).expand(x.shape[1], size, size)
     steps = []
     for t, x_t in enumerate(x):
@@ -178,7 +178,7 @@ def lyapunov(
     tensor([[-0.6931]])
     """
     cells, x, state = _begin(module, x, hx)
-    size = sum(s.shape[0] * s.shape[2] for s in state)
+    size = _flat(state).shape[1]
     if not 1 <= exponents <= size:
         raise ValueError(f"exponents is {exponents}; the state has {size} directions, ask for 1 to {size}")
     if not 0 <= skip < len(x):
@@ -273,8 +273,12 @@ def _begin(module: Normalized, x: Tensor, hx: Any) -> tuple[list[Cell], Tensor, 
         )
     if module.bidirectional:
         raise ValueError(f"{module} also runs backward in time, where no state follows from the one before")
+    training = module.training
     with torch.no_grad():
-        cells = _evaluated(module)
+        try:
+            cells = module.train(mode=False).cells()
+        finally:
+            module.train(training)
         form, x = Form.of(x.detach(), module.batch_first)
         state = form.initial(x, hx, module.num_layers, module.widths)
     if not form.steps or not form.cases:
@@ -283,16 +287,6 @@ def _begin(module: Normalized, x: Tensor, hx: Any) -> tuple[list[Cell], Tensor, 
         )
     fixed = [replace(cell, p={name: value.detach() for name, value in cell.p.items()}) for cell in cells]
     return fixed, x.transpose(0, form.time), tuple(s.detach() for s in state)
-
-
-def _evaluated(module: Normalized) -> list[Cell]:
-    """The module's cells in evaluation: no noise, running statistics. The module stays in its mode."""
-    training = module.training
-    try:
-        module.train(mode=False)
-        return module.cells()
-    finally:
-        module.train(training)
 
 
 def _advance(cells: list[Cell], x: Float[Tensor, "N D"], state: State, t: int) -> State:
@@ -320,26 +314,22 @@ def _push(
     $J v$: reverse mode twice, on k copies of the case.
     """
     cases, k, _ = v.shape
-    split = _splitter(state)
-    flat = (
-        torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1).repeat_interleave(k, 0).requires_grad_()
-    )
+    flat = _flat(state).repeat_interleave(k, 0).requires_grad_()
     with torch.enable_grad():
-        new = _advance(cells, x.repeat_interleave(k, 0), split(flat), t)
-        out = torch.cat([s.transpose(0, 1).flatten(1) for s in new], 1)
+        out = _flat(_advance(cells, x.repeat_interleave(k, 0), _split(flat, state), t))
         u = torch.zeros_like(out, requires_grad=True)
         (pulled,) = torch.autograd.grad(out, flat, u, create_graph=True)
-        (pushed,) = torch.autograd.grad(pulled, u, v.reshape(cases * k, -1))
-    return split(out.detach()[::k]), pushed.reshape(cases, k, -1)
+        (pushed,) = torch.autograd.grad(pulled, u, v.flatten(0, 1))
+    return _split(out.detach()[::k], state), pushed.unflatten(0, (cases, k))
 
 
-def _splitter(like: State) -> Callable[[Tensor], State]:
-    """The way back from flat states to those of these shapes, whatever the number of cases."""
-    shapes = [(s.shape[0], s.shape[2]) for s in like]
-    sizes = [layers * width for layers, width in shapes]
+def _flat(state: State) -> Float[Tensor, "N S"]:
+    """h of all layers, then c of all layers."""
+    return torch.cat([s.transpose(0, 1).flatten(1) for s in state], 1)
 
-    def split(flat: Tensor) -> State:
-        parts = zip(flat.split(sizes, 1), shapes, strict=True)
-        return tuple(part.unflatten(1, shape).transpose(0, 1) for part, shape in parts)
 
-    return split
+def _split(flat: Float[Tensor, "N S"], like: State) -> State:
+    """The way back, to states of these layers and widths."""
+    shapes = [(len(s), s.shape[2]) for s in like]
+    parts = zip(flat.split([layers * width for layers, width in shapes], 1), shapes, strict=True)
+    return tuple(part.unflatten(1, shape).transpose(0, 1) for part, shape in parts)

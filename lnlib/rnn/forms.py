@@ -69,10 +69,25 @@ class Form:
     def initial(
         self, x: Tensor, hx: Any, layers: int, widths: Sequence[int]
     ) -> tuple[Float[Tensor, "layers N _"], ...]:
-        """The caller's hx, or zeros of these widths: of h, and of an LSTM's c."""
-        if hx is not None:
-            return _given_state(hx, x, len(widths) == 2, self.packed is not None, self.unbatched)
-        return tuple(x.new_zeros(layers, self.cases, width) for width in widths)
+        """The caller's hx, or zeros of these widths: of h, and of an LSTM's c. Refused as torch.nn does."""
+        if hx is None:
+            return tuple(x.new_zeros(layers, self.cases, width) for width in widths)
+        two = len(widths) == 2
+        if two and (isinstance(hx, Tensor) or len(hx) != 2):
+            raise RuntimeError("lstm expects two hidden states: give hx=(h, c), or None for zeros")
+        state = tuple(hx) if two else (hx,)
+        for part in state:
+            check_tensor("a recurrent network", "hx, or each of (h, c) of an LSTM,", part)
+        rank = 2 if self.unbatched else 3
+        if self.packed is None and any(s.dim() != rank for s in state):
+            kind, names = "unbatched" if self.unbatched else "batched", "hx and cx" if two else "hx"
+            got = ", ".join(f"{s.dim()}-D" for s in state)
+            got = f"({got}) tensors" if two else f"{got} tensor"
+            raise RuntimeError(f"For {kind} {rank}-D input, {names} should also be {rank}-D but got {got}")
+        if not torch._C._is_any_autocast_enabled() and any(s.dtype != x.dtype for s in state):
+            got = ", ".join(str(s.dtype) for s in state)
+            raise RuntimeError(f"input and hx must have the same dtype, but got {x.dtype} and {got}")
+        return tuple(s.unsqueeze(1) for s in state) if self.unbatched else state
 
     def sort(self, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """States of the caller's sequences in the order of their lengths, longest first."""
@@ -85,24 +100,3 @@ class Form:
             return tuple(s.squeeze(1) for s in state)
         order = None if self.packed is None else self.packed.unsorted_indices
         return state if order is None else tuple(s.index_select(1, order) for s in state)
-
-
-def _given_state(
-    hx: Any, x: Tensor, two: bool, packed: bool, unbatched: bool
-) -> tuple[Float[Tensor, "layers N _"], ...]:
-    """A caller's hx as h, or of `two` states h and c; refused as torch.nn does."""
-    if two and (isinstance(hx, Tensor) or len(hx) != 2):
-        raise RuntimeError("lstm expects two hidden states: give hx=(h, c), or None for zeros")
-    state = tuple(hx) if two else (hx,)
-    for part in state:
-        check_tensor("a recurrent network", "hx, or each of (h, c) of an LSTM,", part)
-    rank = 2 if unbatched else 3
-    if not packed and any(s.dim() != rank for s in state):
-        kind, names = "unbatched" if unbatched else "batched", "hx and cx" if two else "hx"
-        got = ", ".join(f"{s.dim()}-D" for s in state)
-        got = f"({got}) tensors" if two else f"{got} tensor"
-        raise RuntimeError(f"For {kind} {rank}-D input, {names} should also be {rank}-D but got {got}")
-    if not torch._C._is_any_autocast_enabled() and any(s.dtype != x.dtype for s in state):
-        got = ", ".join(str(s.dtype) for s in state)
-        raise RuntimeError(f"input and hx must have the same dtype, but got {x.dtype} and {got}")
-    return tuple(s.unsqueeze(1) for s in state) if unbatched else state

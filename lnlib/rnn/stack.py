@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import torch
 from jaxtyping import Float
@@ -73,19 +74,12 @@ def unroll(
     if not sizes:
         return tuple(x.new_empty(0, s.shape[1]) for s in state[: 1 + cells]), state
     x = recurrence.turn(x, sizes) if reverse else x
-    outputs, state = _run(cell, x, sizes, state, cells, recompute)
-    return tuple(recurrence.turn(out, sizes) for out in outputs) if reverse else outputs, state
-
-
-def _run(
-    cell: Cell, x: Tensor, sizes: Sequence[int], state: State, cells: bool, recompute: bool
-) -> tuple[State, State]:
-    """All steps, on the compiled kernels where they apply."""
+    outputs: State | None = None
     if not why_not_compiled(cell, x, state, cells):
         from lnlib.rnn import compiled  # brings numba, which takes half a second
 
-        try:
-            return compiled.run(cell, x, sizes, state, recompute)
-        except compiled.OverflowInStatistics:
-            pass  # the plain path scales such numbers first
-    return recurrence.run(cell, x, sizes, state, cells, recompute)
+        with suppress(compiled.OverflowInStatistics):  # the plain path scales such numbers first
+            outputs, state = compiled.run(cell, x, sizes, state, recompute)
+    if outputs is None:
+        outputs, state = recurrence.run(cell, x, sizes, state, cells, recompute)
+    return tuple(recurrence.turn(out, sizes) for out in outputs) if reverse else outputs, state

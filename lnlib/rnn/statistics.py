@@ -70,54 +70,37 @@ class StepStatistics:
         first: int = 0,
     ) -> Float[Tensor, "*T N G"]:
         """Normalize the units `first`, `first` + 1, ... at step t, counted from 0, or at each of several."""
+        steps, units = t if isinstance(t, range) else range(t, t + 1), a.shape[-1]
         if isinstance(t, range):  # the steps' units side by side are units of one step
+            a, gain = a.transpose(0, 1).flatten(1), gain.repeat(len(t))
             bias = None if bias is None else bias.repeat(len(t))
-            together = self._normalize(
-                side, t, a.transpose(0, 1).flatten(1), gain.repeat(len(t)), bias, eps, unbiased, first
-            )
-            return together.unflatten(1, (len(t), -1)).transpose(0, 1)
-        return self._normalize(side, range(t, t + 1), a, gain, bias, eps, unbiased, first)
-
-    def _normalize(
-        self,
-        side: str,
-        steps: range,
-        a: Float[Tensor, "N TG"],
-        gain: Float[Tensor, " TG"],
-        bias: Float[Tensor, " TG"] | None,
-        eps: float,
-        unbiased: bool,
-        first: int,
-    ) -> Float[Tensor, "N TG"]:
-        units = a.shape[1] // len(steps)
         if self.training:
             if a.shape[0]:
                 pairs = zip(steps, *(moment.split(units) for moment in batch_moments(a)), strict=True)
                 self._seen |= {(side, t, first): (m, v) for t, m, v in pairs}
-            return batch_norm(a, gain, bias, eps, unbiased)
-        rows = [min(t, len(self.running[side][0]) - 1) for t in steps]
-        mean, var = (running[rows, first : first + units].flatten() for running in self.running[side])
-        return batch_norm_by(a, mean, var, gain, bias, eps)
+            out = batch_norm(a, gain, bias, eps, unbiased)
+        else:
+            rows = [min(t, len(self.running[side][0]) - 1) for t in steps]
+            mean, var = (running[rows, first : first + units].flatten() for running in self.running[side])
+            out = batch_norm_by(a, mean, var, gain, bias, eps)
+        return out.unflatten(1, (len(steps), units)).transpose(0, 1) if isinstance(t, range) else out
 
     def move(self, counts: Int[Tensor, " max_steps"], used: int, momentum: float) -> None:
         """Move the running statistics towards the batch's, which has the first `used` of their steps."""
         last = counts.count_nonzero() - 1
         for side, buffers in self.running.items():
+            steps: dict[int, list[tuple[Tensor, Tensor]]] = {}  # a step's units, perhaps in parts
+            for of, t, first in sorted(self._seen):
+                if of == side:
+                    steps.setdefault(t, []).append(self._seen[of, t, first])
             for which, running in enumerate(buffers):
                 weight = (1 / counts[:used].to(running.dtype)).clamp(min=momentum)
-                batch = torch.stack(self._by_step(side, which)).to(running.dtype)
+                of_steps = [torch.cat([pair[which] for pair in parts]) for parts in steps.values()]
+                batch = torch.stack(of_steps).to(running.dtype)
                 batch = torch.cat([batch[: used - 1], batch[used - 1 :].mean(0, keepdim=True)])
                 running[:used].lerp_(batch, weight.unsqueeze(1))
                 later = torch.arange(used, len(running), device=running.device)
                 running[used:] = running[later.minimum(last)]  # steps not seen yet copy the last that was
-
-    def _by_step(self, side: str, which: int) -> list[Tensor]:
-        """Means (0) or variances (1) of the batch, all units of a step in one."""
-        steps: dict[int, list[Tensor]] = {}
-        for (of, t, _), pair in sorted(self._seen.items(), key=lambda item: item[0]):
-            if of == side:
-                steps.setdefault(t, []).append(pair[which])
-        return [torch.cat(parts) for parts in steps.values()]
 
 
 @torch.no_grad()
