@@ -19,9 +19,7 @@ parameter       what                                                     where
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -160,14 +158,8 @@ class Normalized(nn.RNNBase):
             found.append(make(p, row, config.norm, config.eps, config.rates, drop, self.training, steps))
         return found
 
-    def load_torch(self, module: nn.RNNBase) -> None:
-        """Copy the weights of a torch.nn module: see :func:`lnlib.rnn.convert.load_torch`."""
-        names = [name + suffix for suffix in self.suffixes for name in self.common]
-        convert.load_torch(self, names, self.config.norm == "weight", module)
-
-    def load_released(self, arrays: Mapping[str, Any] | str | Path) -> None:
-        """Load the authors' published weights: see :func:`lnlib.rnn.convert.load_released`."""
-        convert.load_released(self, self.config, arrays)
+    load_torch = convert.load_torch
+    load_released = convert.load_released
 
     def forward(
         self, input: Tensor | PackedSequence, hx: Any = None, *, return_cells: bool = False

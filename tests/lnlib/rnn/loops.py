@@ -26,6 +26,10 @@ def rms(eps: float) -> Normalize:
     return lambda a, gain, bias: gain * a / torch.sqrt((a**2).mean(-1, keepdim=True) + eps) + bias
 
 
+def batch(eps: float) -> Normalize:
+    return lambda a, gain, bias: layer(eps)(a.T, gain[:, None], bias[:, None]).T
+
+
 def each(n: Normalize, gates: int) -> Normalize:
     """n of one gate at a time."""
 
@@ -39,20 +43,16 @@ def each(n: Normalize, gates: int) -> Normalize:
 # --- the RNN: Eq. (4), and each projection by itself ---------------------------------------------
 
 
-def rnn_joint(x: Tensor, h: Tensor, p: Parameters, n: Normalize, f: Callable = tanh) -> tuple[Tensor, ...]:
+def rnn(
+    x: Tensor, h: Tensor, p: Parameters, n: Normalize, f: Callable = tanh, joint: bool = True
+) -> tuple[Tensor, ...]:
     hs = []
     for step in x:
-        a = step @ p["weight_ih"].T + h @ p["weight_hh"].T
-        h = f(n(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"]))
-        hs.append(h)
-    return torch.stack(hs), h
-
-
-def rnn_separate(x: Tensor, h: Tensor, p: Parameters, n: Normalize, f: Callable = tanh) -> tuple[Tensor, ...]:
-    hs = []
-    for step in x:
-        own = n(step @ p["weight_ih"].T, p["gain_ih"], p["bias_ih"])
-        h = f(own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"]))
+        own, from_h = step @ p["weight_ih"].T, h @ p["weight_hh"].T
+        if joint:
+            h = f(n(own + from_h, p["gain_ih"], p["bias_ih"] + p["bias_hh"]))
+        else:
+            h = f(n(own, p["gain_ih"], p["bias_ih"]) + n(from_h, p["gain_hh"], p["bias_hh"]))
         hs.append(h)
     return torch.stack(hs), h
 
@@ -61,31 +61,31 @@ def rnn_separate(x: Tensor, h: Tensor, p: Parameters, n: Normalize, f: Callable 
 
 
 def lstm(
-    x: Tensor, h: Tensor, c: Tensor, gates: Callable, shown: Callable, carried: bool = False
+    x: Tensor, h: Tensor, c: Tensor, gates: Callable, n: Callable, cell: str = "output"
 ) -> tuple[Tensor, ...]:
-    """Eqs. (18), (19): `gates(x, h)` before their sigmoids, `shown(c)` what the output sees of the cell."""
+    """Eqs. (18), (19): `gates(x, h)` before their sigmoids; `cell` says who sees n of it, as in Variant."""
     hs = []
     for step in x:
         i, f, g, o = gates(step, h).chunk(4, -1)
         c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(shown(c))
-        c = shown(c) if carried else c
+        h = sigmoid(o) * tanh(c if cell == "next" else n(c))
+        c = c if cell == "output" else n(c)
         hs.append(h)
     return torch.stack(hs), h, c
 
 
 def lstm_separate(
-    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, carried: bool = False
+    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, cell: str = "output"
 ) -> tuple[Tensor, ...]:
     def gates(step: Tensor, h: Tensor) -> Tensor:  # Eq. (20), its bias b part of the two others
         own = n(step @ p["weight_ih"].T + p.get("bias_inner", 0), p["gain_ih"], p["bias_ih"])
         return own + n(h @ p["weight_hh"].T, p["gain_hh"], p["bias_hh"])
 
-    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), carried)
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), cell)
 
 
 def lstm_joint(
-    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, per_gate: bool = False
+    x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize, per_gate: bool, cell: str = "output"
 ) -> tuple[Tensor, ...]:
     of_gates = each(n, 4) if per_gate else n
 
@@ -93,19 +93,7 @@ def lstm_joint(
         a = step @ p["weight_ih"].T + h @ p["weight_hh"].T
         return of_gates(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"])
 
-    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]))
-
-
-def lstm_rnmt(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
-    hs = []
-    for step in x:
-        a = step @ p["weight_ih"].T + h @ p["weight_hh"].T
-        i, f, g, o = each(n, 4)(a, p["gain_ih"], p["bias_ih"] + p["bias_hh"]).chunk(4, -1)
-        c = sigmoid(f) * c + sigmoid(i) * tanh(g)
-        h = sigmoid(o) * tanh(c)
-        c = n(c, p["gain_cell"], p["bias_cell"])  # seen by the next step only
-        hs.append(h)
-    return torch.stack(hs), h, c
+    return lstm(x, h, c, gates, lambda c: n(c, p["gain_cell"], p["bias_cell"]), cell)
 
 
 def lstm_draw(x: Tensor, h: Tensor, c: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor, ...]:
@@ -154,15 +142,15 @@ def gru_joint(x: Tensor, h: Tensor, p: Parameters, n: Normalize) -> tuple[Tensor
 
 
 LOOPS: Mapping[str, Mapping[str, Callable[..., tuple[Tensor, ...]]]] = {
-    "RNN": {"paper": rnn_joint, "joint": rnn_joint, "separate": rnn_separate},
+    "RNN": {"paper": rnn, "joint": rnn, "separate": partial(rnn, joint=False)},
     "LSTM": {
         "paper": lstm_separate,
-        "joint": lstm_joint,
+        "joint": partial(lstm_joint, per_gate=False),
         "draw": lstm_draw,
         "released": lstm_separate,  # its parameters have an inner bias
         "per_gate": partial(lstm_joint, per_gate=True),
-        "normalized_state": partial(lstm_separate, carried=True),
-        "rnmt": lstm_rnmt,
+        "normalized_state": partial(lstm_separate, cell="carried"),
+        "rnmt": partial(lstm_joint, per_gate=True, cell="next"),
     },
     "GRU": {
         "paper": lambda x, h, p, n: gru(x, h, p, two_and_one(n)),

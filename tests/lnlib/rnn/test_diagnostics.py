@@ -1,31 +1,22 @@
 """The diagnostics against finite differences, linear systems and exponents known in closed form."""
 
-import math
+from functools import partial
 
 import pytest
 import torch
+from networks import draw, every_kind, random_network, states
 from torch import Tensor
 from torch.nn.utils.rnn import pack_sequence
 from torch.testing import assert_close
 
-from lnlib.rnn import GRU, LSTM, RNN
+from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import diagnose, gradient_by_lag, jacobians, lyapunov, singular_values, trace
 
-NETWORKS = [(RNN, "layer"), (RNN, "weight"), (LSTM, "layer"), (LSTM, "none"), (GRU, "rms")]
+NETWORKS = [("RNN", "layer"), ("RNN", "weight"), ("LSTM", "layer"), ("LSTM", "none"), ("GRU", "rms")]
 every_network = pytest.mark.parametrize(("kind", "norm"), NETWORKS)
 
 
-def drawn(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def network(kind, *args, scale: float = 0.7, **options):
-    """A float64 network with parameters of one size, none of them special."""
-    module = kind(*args, dtype=torch.float64, **options)
-    with torch.no_grad():
-        for k, value in enumerate(module.parameters()):
-            value.copy_(scale * drawn(*value.shape, seed=k))
-    return module
+network = partial(random_network, (3, 4))
 
 
 def linear(W: Tensor, V: Tensor | None = None) -> RNN:
@@ -39,45 +30,45 @@ def linear(W: Tensor, V: Tensor | None = None) -> RNN:
 
 def flat(hx) -> Tensor:
     """(N, S) of a state in torch's form: h of all layers, then c of all layers."""
-    return torch.cat([s.transpose(0, 1).flatten(1) for s in (hx if isinstance(hx, tuple) else (hx,))], 1)
+    return torch.cat([s.transpose(0, 1).flatten(1) for s in states(hx)], 1)
 
 
-@pytest.mark.parametrize(("kind", "norm"), [*NETWORKS, (RNN, "batch")])
+@pytest.mark.parametrize(("kind", "norm"), [*NETWORKS, ("RNN", "batch")])
 def test_jacobians_are_those_of_finite_differences(kind, norm):
     more = {"max_steps": 1} if norm == "batch" else {}  # one row of statistics for all steps
-    module, x, step = network(kind, 3, 4, num_layers=2, norm=norm, **more), drawn(5, 2, 3), 1e-6
+    module, x, step = network(kind, num_layers=2, norm=norm, **more), draw(5, 2, 3), 1e-6
     module(x)
     module.eval()
     J = jacobians(module, x)
     with torch.no_grad():
         _, before = module(x[:3])
-        parts = before if kind is LSTM else (before,)
+        parts = before if kind == "LSTM" else (before,)
         for column in range(J.shape[-1]):
             moved = []
             for sign in (1, -1):
                 shifted = [p.clone() for p in parts]
                 which, unit = divmod(column, 8)  # 2 layers of 4 units
                 shifted[which][unit // 4, :, unit % 4] += sign * step
-                moved.append(flat(module(x[3:4], tuple(shifted) if kind is LSTM else shifted[0])[1]))
+                moved.append(flat(module(x[3:4], tuple(shifted) if kind == "LSTM" else shifted[0])[1]))
             # differences of second order in the step, and rounding divided by it
             assert_close(J[3, :, :, column], (moved[0] - moved[1]) / (2 * step), atol=1e-7, rtol=1e-6)
 
 
 @every_network
 def test_a_trace_shows_what_the_module_computes(kind, norm):
-    module, x = network(kind, 3, 4, num_layers=2, norm=norm), drawn(6, 2, 3)
+    module, x = network(kind, num_layers=2, norm=norm), draw(6, 2, 3)
     found, (out, last) = trace(module, x), module(x)
     assert_close(found.h, out)
-    if kind is LSTM:
+    if kind == "LSTM":
         assert_close(found.c[-1], last[1][-1])
     else:
         assert found.c is None
     first = trace(module, x, layer=0)
-    assert_close(first.h[-1], (last[0] if kind is LSTM else last)[0])
+    assert_close(first.h[-1], (last[0] if kind == "LSTM" else last)[0])
 
 
 def test_summed_inputs_of_a_plain_network_are_the_arguments_of_its_units():
-    module, x = network(RNN, 3, 4, norm="none", bias=False), drawn(6, 2, 3)
+    module, x = network("RNN", norm="none", bias=False), draw(6, 2, 3)
     found = trace(module, x)
     assert_close(found.summed_inputs.tanh(), found.h)
     assert_close(found.mean, found.h.atanh().mean(-1))
@@ -86,7 +77,7 @@ def test_summed_inputs_of_a_plain_network_are_the_arguments_of_its_units():
 
 
 def test_an_open_and_shut_lstm_is_saturated():
-    module, x = network(LSTM, 3, 4, norm="none"), drawn(6, 2, 3)
+    module, x = network("LSTM", norm="none"), draw(6, 2, 3)
     with torch.no_grad():
         for value in module.parameters():
             value.zero_()
@@ -98,9 +89,9 @@ def test_an_open_and_shut_lstm_is_saturated():
 
 
 def test_noise_is_left_out_and_running_statistics_are_used_as_in_evaluation():
-    x = drawn(6, 5, 3)
-    noisy = network(LSTM, 3, 4, zoneout=0.3, recurrent_dropout=0.1).train()
-    batch = network(GRU, 3, 4, norm="batch", max_steps=4)
+    x = draw(6, 5, 3)
+    noisy = network("LSTM", zoneout=0.3, recurrent_dropout=0.1).train()
+    batch = network("GRU", norm="batch", max_steps=4)
     batch(x)
     for module in (noisy, batch.train()):
         found, count = trace(module, x), module.training
@@ -110,14 +101,14 @@ def test_noise_is_left_out_and_running_statistics_are_used_as_in_evaluation():
 
 
 def test_a_rectifier_has_no_range_to_saturate():
-    module = network(RNN, 3, 4, nonlinearity="relu")
-    assert trace(module, drawn(6, 2, 3)).saturation.max() == 0
+    module = network("RNN", nonlinearity="relu")
+    assert trace(module, draw(6, 2, 3)).saturation.max() == 0
 
 
 def test_a_long_way_of_giving_a_sequence_is_the_same_sequence():
-    x, h0 = drawn(6, 2, 3), drawn(1, 2, 4, seed=1)
-    module = network(RNN, 3, 4)
-    turned = network(RNN, 3, 4, batch_first=True)
+    x, h0 = draw(6, 2, 3), draw(1, 2, 4, seed=1)
+    module = network("RNN")
+    turned = network("RNN", batch_first=True)
     J = jacobians(module, x, h0)
     assert_close(jacobians(turned, x.transpose(0, 1), h0), J)
     assert_close(jacobians(module, x[:, 1], h0[:, 1]), J[:, 1:])
@@ -126,52 +117,44 @@ def test_a_long_way_of_giving_a_sequence_is_the_same_sequence():
 
 
 def test_a_linear_network_has_the_logarithms_of_its_eigenvalues_for_exponents():
-    basis, _ = torch.linalg.qr(drawn(4, 4))
+    basis, _ = torch.linalg.qr(draw(4, 4))
     W = basis @ torch.diag(torch.tensor([0.9, 0.5, 0.3, 0.1], dtype=torch.float64)) @ basis.mT
     found = lyapunov(linear(W), torch.zeros(80, 2, 1, dtype=torch.float64), exponents=4, skip=40)
     # the directions have turned into place up to (0.5 / 0.9)**80
     assert_close(found, torch.tensor([0.9, 0.5, 0.3, 0.1]).log().double().expand(2, 4), atol=1e-6, rtol=0)
 
 
-def test_a_rotation_times_a_factor_has_the_factor_from_the_first_step():
-    W = 1.25 * torch.linalg.qr(drawn(5, 5)).Q
-    found = lyapunov(linear(W), torch.zeros(3, 1, 1, dtype=torch.float64), exponents=5)
-    assert_close(found, torch.full((1, 5), math.log(1.25), dtype=torch.float64))
-    stretch = singular_values(linear(W), torch.zeros(3, 1, 1, dtype=torch.float64))
-    assert_close(stretch, torch.full((3, 1, 5), 1.25, dtype=torch.float64))
-
-
-@pytest.mark.parametrize("kind", [RNN, LSTM, GRU])
+@every_kind
 def test_all_exponents_together_are_the_contraction_of_volume(kind):
-    module, x = network(kind, 3, 4, norm="rms"), drawn(30, 2, 3)
-    size = 8 if kind is LSTM else 4
+    module, x = network(kind, norm="rms"), draw(30, 2, 3)
+    size = 8 if kind == "LSTM" else 4
     volume = torch.linalg.slogdet(jacobians(module, x)).logabsdet.mean(0)
     assert_close(lyapunov(module, x, exponents=size).sum(1), volume, atol=1e-8, rtol=0)
 
 
 def test_layer_norm_deletes_directions_and_they_count_as_minus_infinity():
-    module = network(RNN, 3, 4, eps=0.0)
-    assert (singular_values(module, drawn(5, 2, 3))[..., -2:] < 1e-12).all()  # 1 and the normalized vector
-    least = lyapunov(module, drawn(5, 2, 3), exponents=4)[:, -1]
+    module = network("RNN", eps=0.0)
+    assert (singular_values(module, draw(5, 2, 3))[..., -2:] < 1e-12).all()  # 1 and the normalized vector
+    least = lyapunov(module, draw(5, 2, 3), exponents=4)[:, -1]
     assert (least < -20).all()  # the logarithm of rounding, or of zero
 
 
 def test_the_gradient_of_a_linear_network_is_a_power_of_its_matrix():
-    W, V = 0.5 * drawn(4, 4), drawn(4, 3, seed=1)
+    W, V = 0.5 * draw(4, 4), draw(4, 3, seed=1)
     found = gradient_by_lag(linear(W, V), torch.zeros(6, 2, 3, dtype=torch.float64), probes=None)
     expected = torch.stack([torch.linalg.matrix_norm(torch.linalg.matrix_power(W, k) @ V) for k in range(6)])
     assert_close(found, expected)
 
 
 def test_random_probes_measure_the_same_gradient():
-    module, x = network(LSTM, 3, 6), drawn(8, 5, 3)
+    module, x = random_network((3, 6), "LSTM"), draw(8, 5, 3)
     exact = gradient_by_lag(module, x, probes=None)
     # 400 probes of 5 cases: the square of a rank-one Jacobian is off by sqrt(2 / 400) at worst
     assert_close(gradient_by_lag(module, x, probes=400), exact, rtol=0.15, atol=0)
 
 
 def test_a_diagnosis_holds_all():
-    module, x = network(LSTM, 3, 4, batch_first=True), drawn(5, 8, 3)
+    module, x = network("LSTM", batch_first=True), draw(5, 8, 3)
     found = diagnose(module, x)
     assert_close(found.trace.h, module(x)[0].transpose(0, 1))
     assert found.singular_values.shape == (8, 5, 8)
@@ -180,7 +163,7 @@ def test_a_diagnosis_holds_all():
 
 
 def test_nothing_of_the_module_or_the_input_is_touched():
-    module, x = network(GRU, 3, 4), drawn(5, 2, 3)
+    module, x = network("GRU"), draw(5, 2, 3)
     copy, before = x.clone(), [p.clone() for p in module.parameters()]
     diagnose(module.train(), x)
     assert module.training
@@ -199,11 +182,11 @@ def test_nothing_of_the_module_or_the_input_is_touched():
         (lambda m, x: gradient_by_lag(m, x, probes=0), "probes is 0"),
         (lambda m, x: trace(m, x[:0]), "0 steps"),
         (lambda m, x: trace(m, x[:, :0]), "0 cases"),
-        (lambda m, x: trace(network(RNN, 3, 4, bidirectional=True), x), "backward in time"),
+        (lambda m, x: trace(network("RNN", bidirectional=True), x), "backward in time"),
         (lambda m, x: trace(torch.nn.RNN(3, 4), x), "norm='none' and load_torch"),
         (lambda m, x: trace(m, pack_sequence([x[:, 0]])), "PackedSequence"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_by_name(call, names):
     with pytest.raises((TypeError, ValueError), match=names):
-        call(network(RNN, 3, 4), drawn(6, 2, 3))
+        call(network("RNN"), draw(6, 2, 3))

@@ -38,22 +38,6 @@ def test_nothing_at_all_gives_the_biases_at_any_epsilon(kind: str, norm: str, wa
     assert_close(module(x)[0], output, **way.close)
 
 
-@every_way
-@pytest.mark.parametrize("norm", ["layer", "rms"])
-@pytest.mark.parametrize("kind", list(VARIANTS))
-def test_without_epsilon_a_state_of_a_millionth_counts_as_much_as_a_million(
-    kind: str, norm: str, way: Way
-) -> None:
-    """Separate projections at eps = 0: the matrix of the state may have any size."""
-    variant = "separate" if kind == "RNN" else "paper"
-    module, x = network(kind, way.dtype, norm=norm, variant=variant, eps=0.0), draw(T, N, D, dtype=way.dtype)
-    with way.path(), torch.no_grad():
-        before = module(x)[0]
-        for factor in (1e-12, 1e24):
-            module.weight_hh_l0.mul_(factor)
-            assert_close(module(x)[0], before, **way.close)
-
-
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 @every_network
 def test_a_sequence_that_is_not_finite_poisons_only_itself(

@@ -1,28 +1,16 @@
-"""The loop over time: turning sequences around, and keeping less for the backward pass."""
+"""The loop over time: keeping less for the backward pass."""
 
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from networks import draw, every_kind, random_network, states
 from torch import Tensor
 from torch.nn.utils.rnn import pack_sequence
 from torch.testing import assert_close
 
-from lnlib.rnn.recurrence import turn
-
 # The same numbers; products of fewer rows, and gradients summed chunk by chunk, round differently.
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
-
-
-@given(lengths=st.lists(st.integers(1, 7), min_size=1, max_size=6))
-def test_turning_is_turning_each_sequence(lengths: list[int]) -> None:
-    sequences = [torch.randn(n, 2) for n in sorted(lengths, reverse=True)]
-    packed = pack_sequence(sequences)
-    sizes = packed.batch_sizes.tolist()
-    assert torch.equal(turn(packed.data, sizes), pack_sequence([s.flip(0) for s in sequences]).data)
 
 
 def results(module: Any, x: Any, **call: Any) -> tuple[list[Tensor], list[Tensor]]:
