@@ -47,7 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def run(cell: Cell, x: Tensor, sizes: Sequence[int], state: State, recompute: bool) -> tuple[State, State]:
-    """Outputs (M, H) and final state of one layer and direction; arguments as :func:`lnlib.rnn.stack.unroll`.
+    """Outputs (M, H) and final state, as :func:`lnlib.rnn.stack.unroll`.
 
     Raises OverflowInStatistics if a step's variance is not finite.
     """

@@ -1,32 +1,25 @@
-r"""The loop over time in torch's operations: one layer, one direction, sequences of any lengths."""
+"""The loop over time in torch's operations: one layer, one direction, sequences of any lengths."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from math import isqrt
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from lnlib.rnn.cells import Cell
 
-__all__ = ["run", "turn"]
+__all__ = ["run"]
 
 State = tuple[Tensor, ...]
 
 
 def run(
-    cell: Cell,
-    x: Float[Tensor, "M D"],
-    sizes: Sequence[int],
-    state: tuple[Float[Tensor, "N _"], ...],
-    cells: bool = False,
-    recompute: bool = False,
-) -> tuple[tuple[Float[Tensor, "M _"], ...], tuple[Float[Tensor, "N _"], ...]]:
-    """All steps, as :func:`lnlib.rnn.stack.unroll`: any dtype and device, differentiable at will."""
+    cell: Cell, x: Tensor, sizes: Sequence[int], state: State, cells: bool = False, recompute: bool = False
+) -> tuple[State, State]:
+    """All steps forward, as :func:`lnlib.rnn.stack.unroll`: any dtype and device, differentiable at will."""
     chunk = isqrt(len(sizes) - 1) + 1 if recompute and torch.is_grad_enabled() else len(sizes)
     starts = range(0, len(sizes), chunk)
     groups = [list(sizes[first : first + chunk]) for first in starts]
@@ -53,17 +46,3 @@ def _steps(
         passed.append(new[: 1 + cells])
         state = new if everyone else tuple(torch.cat([a, s[n:]]) for a, s in zip(new, state, strict=True))
     return tuple(map(torch.cat, zip(*passed, strict=True))), state
-
-
-def turn(x: Float[Tensor, "M _"], sizes: Sequence[int]) -> Float[Tensor, "M _"]:
-    """Each sequence's steps in the opposite order; the order of the sequences stays.
-
-    >>> turn(torch.tensor([[1.0], [10.0], [2.0], [20.0], [3.0]]), [2, 2, 1]).T
-    tensor([[ 3., 20.,  2., 10.,  1.]])
-    """
-    if sizes[0] == sizes[-1]:
-        return x.unflatten(0, (len(sizes), sizes[0])).flip(0).flatten(0, 1)
-    before = [0, *accumulate(sizes)]  # rows of earlier steps
-    lengths = [sum(size > n for size in sizes) for n in range(sizes[0])]
-    rows = [before[lengths[n] - 1 - t] + n for t, size in enumerate(sizes) for n in range(size)]
-    return x[torch.tensor(rows, device=x.device)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate
 
 import torch
 from jaxtyping import Float
@@ -29,11 +30,7 @@ def run_layers(
     return_cells: bool,
     recompute: bool,
 ) -> tuple[State, State]:
-    """Run all layers over sequences sorted by length, laid out as for :func:`unroll`.
-
-    Returns:
-        The last layer's outputs, alone or with its cells; and the last states of all layers.
-    """
+    """Run all layers, laid out as for :func:`unroll`: outputs of the last, final states of all."""
     final: list[State] = []
     outputs: State = (x,)
     for first in range(0, len(cells), 1 + bidirectional):
@@ -60,7 +57,6 @@ def unroll(
     """Run a cell over sequences sorted by length, as PackedSequence lays them out.
 
     Args:
-        cell: the step and the projection of the inputs.
         x: inputs of step 1, then of step 2, ...: M = sum of the sizes.
         sizes: how many sequences still run at each step, never increasing; padded batches have N, N, ...
         state: before the first step, (N, ...) each.
@@ -73,7 +69,7 @@ def unroll(
     """
     if not sizes:
         return tuple(x.new_empty(0, s.shape[1]) for s in state[: 1 + cells]), state
-    x = recurrence.turn(x, sizes) if reverse else x
+    x = turn(x, sizes) if reverse else x
     outputs: State | None = None
     if not why_not_compiled(cell, x, state, cells):
         from lnlib.rnn import compiled  # brings numba, which takes half a second
@@ -82,4 +78,18 @@ def unroll(
             outputs, state = compiled.run(cell, x, sizes, state, recompute)
     if outputs is None:
         outputs, state = recurrence.run(cell, x, sizes, state, cells, recompute)
-    return tuple(recurrence.turn(out, sizes) for out in outputs) if reverse else outputs, state
+    return tuple(turn(out, sizes) for out in outputs) if reverse else outputs, state
+
+
+def turn(x: Float[Tensor, "M _"], sizes: Sequence[int]) -> Float[Tensor, "M _"]:
+    """Each sequence's steps in the opposite order; the order of the sequences stays.
+
+    >>> turn(torch.tensor([[1.0], [10.0], [2.0], [20.0], [3.0]]), [2, 2, 1]).T
+    tensor([[ 3., 20.,  2., 10.,  1.]])
+    """
+    if sizes[0] == sizes[-1]:
+        return x.unflatten(0, (len(sizes), sizes[0])).flip(0).flatten(0, 1)
+    before = [0, *accumulate(sizes)]  # rows of earlier steps
+    lengths = [sum(size > n for size in sizes) for n in range(sizes[0])]
+    rows = [before[lengths[n] - 1 - t] + n for t, size in enumerate(sizes) for n in range(size)]
+    return x[torch.tensor(rows, device=x.device)]

@@ -90,12 +90,12 @@ class StepStatistics:
         last = counts.count_nonzero() - 1
         for side, buffers in self.running.items():
             steps: dict[int, list[tuple[Tensor, Tensor]]] = {}  # a step's units, perhaps in parts
-            for of, t, first in sorted(self._seen):
+            for (of, t, _), moments in self._seen.items():
                 if of == side:
-                    steps.setdefault(t, []).append(self._seen[of, t, first])
+                    steps.setdefault(t, []).append(moments)
             for which, running in enumerate(buffers):
                 weight = (1 / counts[:used].to(running.dtype)).clamp(min=momentum)
-                of_steps = [torch.cat([pair[which] for pair in parts]) for parts in steps.values()]
+                of_steps = [torch.cat([moments[which] for moments in parts]) for parts in steps.values()]
                 batch = torch.stack(of_steps).to(running.dtype)
                 batch = torch.cat([batch[: used - 1], batch[used - 1 :].mean(0, keepdim=True)])
                 running[:used].lerp_(batch, weight.unsqueeze(1))
