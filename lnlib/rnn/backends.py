@@ -71,16 +71,12 @@ def why_not_torch(config: Config, proj_size: int) -> str:
         return "zoneout and dropout inside the loop are the plain path's"
     if config.memory == "recompute":
         return "torch.nn keeps everything for the backward pass"
-    if config.kind == "LSTM" and not proj_size and torch.is_autocast_enabled("cpu") and not _half_lstm():
-        return f"this processor has no LSTM in {torch.get_autocast_dtype('cpu')}, autocast's type"
+    if config.kind == "LSTM" and not proj_size and torch.is_autocast_enabled("cpu"):
+        half = torch.get_autocast_dtype("cpu")  # autocast leaves torch.nn's LSTM to oneDNN
+        name = "_is_mkldnn_fp16_supported" if half == torch.float16 else "_is_mkldnn_bf16_supported"
+        if not getattr(torch.ops.mkldnn, name, lambda: False)():
+            return f"this processor has no LSTM in {half}, autocast's type"
     return _outside()
-
-
-def _half_lstm() -> bool:
-    """Whether torch.nn's LSTM runs here in the type of the CPU's autocast, which leaves it to oneDNN."""
-    half = torch.get_autocast_dtype("cpu") == torch.float16
-    name = "_is_mkldnn_fp16_supported" if half else "_is_mkldnn_bf16_supported"
-    return bool(getattr(torch.ops.mkldnn, name, lambda: False)())
 
 
 def why_not_compiled(cell: Cell, x: Tensor, state: tuple[Tensor, ...], cells: bool = False) -> str:
@@ -93,11 +89,10 @@ def why_not_compiled(cell: Cell, x: Tensor, state: tuple[Tensor, ...], cells: bo
     if cell.eps < SMALLEST_EPS:
         return f"eps is {cell.eps}; the kernels need {SMALLEST_EPS} or more"
     for tensor in (x, *state, *cell.p.values()):
-        if tensor.dtype != torch.float32 or not tensor.is_cpu:
-            where = tensor.device if not tensor.is_cpu else tensor.dtype
-            return f"the weights are {where}; the kernels are float32" + (
-                "" if tensor.is_cpu else " on the CPU"
-            )
+        if not tensor.is_cpu:
+            return f"the weights are {tensor.device}; the kernels are float32 on the CPU"
+        if tensor.dtype != torch.float32:
+            return f"the weights are {tensor.dtype}; the kernels are float32"
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.layout != torch.strided:
             return f"the kernels take plain tensors, not a {type(tensor).__name__} of layout {tensor.layout}"
     if reason := _outside() or ("autocast is active" if torch._C._is_any_autocast_enabled() else ""):
