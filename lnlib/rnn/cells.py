@@ -73,9 +73,6 @@ class Cell(ABC):
         if self.statistics is None or self.variant.gates != "separate":
             return self.inputs(x).split(sizes)
         a, bias = self._product("ih", x), self.bias("bias_ih")
-        if min(sizes) == max(sizes):
-            steps = range(first, first + len(sizes))
-            return self.normalize("ih", a.unflatten(0, (len(sizes), -1)), bias, self.together, steps).unbind()
         parts = enumerate(a.split(sizes), first)
         return [self.normalize("ih", part, bias, self.together, t) for t, part in parts]
 
@@ -120,12 +117,12 @@ class Cell(ABC):
     def normalize(
         self,
         side: str,
-        a: Float[Tensor, "*T N G"],
+        a: Float[Tensor, "N G"],
         bias: Tensor | None,
         gates: Sequence[int],
-        t: int | range,
+        t: int,
         rows: slice = slice(None),
-    ) -> Float[Tensor, "*T N G"]:
+    ) -> Float[Tensor, "N G"]:
         """Normalize so many gates at a time, or each by itself if that is the variant.
 
         The gain is that of a `side`, "ih", "hh" or "cell"; of it and of the bias these `rows` belong to `a`.

@@ -61,29 +61,22 @@ class StepStatistics:
     def normalize(
         self,
         side: str,
-        t: int | range,
-        a: Float[Tensor, "*T N G"],
+        t: int,
+        a: Float[Tensor, "N G"],
         gain: Float[Tensor, " G"],
         bias: Float[Tensor, " G"] | None,
         eps: float,
         unbiased: bool = False,
         first: int = 0,
-    ) -> Float[Tensor, "*T N G"]:
-        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0, or at each of several."""
-        steps, units = t if isinstance(t, range) else range(t, t + 1), a.shape[-1]
-        if isinstance(t, range):  # the steps' units side by side are units of one step
-            a, gain = a.transpose(0, 1).flatten(1), gain.repeat(len(t))
-            bias = None if bias is None else bias.repeat(len(t))
+    ) -> Float[Tensor, "N G"]:
+        """Normalize the units `first`, `first` + 1, ... at step t, counted from 0."""
         if self.training:
             if a.shape[0]:
-                pairs = zip(steps, *(moment.split(units) for moment in batch_moments(a)), strict=True)
-                self._seen |= {(side, t, first): (m, v) for t, m, v in pairs}
-            out = batch_norm(a, gain, bias, eps, unbiased)
-        else:
-            rows = [min(t, len(self.running[side][0]) - 1) for t in steps]
-            mean, var = (running[rows, first : first + units].flatten() for running in self.running[side])
-            out = batch_norm_by(a, mean, var, gain, bias, eps)
-        return out.unflatten(1, (len(steps), units)).transpose(0, 1) if isinstance(t, range) else out
+                self._seen[side, t, first] = batch_moments(a)
+            return batch_norm(a, gain, bias, eps, unbiased)
+        row, units = min(t, len(self.running[side][0]) - 1), slice(first, first + a.shape[1])
+        mean, var = (running[row, units] for running in self.running[side])
+        return batch_norm_by(a, mean, var, gain, bias, eps)
 
     def move(self, counts: Int[Tensor, " max_steps"], used: int, momentum: float) -> None:
         """Move the running statistics towards the batch's, which has the first `used` of their steps."""
