@@ -12,16 +12,15 @@ from networks import states
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from lnlib.rnn import GRU, LSTM, RNN
+import lnlib
 
-KINDS = {"RNN": RNN, "LSTM": LSTM, "GRU": GRU}
 as_users_call = pytest.mark.usefixtures("as_users_call")
 
 
 def trained(kind: str, **options: Any) -> Any:
     """A network that has seen a batch, in evaluation."""
     torch.manual_seed(0)
-    module = KINDS[kind](3, 4, **options)
+    module = getattr(lnlib, kind)(3, 4, **options)
     module(torch.randn(4, 8, 3))
     return module.eval()
 
@@ -53,7 +52,7 @@ def test_torch_compile_leaves_a_network_out_of_its_graphs_and_a_new_length_compi
         def __init__(self) -> None:
             super().__init__()
             self.into, self.out = nn.Linear(3, 4), nn.Linear(5, 2)
-            self.network = LSTM(4, 5, norm=norm)
+            self.network = lnlib.LSTM(4, 5, norm=norm)
 
         def forward(self, x: Tensor) -> Tensor:
             y: Tensor = self.out(self.network(self.into(x))[0])
