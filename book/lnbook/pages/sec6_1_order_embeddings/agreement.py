@@ -1,17 +1,38 @@
-"""Whether what is truly above violates less than what is not: the area under the ROC curve, 0.5 for a model
-that knows nothing.
+"""Models that are trained on the page, and whether what is truly above violates less than what is not.
+
+That is told by the area under the ROC curve, 0.5 for a model that knows nothing.
 """
 
 import numpy as np
 import torch
 from sklearn.metrics import roc_auc_score
 
-from lnbook.data.captions import Captioned
+from lnbook.data.captions import Captioned, Captions, load_captions
 from lnbook.data.scenes import above
-from lnbook.pages.sec6_1_order_embeddings.experiment import Embedding
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import violations
+from lnbook.shared import turns
+from lnbook.training import Job, Machine, noise_of, torch_threads
 
 STRIDE = 7  # every so manieth caption is looked at
+
+
+def trained(captions: Captions, job: Job) -> Embedding:
+    """A run to its last update on one thread, with nothing measured on the way."""
+    task, noise = Embedding(captions, Machine(), job), noise_of(job["seed"], 0)
+    with torch_threads(1):
+        for _ in range(task.updates):
+            turns.update(task, next(task.batches), noise)
+    return task
+
+
+def learned(seed: int, updates: int) -> tuple[dict[str, float], dict[str, float]]:
+    """The agreement on test scenes of a small model with layer norm, before its training and after it."""
+    job = EXPERIMENT.jobs("smoke", seed)[1] | {"updates": updates, "every": updates}
+    scenes = load_captions("scenes")
+    made = Embedding(scenes, Machine(), job), trained(scenes, job)
+    before, after = (agreement(each, scenes.parts["test"]) for each in made)
+    return before, after
 
 
 @torch.no_grad()
