@@ -1,14 +1,30 @@
 """What a DRAW model paints and where, and how far its bound is from the likelihood."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from lnbook.data import Images
+from lnbook.figures import plots
 from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
+from lnbook.shared import turns
+from lnbook.training import Job, Machine, noise_of, torch_threads
+
+
+def trained(images: Images, job: Job) -> Drawing:
+    """A run to its last update, with nothing measured on the way."""
+    task = Drawing(images, Machine(), job)
+    with torch_threads(1):
+        for k in range(task.updates):
+            turns.update(task, next(task.batches), noise_of(job["seed"], k))
+    return task
 
 
 @torch.no_grad()
@@ -51,3 +67,29 @@ def tightness(
         weights.append(task.model.log_weights(x, noise))
     tighter = math.log(draws) - torch.stack(weights).double().logsumexp(0)
     return torch.stack([bound, tighter], 1).numpy()
+
+
+def windows(
+    picture: Float[np.ndarray, "A A"],
+    seen: Mapping[str, tuple[Float[np.ndarray, " 3"], Float[np.ndarray, "P P"]]],
+    painted: Float[np.ndarray, "A A"],
+) -> Figure:
+    """A picture with windows on it, what each reads, and the canvas after the last was painted back.
+
+    By title, `seen` has a window (left, top, width) and what is read through it.
+    """
+    fig, axes = plots.subplots(1, 2 + len(seen), figsize=(7.4, 2.1))
+    panels = {"the picture": picture, **{k: patch for k, (_, patch) in seen.items()}, "painted back": painted}
+    for ax, (title, shown) in zip(axes, panels.items(), strict=True):
+        h, w = shown.shape
+        # ink on paper: 1 is dark
+        ax.imshow(shown, cmap="Greys", vmin=0, vmax=1, extent=(0, w, h, 0), interpolation="nearest")
+        ax.set(xticks=[], yticks=[], title=title)
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(True)
+    for ax, style, (place, patch) in zip(axes[1:], ("-", "--"), seen.values(), strict=False):
+        for on, (left, top, width), wide in ((axes[0], place, 1.8), (ax, (0, 0, len(patch)), 3)):
+            frame = Rectangle((left, top), width, width, fill=False, zorder=5, ls=style, lw=wide)
+            frame.set_edgecolor(plots.COLORS["batch"])
+            on.add_patch(frame)
+    return fig
