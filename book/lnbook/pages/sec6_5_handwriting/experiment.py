@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from lnbook.data.strokes import Lines, Part, Wanted, load_lines
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
-from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Row, Settings, Task, generators
+from lnbook.training.runs import run
 
 
 @dataclass(frozen=True)
@@ -121,15 +122,16 @@ class Writing(Task):
         return {"nats": nats, "points": cases[1].double().sum(), "exact": cases[4].sum()}
 
 
-def known(scale: str, seed: int) -> list[Job]:
-    """The runs that a page makes: strokes of known likelihood, one run of each norm."""
-    return jobs_of(STUDIES[scale] if scale == "smoke" else [_KNOWN], seed)
+def known(scale: str, seed: int) -> list[Row]:
+    """Of strokes of known likelihood, with one run of each norm, which a page makes."""
+    jobs = jobs_of(STUDIES[scale] if scale == "smoke" else [_KNOWN], seed)
+    return [row for outcome in run(EXPERIMENT, scale, jobs=jobs) for row in outcome.rows]
 
 
-def seen(scale: str) -> tuple[str, Wanted]:
+def seen(scale: str) -> Lines:
     """The lines that a page shows: four hundred, as long as those of the book's scale."""
     (job, *_) = jobs_of(STUDIES["smoke" if scale == "smoke" else "book"], 0)
-    return job["data"], wanted({**job, "lines": 400})
+    return load_lines(job["data"], wanted({**job, "lines": 400}), on_stand_in="silent")
 
 
 EXPERIMENT = Experiment(
