@@ -1,7 +1,7 @@
-"""Section 6.1's picture: pictures as boxes."""
+"""Section 6.1's figures: pictures as boxes, recalls against updates."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,6 +9,7 @@ from matplotlib.patches import Rectangle
 
 from lnbook.data.captions import Boxes
 from lnbook.figures import plots
+from lnbook.shared.learning_curves import Curve, by_title
 
 
 def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
@@ -36,3 +37,7 @@ def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str])
         ax.spines[:].set_visible(True)
         ax.set_xlabel(textwrap.fill(text, 93 // len(boxes)), fontsize=9, loc="left", parse_math=False)
     return fig
+
+
+def recalls(bands: Mapping[str, Mapping[str, Curve]]) -> Figure:
+    return by_title(bands, "pictures found (%)")
