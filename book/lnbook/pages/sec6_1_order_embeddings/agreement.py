@@ -17,8 +17,8 @@ def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     """How well violations tell what is truly above what in generated scenes, whose true order is known.
 
     `pictures` and `captions` are the areas, 0.5 for a guess, for captions above pictures and for captions
-    above captions, for which nothing was trained. `direction`: among captions of which one is truly above
-    the other and not the other way round, how often its violation is the smaller one.
+    above captions, for which nothing was trained. `direction`: how often the true direction violates
+    less, where only one of two captions is above the other.
     """
     scenes, told = part.meaning[0], part.meaning[1][::STRIDE]
     captions = made.points(*made.encoded(part.texts[::STRIDE]))

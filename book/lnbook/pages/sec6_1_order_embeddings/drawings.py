@@ -13,9 +13,7 @@ from lnbook.shared.learning_curves import Curve, by_title
 
 
 def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
-    """Pictures side by side as what is known of them, a text under each: their largest boxes, and names of
-    classes at the largest box of each class.
-    """
+    """What is known of pictures: their largest boxes, each class named at its largest; a text below each."""
     fig, axes = plots.subplots(1, len(boxes), figsize=(7.2, 3.1))
     for ax, each, text in zip(axes, boxes, texts, strict=True):
         area = np.prod(each.corners[:, 2:] - each.corners[:, :2], axis=1)

@@ -1,4 +1,4 @@
-"""What a DRAW model paints and where, and how far its bound is from the likelihood."""
+"""A model that the page trains, what it paints and where, and how far its bound is from the likelihood."""
 
 import math
 from collections.abc import Mapping
