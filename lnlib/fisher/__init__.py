@@ -15,8 +15,7 @@ name                                what                                        
 Inside, `linearization` holds the derivative in the structure it has; all others compute with it.
 """
 
-from lnlib.fisher.dense import chi, fisher, printed_eq13
-from lnlib.fisher.divergence import kl
+from lnlib.fisher.dense import chi, fisher, kl, printed_eq13
 from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
 from lnlib.fisher.null_space import NullSpace

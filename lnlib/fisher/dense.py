@@ -6,23 +6,39 @@ $b_j$ is $\sum_n C_{ij}$, and g takes $\hat a$ where b takes 1. Here $\chi_i = x
 statistics hide of it.
 """
 
-from collections.abc import Iterator
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.fisher.linearization import Linearization, linearize
+from lnlib.fisher.linearization import Linearization, linearize, slices
 from lnlib.glm import GLM
 from lnlib.glm.covariance import OutputCovariance
 from lnlib.matmul import product
 
-__all__ = ["chi", "diagonal", "fisher", "printed_eq13"]
-
-CHUNK_NUMBERS = 2**22  # of one array over cases at a time: 32 MiB in float64
-COLUMNS = 2**10  # of one product, or those of one unit
+__all__ = ["chi", "diagonal", "fisher", "kl", "matrix", "printed_eq13", "squares"]
 
 
+def kl(
+    glm: GLM, other: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
+) -> Float[Tensor, ""]:
+    r"""$E_x\,D_{KL}\big[P(y|x;\theta)\,\|\,P(y|x;\theta')\big]$, exactly; differentiable in both models.
+
+    *Source* Eq. (8), left side. *Erratum* the print has no expectation over x on this side.
+
+    Args:
+        glm, other: models of one family, dispersion and number of units.
+        X: cases, (N, D).
+        weights: of the cases, (N,), normalized to sum 1.
+
+    >>> one = GLM("gaussian", torch.tensor([[2.0]]), torch.tensor([0.0]))
+    >>> two = GLM("gaussian", torch.tensor([[2.0]]), torch.tensor([0.5]))
+    >>> kl(one, two, torch.tensor([[1.0], [3.0]]))
+    tensor(0.1250)
+    """
+    return glm.case_weights(X, weights) @ glm.kl(other, X, weights)
+
+
+@torch.no_grad()
 def fisher(
     glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
 ) -> Float[Tensor, "P P"]:
@@ -52,9 +68,10 @@ def fisher(
     tensor([[5., 2.],
             [2., 1.]])
     """
-    return _sum(linearize(glm, X, weights), _covariance(glm, X, weights))
+    return matrix(linearize(glm, X, weights), glm.scaled_covariance(X, weights))
 
 
+@torch.no_grad()
 def printed_eq13(
     glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
 ) -> Float[Tensor, "P P"]:
@@ -63,7 +80,7 @@ def printed_eq13(
     *Erratum* exact for batch norm, its statistics differentiated, and for weight norm; not
     for layer norm (nor RMSNorm), whose units share their statistics: the print moves unit i by row i only.
     """
-    return _sum(linearize(glm, X, weights).printed(), _covariance(glm, X, weights))
+    return matrix(linearize(glm, X, weights).printed(), glm.scaled_covariance(X, weights))
 
 
 def chi(
@@ -75,25 +92,16 @@ def chi(
     $(1 - 1/H - \hat a_i^2/H)\,x$. Arguments as for `fisher`.
     """
     lin = linearize(glm, X, weights)
-    if not lin.shared:
-        return lin.features().clone()
-    H = lin.unit.shape[1]
-    kept = 1 - lin.unit.square() / H - (1 / H if lin.centered else 0)
-    return kept[:, :, None] * lin.X[:, None, :]
+    return lin.kept()[:, :, None] * lin.features()
 
 
 @torch.no_grad()
-def _covariance(glm: GLM, X: Tensor, weights: Tensor | None) -> OutputCovariance:
-    return glm.scaled_covariance(X, weights)
-
-
-@torch.no_grad()
-def _sum(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
+def matrix(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
     """The Fisher matrix of a linearized model and its outputs' covariance, in the order of theta."""
     (N, D), H = lin.X.shape, lin.unit.shape[1]
     columns = D + 1 + lin.has_gain
     F = lin.X.new_zeros(H, columns, H, columns)
-    for cases in _slices(N, H * max(H, D)):
+    for cases in slices(N, H * max(H, D)):
         part = lin[cases]
         covariance = part.share[:, None, None] * C[cases].dense()
         MC, S = part.sandwich(covariance)
@@ -103,10 +111,7 @@ def _sum(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
         for i in range(H):
             rows = chi[:, i].mT.contiguous()
             F[i, :D, :, D:] += product(rows, (MC[:, i, :, None] * by).flatten(1)).view(D, H, -1)
-            for start in range(i, H, max(1, COLUMNS // D)):
-                j = slice(start, min(start + max(1, COLUMNS // D), H))
-                block = product(rows, (S[:, i, j, None] * chi[:, j]).flatten(1))
-                F[i, :D, j, :D] += block.view(D, -1, D)
+            F[i, :D, i:, :D] += product(rows, (S[:, i, i:, None] * chi[:, i:]).flatten(1)).view(D, -1, D)
     for i in range(H):
         F[i + 1 :, :D, i, :D] = F[i, :D, i + 1 :, :D].permute(1, 2, 0)
     F[:, D:, :, :D] = F[:, :D, :, D:].permute(2, 3, 0, 1)
@@ -116,10 +121,8 @@ def _sum(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
 @torch.no_grad()
 def diagonal(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
     r"""The diagonal of the matrix: of each unit $E[S_{ii}\chi_i^2]$, $E[C_{ii}]$, $E[C_{ii}\hat a_i^2]$."""
-    curvature = lin.scale.square() * C.variance()
-    if lin.shared:
-        parts = _slices(len(lin.unit), lin.unit.shape[1] ** 2)
-        curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
+    parts = slices(len(lin.unit), lin.unit.shape[1] ** 2)
+    curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
     return squares(lin, curvature, C.variance()).clamp(min=0)
 
 
@@ -136,10 +139,3 @@ def squares(
     if lin.has_gain:
         columns.append((variance * lin.unit.square()).sum(0)[:, None])
     return torch.cat(columns, 1).flatten()
-
-
-def _slices(cases: int, numbers: int) -> Iterator[slice]:
-    """The cases, as many at a time as have CHUNK_NUMBERS together, with so many each; at least one."""
-    step = max(1, CHUNK_NUMBERS // numbers)
-    for start in range(0, cases, step):
-        yield slice(start, min(start + step, cases))

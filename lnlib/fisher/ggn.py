@@ -1,6 +1,6 @@
 r"""The Fisher information of a network: the generalized Gauss-Newton matrix, its products and factor."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -8,7 +8,9 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils import parameters_to_vector
 
+from lnlib.fisher.linearization import slices
 from lnlib.fisher.matrix_free import MatrixFree
 from lnlib.glm.checks import check_case_weights
 from lnlib.glm.families import named_family
@@ -16,7 +18,6 @@ from lnlib.glm.families import named_family
 __all__ = ["GGN", "predictions"]
 
 COLUMNS = 64  # directions at a time
-FACTOR_NUMBERS = 2**22  # of the factor at a time: 32 MiB in float64
 
 
 class GGN(MatrixFree):
@@ -71,8 +72,9 @@ class GGN(MatrixFree):
         self.model, self.X = model, X
         self.values = {name: p for name, p in own.items() if parameters is None or name in parameters}
         self.fixed = {name: p for name, p in own.items() if name not in self.values}
+        self.theta = parameters_to_vector(self.values.values())
         self.outputs = predictions(model, X)
-        super().__init__(self.outputs, sum(v.numel() for v in self.values.values()))
+        super().__init__(self.outputs, len(self.theta))
         distribution = named_family(family)
         distribution.check_dispersion(dispersion)
         distribution.check_domain(self.outputs)
@@ -88,20 +90,15 @@ class GGN(MatrixFree):
     @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
         """F V, column by column."""
-        self.check_vector(V)
-
-        def at(values: dict[str, Tensor]) -> Tensor:
-            return functional_call(self.model, self.fixed | values, (self.X,))
-
         with _derivable():
-            pull = vjp(at, self.values)[1]
+            pull = vjp(lambda theta: self._outputs(theta, self.X), self.theta)[1]
             push = vjp(lambda u: pull(u)[0], self.outputs)[1]  # pull is linear: its transpose is J
-            products = [V[:, :0]]
-            for some in V.split(COLUMNS, 1):
-                (dz,) = vmap(push)(self._unpack(some.mT))
-                R = self.covariance.times(dz.movedim(0, 1)) * self.share[:, None, None]
-                products.append(self._pack(vmap(pull)(R.movedim(1, 0))[0], axes=1).mT)
-        return torch.cat(products, 1)
+            products = []
+            for rows in V.mT.split(COLUMNS):
+                (dz,) = vmap(push)(rows)
+                (product,) = vmap(pull)(self.covariance.times(dz) * self.share[:, None])
+                products.append(product)
+        return torch.cat(products).mT
 
     @torch.no_grad()
     def factor(self) -> Iterator[Float[Tensor, "R P"]]:
@@ -119,14 +116,12 @@ class GGN(MatrixFree):
                 "copies the weights), or take products, F @ torch.eye(P)"
             )
 
-        def one(values: dict[str, Tensor], x: Tensor) -> Tensor:
-            return functional_call(self.model, self.fixed | values, (x[None],))[0]
+        def one(theta: Tensor, x: Tensor) -> Tensor:
+            return self._outputs(theta, x[None])[0]
 
-        N, K = self.outputs.shape
-        step = max(1, FACTOR_NUMBERS // (K * self.shape[0]))
-        for cases in (slice(start, min(start + step, N)) for start in range(0, N, step)):
+        for cases in slices(len(self.X), self.outputs.shape[1] * self.shape[0]):
             with _derivable():
-                J = self._pack(vmap(jacrev(one), in_dims=(None, 0))(self.values, self.X[cases]), axes=2)
+                J = vmap(jacrev(one), in_dims=(None, 0))(self.theta, self.X[cases])
             L = self.covariance[cases].factor() * self.share[cases, None, None].sqrt()
             yield (L.mT @ J).flatten(0, 1)
 
@@ -137,14 +132,11 @@ class GGN(MatrixFree):
             F.addmm_(B.mT, B)
         return F
 
-    def _pack(self, parts: Mapping[str, Tensor], axes: int) -> Float[Tensor, "*K P"]:
-        """Arrays shaped like the parameters, behind so many leading axes, as vectors."""
-        return torch.cat([parts[name].flatten(axes) for name in self.values], -1)
-
-    def _unpack(self, V: Float[Tensor, "*K P"]) -> dict[str, Tensor]:
-        sizes = [v.numel() for v in self.values.values()]
-        parts = zip(self.values.items(), V.split(sizes, -1), strict=True)
-        return {name: part.reshape(*V.shape[:-1], *v.shape) for (name, v), part in parts}
+    def _outputs(self, theta: Float[Tensor, " P"], X: Shaped[Tensor, "N ..."]) -> Float[Tensor, "N K"]:
+        """The model's, where the parameters that vary have other values."""
+        parts = theta.split([v.numel() for v in self.values.values()])
+        moved = {name: p.view(v.shape) for (name, v), p in zip(self.values.items(), parts, strict=True)}
+        return functional_call(self.model, self.fixed | moved, (X,))
 
 
 @torch.no_grad()

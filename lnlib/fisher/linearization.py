@@ -17,17 +17,20 @@ Batch and weight norm give each unit statistics of its own, so a row of W moves 
 norm and RMSNorm share theirs: $P_n$ couples the units, and that is what Eqs. (13)-(14) leave out.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.glm import GLM
+from lnlib.glm.model import weighted_mean
 from lnlib.matmul import product
 
-__all__ = ["Linearization", "linearize", "standardized_rows"]
+__all__ = ["CHUNK_NUMBERS", "Linearization", "linearize", "slices"]
+
+CHUNK_NUMBERS = 2**22  # of one array over cases at a time: 32 MiB in float64
 
 
 @dataclass(frozen=True)
@@ -47,101 +50,62 @@ class Linearization:
     unit: Float[Tensor, "N H"]
     scale: Float[Tensor, "N H"]
     share: Float[Tensor, " N"]
-    shared: bool
-    centered: bool
-    U: Float[Tensor, "H D"] | None
-    has_gain: bool
+    shared: bool = False
+    centered: bool = False
+    U: Float[Tensor, "H D"] | None = None
+    has_gain: bool = True
 
     def __getitem__(self, cases: slice) -> "Linearization":
         """Some of the cases; statistics over cases stay those of all."""
-        return replace(
-            self,
-            X=self.X[cases],
-            unit=self.unit[cases],
-            scale=self.scale[cases],
-            share=self.share[cases],
-        )
+        parts = {name: getattr(self, name)[cases] for name in ("X", "unit", "scale", "share")}
+        return replace(self, **parts)
 
     def features(self) -> Float[Tensor, "N H D"]:
         r"""$\tilde x$ itself, or $\tilde x - \hat a_iu_i$ where the unit's own statistics hide $u_i$."""
         X = self.X[:, None, :].expand(-1, self.unit.shape[1], -1)
         return X if self.U is None else X - self.unit[:, :, None] * self.U
 
-    def project(self, R: Float[Tensor, "N *K H"]) -> Float[Tensor, "N *K H"]:
+    def project(self, R: Float[Tensor, "*K N H"]) -> Float[Tensor, "*K N H"]:
         r"""$P_n r$: what shared statistics leave of a change of the summed inputs; $P_n$ is symmetric."""
         if not self.shared:
             return R
-        unit = self._like(self.unit, R)
-        out = R - unit * (unit * R).mean(-1, keepdim=True)
+        out = torch.addcmul(R, self.unit, (self.unit * R).mean(-1, keepdim=True), value=-1)
         return out - R.mean(-1, keepdim=True) if self.centered else out
 
     def sandwich(self, C: Float[Tensor, "N H H"]) -> tuple[Float[Tensor, "N H H"], Float[Tensor, "N H H"]]:
         r"""$T_nC_n$ and $T_nC_nT_n^\top$ for symmetric $C_n$, with $T_n = P_n\,\mathrm{diag}(s_n)$."""
-        half = self.scale[:, :, None] * C
-        whole = half * self.scale[:, None, :]
-        if not self.shared:
-            return half, whole
-        # P = I - Q Q', two columns: P K P = K - Q Z' - Z Q' with Y = K Q, Z = Y - Q (Q' Y) / 2
-        columns = [torch.ones_like(self.unit), self.unit] if self.centered else [self.unit]
-        Q = torch.stack(columns, -1) / self.unit.shape[1] ** 0.5
-        Y = whole @ Q
-        Z = Y - Q @ (Q.mT @ Y) / 2
-        whole = torch.baddbmm(whole, torch.cat([Q, Z], -1), torch.cat([Z, Q], -1).mT, alpha=-1)
-        return torch.baddbmm(half, Q, Q.mT @ half, alpha=-1), whole
+        half = self.project(C.transpose(0, 1) * self.scale).permute(2, 1, 0)  # T C, the transpose of C T'
+        return half.transpose(0, 1), self.project(half * self.scale).transpose(0, 1)
 
     def push(
         self, V: Float[Tensor, "*K H D"], b: Float[Tensor, "*K H"], g: Float[Tensor, "*K H"] | None
-    ) -> Float[Tensor, "N *K H"]:
+    ) -> Float[Tensor, "*K N H"]:
         r"""$dz = J(V, v_b, v_g)$ in O(NHD), for one direction or K."""
-        if self.centered:  # the mean over units comes off the rows of V, which are fewer than the cases
-            V = V - V.mean(-2, keepdim=True)
-        da = product(self.X, V.flatten(0, -2).mT).unflatten(1, V.shape[:-1])
-        unit = self._like(self.unit, da)
-        if self.shared:
-            da = torch.addcmul(da, unit, (unit * da).mean(-1, keepdim=True), value=-1)
+        da = product(self.X, V.flatten(0, -2).mT).unflatten(1, V.shape[:-1]).movedim(0, -2)
+        da = self.project(da)
         if self.U is not None:
-            da = torch.addcmul(da, unit, (self.U * V).sum(-1), value=-1)
-        dz = torch.addcmul(b, self._like(self.scale, da), da)
-        return dz if g is None else torch.addcmul(dz, unit, g)
+            da = torch.addcmul(da, self.unit, (self.U * V).sum(-1)[..., None, :], value=-1)
+        dz = torch.addcmul(b[..., None, :], self.scale, da)
+        return dz if g is None else torch.addcmul(dz, self.unit, g[..., None, :])
 
     def pull(
-        self, R: Float[Tensor, "N *K H"]
+        self, R: Float[Tensor, "*K N H"]
     ) -> tuple[Float[Tensor, "*K H D"], Float[Tensor, "*K H"], Float[Tensor, "*K H"] | None]:
         r"""$E_n[J_n^\top r_n]$ in O(NHD), the expectation over the weighted cases."""
-        unit = self._like(self.unit, R)
-        E = R * self._like(self._weighted_scale, R)
-        b = (self.share @ R.flatten(1)).unflatten(0, R.shape[1:])
-        g = (self.share @ (R * unit).flatten(1)).unflatten(0, R.shape[1:]) if self.has_gain else None
-        if self.shared:
-            E = torch.addcmul(E, unit, (unit * E).mean(-1, keepdim=True), value=-1)
-        V = product(E.flatten(1).mT, self.X).unflatten(0, R.shape[1:])
-        if self.centered:
-            V = V - V.mean(-2, keepdim=True)
+        E = self.project(R * (self.scale * self.share[:, None]))
+        V = product(E.movedim(-2, 0).flatten(1).mT, self.X).unflatten(0, (*R.shape[:-2], R.shape[-1]))
         if self.U is not None:
-            V = torch.addcmul(V, (E * unit).sum(0)[..., None], self.U, value=-1)
-        return V, b, g
+            V = torch.addcmul(V, (E * self.unit).sum(-2)[..., None], self.U, value=-1)
+        return V, self.share @ R, self.share @ (R * self.unit) if self.has_gain else None
 
-    @cached_property
-    def _weighted_scale(self) -> Float[Tensor, "N H"]:
-        """The scale of each case times its weight."""
-        return self.scale * self.share[:, None]
-
-    @staticmethod
-    def _like(t: Tensor, R: Tensor) -> Tensor:
-        """t with axes of length 1 where R has K directions."""
-        return t.reshape(len(t), *[1] * (R.ndim - 2), -1)
+    def kept(self) -> Float[Tensor, "N H"]:
+        r"""The diagonal of $P_n$: $1 - 1/H - \hat a_i^2/H$ for layer norm, without 1/H for RMSNorm."""
+        H = self.unit.shape[1]
+        return 1 - self.unit.square() / H - self.centered / H if self.shared else torch.ones_like(self.unit)
 
     def printed(self) -> "Linearization":
-        r"""The linearization that Eqs. (13)-(14) imply: each unit moved by its own row only.
-
-        Equal to this one except for shared statistics, where
-        $\chi_i = (1 - 1/H - \hat a_i^2/H)\,x$ keeps the diagonal of $P_n$ (no 1/H for RMSNorm).
-        """
-        if not self.shared:
-            return self
-        H = self.unit.shape[1]
-        diagonal = 1 - self.unit.square() / H - (1 / H if self.centered else 0)
-        return replace(self, scale=self.scale * diagonal, shared=False, centered=False)
+        r"""What Eqs. (13)-(14) imply: the diagonal of $P_n$ for $P_n$, each unit moved by its own row only."""
+        return replace(self, scale=self.scale * self.kept(), shared=False, centered=False)
 
 
 @torch.no_grad()
@@ -152,34 +116,24 @@ def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | 
     eps = 0) the normalized value is 0 by definition and does not move: $\hat a = s = 0$.
     """
     share = glm.case_weights(X, weights)
-    a, W, U = X @ glm.W.mT, glm.W, None
-    if glm.norm is None or glm.gain is None:
-        return Linearization(X, a, torch.ones_like(a), share, False, False, None, False)
+    a, U = X @ glm.W.mT, None
+    if glm.gain is None:
+        return Linearization(X, a, torch.ones_like(a), share, has_gain=False)
+    shared, centered = glm.norm in ("layer", "rms"), glm.norm == "layer"
     if glm.norm == "weight":
-        U, rstd = _standardize(W, W.new_ones(W.shape[1]), 0.0)
-        rstd = rstd.mT.expand_as(a)
+        U, rstd = _standardize(glm.W, torch.ones_like(glm.W[0]), 0.0)
+        rstd = rstd.mT
         unit = a * rstd
     elif glm.norm == "batch":
-        mean, _ = glm.moments(X, weights)
-        unit, rstd = (t.mT for t in _standardize((a - mean).mT, share, glm.eps))
-        X = X - _mean(X, share)
+        unit, rstd = (t.mT for t in _standardize((a - weighted_mean(a, share)).mT, share, glm.eps))
+        X = X - weighted_mean(X, share)
         U = (unit * share[:, None]).mT @ X
-        rstd = rstd.expand_as(a)
     else:
-        unit, rstd = standardized_rows(a, glm.norm == "layer", glm.eps)
-        rstd = rstd.expand_as(a)
-    shared = glm.norm in ("layer", "rms")
-    return Linearization(X, unit, glm.gain * rstd, share, shared, glm.norm == "layer", U, True)
-
-
-def standardized_rows(
-    a: Float[Tensor, "N H"], centered: bool, eps: float
-) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N 1"]]:
-    r"""$\hat a$ and $1/\sigma$ of layer norm, or of RMSNorm where the rows are not centered."""
-    if centered:
-        a = a - a[:, :1]  # a shift changes nothing; equal values become exact zeros
-        a = a - a.mean(1, keepdim=True)
-    return _standardize(a, a.new_full((a.shape[1],), 1 / a.shape[1]), eps)
+        if centered:
+            a = a - a[:, :1]  # a shift changes nothing; equal values become exact zeros
+            a = a - a.mean(1, keepdim=True)
+        unit, rstd = _standardize(a, torch.full_like(a[0], 1 / a.shape[1]), glm.eps)
+    return Linearization(X, unit, (glm.gain * rstd).expand_as(a), share, shared, centered, U)
 
 
 def _standardize(
@@ -197,7 +151,7 @@ def _standardize(
     return d / root, 1 / (size * root)
 
 
-def _mean(X: Float[Tensor, "N D"], share: Float[Tensor, " N"]) -> Float[Tensor, "1 D"]:
-    """The weighted mean of the features; equal values have exactly themselves."""
-    origin = X[share > 0][:1]
-    return origin + share @ (X - origin)
+def slices(cases: int, numbers: int) -> Iterator[slice]:
+    """The cases, as many at a time as have CHUNK_NUMBERS together, with so many each; at least one."""
+    step = max(1, CHUNK_NUMBERS // numbers)
+    return (slice(start, start + step) for start in range(0, cases, step))

@@ -5,19 +5,17 @@ the roots of F's, so that a rank read off B is sound to twice as many digits.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.fisher.dense import squares
-from lnlib.fisher.linearization import Linearization
+from lnlib.fisher.linearization import Linearization, slices
 from lnlib.glm.covariance import OutputCovariance
 
 __all__ = ["NullSpace", "factor", "null_space"]
-
-BLOCK_NUMBERS = 2**23
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,11 @@ def null_space(lin: Linearization, C: OutputCovariance, tolerance: float | None 
     of a feature nor a cancellation to 0 changes the rank. A triangular factor is carried over the blocks.
     `tolerance` is relative to the largest singular value; default max(NH, P) times the unit round-off.
     """
-    plain = Linearization(lin.X, lin.unit, lin.scale, lin.share, False, False, None, lin.has_gain)
-    size = squares(plain, lin.scale.square() * C.variance(), C.variance()).sqrt()
+    size = squares(replace(lin, U=None), lin.scale.square() * C.variance(), C.variance()).sqrt()
     size = torch.where(size > 0, size, 1)
     P, rows = len(size), lin.unit.numel()
     R = lin.X.new_empty(0, P)
-    for block in factor(lin, C, max(1, BLOCK_NUMBERS // (lin.unit.shape[1] * P))):
+    for block in factor(lin, C):
         R = torch.linalg.qr(torch.cat([R, block / size]), mode="r").R
     _, values, V = torch.linalg.svd(R, full_matrices=True)
     values = torch.cat([values, values.new_zeros(P - len(values))])
@@ -72,14 +69,12 @@ def null_space(lin: Linearization, C: OutputCovariance, tolerance: float | None 
     return NullSpace(basis, values, threshold, gap)
 
 
-def factor(lin: Linearization, C: OutputCovariance, cases: int) -> Iterator[Float[Tensor, "R P"]]:
-    """B, so many cases at a time."""
-    for start in range(0, len(lin.X), cases):
-        part = slice(start, min(start + cases, len(lin.X)))
-        block = lin[part]
-        L = (block.share.sqrt()[:, None, None] * C[part].factor()).mT  # (n, K, H), the derivative by b
-        A = block.project(L * block.scale[:, None, :])
-        columns = [A[..., None] * block.features()[:, None], L[..., None]]
-        if block.has_gain:
-            columns.append((L * block.unit[:, None, :])[..., None])
-        yield torch.cat(columns, -1).flatten(2).flatten(0, 1)
+def factor(lin: Linearization, C: OutputCovariance) -> Iterator[Float[Tensor, "R P"]]:
+    """B, some cases at a time."""
+    H, D = lin.unit.shape[1], lin.X.shape[1]
+    for cases in slices(len(lin.X), H * H * (D + 2)):
+        part = lin[cases]
+        L = (part.share.sqrt()[:, None, None] * C[cases].factor()).permute(2, 0, 1)  # the derivative by b
+        A = part.project(L * part.scale)
+        columns = [A[..., None] * part.features(), L[..., None], (L * part.unit)[..., None]]
+        yield torch.cat(columns[: 2 + part.has_gain], -1).flatten(2).flatten(0, 1)

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.fisher.dense import CHUNK_NUMBERS, diagonal, fisher, printed_eq13
-from lnlib.fisher.linearization import linearize
+from lnlib.fisher.dense import diagonal, matrix
+from lnlib.fisher.linearization import CHUNK_NUMBERS, linearize
 from lnlib.fisher.matrix_free import MatrixFree
 from lnlib.fisher.null_space import NullSpace, factor, null_space
 from lnlib.glm import GLM
@@ -42,7 +42,7 @@ class FisherOperator(MatrixFree):
         *,
         printed: bool = False,
     ) -> None:
-        self.glm, self.X, self.weights, self.printed = glm, X, weights, printed
+        self.glm, self.X = glm, X
         lin = linearize(glm, X, weights)
         self.linearization = lin.printed() if printed else lin
         with torch.no_grad():
@@ -53,24 +53,16 @@ class FisherOperator(MatrixFree):
         return f"FisherOperator({self.glm!r}, N={len(self.X)}, P={self.shape[0]})"
 
     @torch.no_grad()
-    def matvec(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
-        """F v."""
-        return self._rows(v)
-
-    @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
         """F V, as many columns at a time as fit the memory."""
-        at_once = max(1, CHUNK_NUMBERS // self.linearization.unit.numel())
-        return torch.cat([self._rows(part.mT).mT for part in V.split(at_once, 1)], 1)
-
-    def _rows(self, V: Float[Tensor, "*K P"]) -> Float[Tensor, "*K P"]:
-        """What multiplies a vector multiplies rows of them."""
         lin, glm = self.linearization, self.glm
-        return glm.pack(*lin.pull(self.covariance.times(lin.push(*glm.unpack(V)))))
+        parts = V.mT.split(max(1, CHUNK_NUMBERS // lin.unit.numel()))
+        pulled = [lin.pull(self.covariance.times(lin.push(*glm.unpack(rows)))) for rows in parts]
+        return torch.cat([glm.pack(*each) for each in pulled]).mT
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, by its closed form."""
-        return (printed_eq13 if self.printed else fisher)(self.glm, self.X, self.weights)
+        return matrix(self.linearization, self.covariance)
 
     @torch.no_grad()
     def diagonal(self) -> Float[Tensor, " P"]:
@@ -107,7 +99,7 @@ class FisherOperator(MatrixFree):
         N, H = self.linearization.unit.shape
         B = None
         if len(v) > N * H:
-            B = torch.cat(list(factor(self.linearization, self.covariance, N)))
+            B = torch.cat(list(factor(self.linearization, self.covariance)))
         A = self.to_dense() if B is None else B @ B.mT
         size = float(A.diagonal().max())
         A.diagonal().add_(damping)

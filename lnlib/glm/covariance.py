@@ -26,16 +26,14 @@ class OutputCovariance:
     diagonal: Float[Tensor, "N H"]
     softmax: bool = False
 
-    def times(self, R: Float[Tensor, "N *K H"]) -> Float[Tensor, "N *K H"]:
+    def times(self, R: Float[Tensor, "*K N H"]) -> Float[Tensor, "*K N H"]:
         """$C_n r_n$ for each case (and each of K vectors), in O(NHK)."""
-        shape = (len(R), *[1] * (R.ndim - 2), -1)  # axes of length 1 where R has K
-        d = self.diagonal.view(shape)
-        out = d * R
+        out = self.diagonal * R
         if not self.softmax:
             return out
-        out.addcmul_(d, out.sum(-1, keepdim=True), value=-1)
+        out.addcmul_(self.diagonal, out.sum(-1, keepdim=True), value=-1)
         excess = out.sum(-1, keepdim=True)  # the entries add up to 0
-        return out.scatter_add_(-1, self._top.view(shape).expand_as(excess), -excess)
+        return out.scatter_add_(-1, self._top.expand_as(excess), -excess)
 
     def dense(self) -> Float[Tensor, "N H H"]:
         """The matrices themselves."""

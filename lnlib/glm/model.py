@@ -17,7 +17,7 @@ from lnlib.norms.checks import check_tensor, is_eps
 from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import affine, over_root
 
-__all__ = ["GLM", "NORMS"]
+__all__ = ["GLM", "NORMS", "weighted_mean"]
 
 #: What a GLM may be normalized by.
 NORMS = (None, "batch", "weight", "layer", "rms")
@@ -147,8 +147,7 @@ class GLM:
         """Mean and biased variance of each unit over the cases."""
         share = self.case_weights(X, weights)
         a = X @ self.W.mT
-        origin = a[share > 0][:1]  # equal values have exactly themselves as their mean
-        mean = origin.squeeze(0) + share @ (a - origin)
+        mean = weighted_mean(a, share)
         return mean, share @ (a - mean).square()
 
     def natural(
@@ -212,3 +211,9 @@ class GLM:
                 f"the divergence of {self!r} from {other!r} needs one family, dispersion and number of units"
             )
         return self.distribution.kl(self.natural(X, weights), other.natural(X, weights), self.dispersion)
+
+
+def weighted_mean(x: Float[Tensor, "N D"], share: Float[Tensor, " N"]) -> Float[Tensor, " D"]:
+    """The mean over the cases by their shares; equal values have exactly themselves as their mean."""
+    origin = x[share > 0][0]
+    return origin + share @ (x - origin)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 import lnlib.equations as eq
 from lnlib import GLM
-from lnlib.fisher import FisherOperator, chi, dense, fisher, kl, printed_eq13
+from lnlib.fisher import FisherOperator, chi, fisher, kl, linearization, printed_eq13
 from lnlib.fisher.linearization import linearize
 
 pytestmark = pytest.mark.grid
@@ -105,8 +105,7 @@ def options(glm: GLM) -> dict[str, object]:
 def test_many_cases_are_added_up_in_parts(norm, monkeypatch):
     glm, X = model("categorical", norm, N=23)
     whole, diagonal = fisher(glm, X), FisherOperator(glm, X).diagonal()
-    monkeypatch.setattr(dense, "CHUNK_NUMBERS", 9 * 4)  # 4 cases
-    monkeypatch.setattr(dense, "COLUMNS", 4)  # 2 units
+    monkeypatch.setattr(linearization, "CHUNK_NUMBERS", 9 * 4)  # 4 cases
     assert relative(fisher(glm, X), whole) <= ROUNDING
     assert relative(FisherOperator(glm, X).diagonal(), diagonal) <= ROUNDING
 

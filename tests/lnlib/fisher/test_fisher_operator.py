@@ -86,7 +86,7 @@ def test_confident_classes_in_float32_keep_their_curvature():
 @every_model
 def test_the_factor_multiplies_to_the_matrix(family, norm):
     F, dense = both(family, norm)
-    B = torch.cat(list(factor(F.linearization, F.covariance, 2)))
+    B = torch.cat(list(factor(F.linearization, F.covariance)))
     assert relative(B.mT @ B, dense) <= ROUNDING
 
 

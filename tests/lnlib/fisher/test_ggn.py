@@ -9,7 +9,7 @@ from torch.nn.functional import dropout
 
 import lnlib
 from lnlib import GLM
-from lnlib.fisher import GGN, fisher, ggn
+from lnlib.fisher import GGN, fisher, ggn, linearization
 
 ROUNDING = 1e-12  # relative: sums of some hundred products, through a few layers
 users_call = pytest.mark.usefixtures("as_users_call")
@@ -34,7 +34,7 @@ def test_products_factor_and_matrix_are_those_of_the_definition(net, monkeypatch
     B = torch.cat(list(F.factor()))
     assert relative(B.mT @ B, dense) <= ROUNDING
     monkeypatch.setattr(ggn, "COLUMNS", 2)  # at a time
-    monkeypatch.setattr(ggn, "FACTOR_NUMBERS", 1)
+    monkeypatch.setattr(linearization, "CHUNK_NUMBERS", 1)
     assert relative(F @ V, dense @ V) <= ROUNDING
     assert relative(F.to_dense(), dense) <= ROUNDING
 

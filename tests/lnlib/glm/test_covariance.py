@@ -18,11 +18,11 @@ DIGITS = 1e-13  # relative, of each entry: exponentials of arguments up to 800 c
 def test_products_diagonals_factors_and_slices_are_those_of_the_matrices(softmax):
     z = draw(5, 4)
     C = OutputCovariance(torch.softmax(z, 1) if softmax else z.exp(), softmax)
-    dense, R, several = C.dense(), draw(5, 4, seed=2), draw(5, 3, 4, seed=3)
+    dense, R, several = C.dense(), draw(5, 4, seed=2), draw(3, 5, 4, seed=3)
     before = R.clone()
     assert_close(C.times(R), (dense @ R[:, :, None]).squeeze(2))
     assert torch.equal(R, before)
-    assert_close(C.times(several), several @ dense)
+    assert_close(C.times(several), (dense @ several[..., None]).squeeze(-1))
     assert_close(C.variance(), dense.diagonal(dim1=1, dim2=2))
     assert_close(C.factor() @ C.factor().mT, dense)
     assert torch.equal(C[1:4].dense(), dense[1:4])
