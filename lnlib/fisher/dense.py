@@ -13,14 +13,13 @@ from torch import Tensor
 from lnlib.fisher.linearization import Linearization, linearize, slices
 from lnlib.glm import GLM
 from lnlib.glm.covariance import OutputCovariance
+from lnlib.glm.model import Weights
 from lnlib.matmul import product
 
 __all__ = ["chi", "diagonal", "fisher", "kl", "matrix", "printed_eq13", "squares"]
 
 
-def kl(
-    glm: GLM, other: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-) -> Float[Tensor, ""]:
+def kl(glm: GLM, other: GLM, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, ""]:
     r"""$E_x\,D_{KL}\big[P(y|x;\theta)\,\|\,P(y|x;\theta')\big]$, exactly; differentiable in both models.
 
     *Source* Eq. (8), left side. *Erratum* the print has no expectation over x on this side.
@@ -39,9 +38,7 @@ def kl(
 
 
 @torch.no_grad()
-def fisher(
-    glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-) -> Float[Tensor, "P P"]:
+def fisher(glm: GLM, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, "P P"]:
     r"""The exact Fisher information matrix: outcomes in expectation under the model, cases averaged.
 
     $F = E_x\big[J^\top \tfrac{\mathrm{Cov}[y|x]}{\phi^2} J\big]$ with $J = \partial z/\partial\theta$, all
@@ -72,9 +69,7 @@ def fisher(
 
 
 @torch.no_grad()
-def printed_eq13(
-    glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-) -> Float[Tensor, "P P"]:
+def printed_eq13(glm: GLM, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, "P P"]:
     r"""Eq. (13) as printed, with $\chi$ of Eq. (14); arguments and order as for `fisher`.
 
     *Erratum* exact for batch norm, its statistics differentiated, and for weight norm; not
@@ -83,9 +78,7 @@ def printed_eq13(
     return matrix(linearize(glm, X, weights).printed(), glm.scaled_covariance(X, weights))
 
 
-def chi(
-    glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-) -> Float[Tensor, "N H D"]:
+def chi(glm: GLM, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, "N H D"]:
     r"""Eq. (14): $\chi_i = x - \partial_{w_i}\mu_i - \frac{a_i-\mu_i}{\sigma_i}\,\partial_{w_i}\sigma_i$.
 
     Batch norm: $x - E[x] - \hat a_i E[\hat a_i x]$. Weight norm: $x - \hat a_i w_i/\|w_i\|$. Layer norm:

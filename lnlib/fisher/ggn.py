@@ -12,7 +12,6 @@ from torch.nn.utils import parameters_to_vector
 
 from lnlib.fisher.linearization import slices
 from lnlib.fisher.matrix_free import MatrixFree
-from lnlib.glm.checks import check_case_weights
 from lnlib.glm.families import named_family
 
 __all__ = ["GGN", "predictions"]
@@ -24,7 +23,7 @@ class GGN(MatrixFree):
     r"""The Fisher information matrix of a network, $F = E_n[J_n^\top C_n J_n]$, without forming it.
 
     $z_n$ are the network's outputs for case n, the natural parameters of an exponential family;
-    $J_n = \partial z_n/\partial\theta$ and $C_n = \mathrm{Cov}[y|x_n]/\phi^2$, for a softmax
+    $J_n = \partial z_n/\partial\theta$ and $C_n = \mathrm{Cov}[y|x_n]$, for a softmax
     $\mathrm{diag}(p_n) - p_np_n^\top$. For such outputs the Fisher information and the generalized
     Gauss-Newton matrix are one. J is taken as the transpose of $u \mapsto J^\top u$, so that layers need
     derivatives of the second order, and none in forward mode.
@@ -37,8 +36,6 @@ class GGN(MatrixFree):
         X: cases, the first axis.
         family: of the outputs: "categorical" (logits), "gaussian" (means), "bernoulli", "poisson", ...
         parameters: names of those that vary, as in `named_parameters`; all for None.
-        weights: of the cases, (N,), normalized to sum 1.
-        dispersion: $\phi$; of Gaussian outputs the variance.
 
     Attributes:
         values: the parameters that vary, by name, in their order in a vector. outputs: z, (N, K).
@@ -60,8 +57,6 @@ class GGN(MatrixFree):
         X: Shaped[Tensor, "N ..."],
         family: str = "categorical",
         parameters: Sequence[str] | None = None,
-        weights: Float[Tensor, " N"] | None = None,
-        dispersion: float = 1.0,
     ) -> None:
         own = {name: p.detach() for name, p in model.named_parameters()}
         unknown = sorted(set(parameters or ()) - own.keys())
@@ -76,16 +71,11 @@ class GGN(MatrixFree):
         self.outputs = predictions(model, X)
         super().__init__(self.outputs, len(self.theta))
         distribution = named_family(family)
-        distribution.check_dispersion(dispersion)
         distribution.check_domain(self.outputs)
-        self.covariance = distribution.scaled_covariance(self.outputs, dispersion)
-        if weights is None:
-            weights = self.outputs.new_ones(len(X))
-        check_case_weights(X, weights)
-        self.share = (weights / weights.sum()).to(self.outputs)
+        self.covariance = distribution.scaled_covariance(self.outputs, 1.0)
 
     def __repr__(self) -> str:
-        return f"GGN({type(self.model).__name__}, N={len(self.share)}, P={self.shape[0]})"
+        return f"GGN({type(self.model).__name__}, N={len(self.X)}, P={self.shape[0]})"
 
     @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
@@ -96,13 +86,13 @@ class GGN(MatrixFree):
             products = []
             for rows in V.mT.split(COLUMNS):
                 (dz,) = vmap(push)(rows)
-                (product,) = vmap(pull)(self.covariance.times(dz) * self.share[:, None])
+                (product,) = vmap(pull)(self.covariance.times(dz) / len(self.X))
                 products.append(product)
         return torch.cat(products).mT
 
     @torch.no_grad()
     def factor(self) -> Iterator[Float[Tensor, "R P"]]:
-        r"""B with $F = B^\top B$, some cases at a time: $\sqrt{\omega_n}L_n^\top J_n$, $L_nL_n^\top = C_n$.
+        r"""B with $F = B^\top B$, some cases at a time: $L_n^\top J_n/\sqrt N$ with $L_nL_n^\top = C_n$.
 
         By one backward pass for each case and output: soon cheaper than a product for each parameter.
 
@@ -122,8 +112,7 @@ class GGN(MatrixFree):
         for cases in slices(len(self.X), self.outputs.shape[1] * self.shape[0]):
             with _derivable():
                 J = vmap(jacrev(one), in_dims=(None, 0))(self.theta, self.X[cases])
-            L = self.covariance[cases].factor() * self.share[cases, None, None].sqrt()
-            yield (L.mT @ J).flatten(0, 1)
+            yield (self.covariance[cases].factor().mT @ J).flatten(0, 1) / len(self.X) ** 0.5
 
     def to_dense(self) -> Float[Tensor, "P P"]:
         """The matrix, from its factor."""

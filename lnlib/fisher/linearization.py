@@ -25,7 +25,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lnlib.glm import GLM
-from lnlib.glm.model import weighted_mean
+from lnlib.glm.model import Weights, weighted_mean
 from lnlib.matmul import product
 
 __all__ = ["CHUNK_NUMBERS", "Linearization", "linearize", "slices"]
@@ -104,12 +104,12 @@ class Linearization:
         return 1 - self.unit.square() / H - self.centered / H if self.shared else torch.ones_like(self.unit)
 
     def printed(self) -> "Linearization":
-        r"""What Eqs. (13)-(14) imply: the diagonal of $P_n$ for $P_n$, each unit moved by its own row only."""
+        r"""What Eqs. (13)-(14) imply: of $P_n$ the diagonal, each unit moved by its own row only."""
         return replace(self, scale=self.scale * self.kept(), shared=False, centered=False)
 
 
 @torch.no_grad()
-def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None) -> Linearization:
+def linearize(glm: GLM, X: Float[Tensor, "N D"], weights: Weights = None) -> Linearization:
     r"""Linearize a GLM over the given cases.
 
     Where a standard deviation is 0 (a constant row under layer norm, a constant unit under batch norm, with

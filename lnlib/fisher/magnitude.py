@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lnlib.fisher.linearization import linearize
 from lnlib.glm import GLM
-from lnlib.glm.checks import check_array
+from lnlib.glm.model import Weights, check_array
 
 __all__ = ["gain_metric", "standard_magnitude_metric"]
 
@@ -23,7 +23,7 @@ def gain_metric(
     glm: GLM,
     X: Float[Tensor, "N D"],
     delta_g: Float[Tensor, " H"],
-    weights: Float[Tensor, " N"] | None = None,
+    weights: Weights = None,
     *,
     printed: bool = False,
 ) -> Float[Tensor, ""]:
@@ -55,11 +55,9 @@ def gain_metric(
     if printed and glm.norm == "rms":
         raise ValueError("the paper prints no equation for rms norm; leave printed=False")
     check_array("delta_g", delta_g, glm.b, glm.b.shape)
-    C = glm.scaled_covariance(X, weights)
     lin = linearize(glm, X, weights)
-    hat = torch.ones_like(lin.unit) if printed and glm.norm == "batch" else lin.unit
-    move = hat * delta_g
-    return lin.share @ (move * C.times(move)).sum(1) / 2
+    move = delta_g.expand_as(lin.unit) if printed and glm.norm == "batch" else lin.unit * delta_g
+    return lin.share @ (move * glm.scaled_covariance(X, weights).times(move)).sum(1) / 2
 
 
 @torch.no_grad()
@@ -69,9 +67,7 @@ def standard_magnitude_metric(
     delta_g: Float[Tensor, " H"],
     i: int | None = None,
     j: int | None = None,
-    weights: Float[Tensor, " N"] | None = None,
-    *,
-    printed: bool = False,
+    weights: Weights = None,
 ) -> Float[Tensor, ""]:
     r"""How far a model without normalization moves when rows of W grow along themselves.
 
@@ -80,7 +76,8 @@ def standard_magnitude_metric(
     $ds^2 = \frac12\sum_{kl}\delta_{gk}\delta_{gl}\,E_x[C_{kl}\hat a_k\hat a_l]$.
 
     *Source* Eq. (35). *Erratum* for the step of rows i and j the print has
-    $\frac12\delta_{gi}\delta_{gj}E_x[C_{ij}\hat a_i\hat a_j]$, one of four terms, 0 for independent outputs.
+    $\frac12\delta_{gi}\delta_{gj}E_x[C_{ij}\hat a_i\hat a_j]$, one of four terms, 0 for independent outputs:
+    :func:`lnlib.equations.eq35`.
 
     Args:
         glm: a model without a normalization.
@@ -88,28 +85,24 @@ def standard_magnitude_metric(
         delta_g: growth of the rows, (H,).
         i, j: the two rows that move; all of them if neither is given.
         weights: of the cases, (N,), normalized to sum 1.
-        printed: the right side of Eq. (35) as printed; needs i and j.
 
     Raises:
         TypeError: a growth of another dtype than the model.
         ValueError: a model with a normalization, a growth of another shape or not finite, only one of i and
-            j, `printed` without them, a zero row that is to grow.
+            j, a zero row that is to grow.
         IndexError: i or j is no row of W.
 
     >>> glm = GLM("gaussian", torch.tensor([[3.0, 4.0], [0.0, 2.0]]), torch.zeros(2))
-    >>> step = torch.tensor([[1.0, 0.5]]), torch.ones(2), 0, 1
-    >>> standard_magnitude_metric(glm, *step), standard_magnitude_metric(glm, *step, printed=True)
-    (tensor(0.6250), tensor(0.))
+    >>> standard_magnitude_metric(glm, torch.tensor([[1.0, 0.5]]), torch.ones(2))
+    tensor(0.6250)
     """
     if glm.norm is not None:
         raise ValueError(f"the model has norm {glm.norm!r}, where gains set the magnitude; use gain_metric")
     check_array("delta_g", delta_g, glm.b, glm.b.shape)
     H, length = len(glm.b), torch.linalg.vector_norm(glm.W, dim=1)
     pair = (i, j)
-    if (i is None) != (j is None) or (printed and i is None):
-        raise ValueError(
-            f"the pair of rows is {pair}; give both i and j, or neither for all rows unless printed"
-        )
+    if (i is None) != (j is None):
+        raise ValueError(f"the pair of rows is {pair}; give both i and j, or neither for all rows")
     if i is not None and j is not None:
         if not (0 <= i < H and 0 <= j < H):
             raise IndexError(f"the pair of rows is {pair}; the model has rows 0..{H - 1}")
@@ -121,11 +114,6 @@ def standard_magnitude_metric(
         raise ValueError(
             f"rows {rows} of W are zero and have no direction to grow in; set their delta_g to 0"
         )
-    C = glm.scaled_covariance(X, weights)
     share = glm.case_weights(X, weights)
     move = (X @ glm.W.mT) * torch.where(delta_g == 0, 0.0, delta_g / length)
-    if not printed:
-        return share @ (move * C.times(move)).sum(1) / 2
-    row_j = torch.zeros_like(move)
-    row_j[:, j] = move[:, j]
-    return share @ (move[:, i] * C.times(row_j)[:, i]) / 2
+    return share @ (move * glm.scaled_covariance(X, weights).times(move)).sum(1) / 2

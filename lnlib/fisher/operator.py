@@ -9,6 +9,7 @@ from lnlib.fisher.linearization import CHUNK_NUMBERS, linearize
 from lnlib.fisher.matrix_free import MatrixFree
 from lnlib.fisher.null_space import NullSpace, factor, null_space
 from lnlib.glm import GLM
+from lnlib.glm.model import Weights
 from lnlib.norms.checks import is_eps
 
 __all__ = ["FisherOperator"]
@@ -38,7 +39,7 @@ class FisherOperator(MatrixFree):
         self,
         glm: GLM,
         X: Float[Tensor, "N D"],
-        weights: Float[Tensor, " N"] | None = None,
+        weights: Weights = None,
         *,
         printed: bool = False,
     ) -> None:

@@ -6,7 +6,6 @@ module                       what it holds
 :mod:`lnlib.glm.model`       the model: its natural parameters, means, covariances, likelihoods
 :mod:`lnlib.glm.families`    the exponential families of its outputs
 :mod:`lnlib.glm.covariance`  covariances of the outputs, as structured as the family leaves them
-:mod:`lnlib.glm.checks`      what a model refuses, and how it says so
 ===========================  ====================================================================
 """
 

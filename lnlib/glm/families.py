@@ -24,6 +24,7 @@ zeroth and first order are taken off on paper, not in floating point: that is wh
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -59,20 +60,24 @@ def named_family(name: str) -> "Family":
     return families[FAMILIES.index(name)]()
 
 
+@dataclass(frozen=True)
 class Family(ABC):
     r"""Distributions of one case's outputs given its natural parameters `z` of shape (N, H).
 
     What depends on the dispersion takes it as `phi`.
     """
 
-    name: str
+    name: ClassVar[str]
+    has_dispersion: ClassVar[bool] = True
 
     def check_dispersion(self, phi: float) -> None:
         """Refuse a dispersion for which no such distribution exists."""
-        if phi != 1:
+        if not self.has_dispersion and phi != 1:
             raise ValueError(
                 f"dispersion of {self.name} outputs is {phi}; no such distribution exists, leave it 1"
             )
+        if not 0 < phi < math.inf:
+            raise ValueError(f"dispersion of {self.name} outputs is {phi}; give a positive number")
 
     def check_domain(self, z: Float[Tensor, "N H"]) -> None:
         """Refuse natural parameters outside the natural domain."""
@@ -82,9 +87,15 @@ class Family(ABC):
                 "weights down, or use float64"
             )
 
-    @abstractmethod
     def check_outcome(self, y: Tensor, z: Float[Tensor, "N H"], phi: float) -> None:
-        """Refuse outcomes outside the support."""
+        """Refuse outcomes outside the support: here what is not one finite number a case and unit."""
+        if y.shape != z.shape:
+            raise ValueError(
+                f"{self.name} outcomes have shape {tuple(y.shape)}; "
+                f"give one a case and unit: {tuple(z.shape)}"
+            )
+        if not bool(torch.isfinite(y).all()):
+            raise ValueError(f"{self.name} outcomes contain NaN or infinity; remove those cases")
 
     @abstractmethod
     def log_likelihood(
@@ -105,17 +116,10 @@ class Family(ABC):
         r"""$D_{KL}[P(\cdot\mid z)\,\|\,P(\cdot\mid z')]$ of each case, accurate also where $z'\approx z$."""
 
 
-@dataclass(frozen=True)
 class Gaussian(Family):
     r"""$\eta(z) = z^2/2$: mean $z$; the dispersion is the variance."""
 
     name = "gaussian"
-
-    def check_dispersion(self, phi: float) -> None:
-        _check_positive(self.name, phi)
-
-    def check_outcome(self, y: Tensor, z: Tensor, phi: float) -> None:
-        _check_real(self.name, y, z)
 
     def log_likelihood(self, y: Tensor, z: Tensor, phi: float) -> Tensor:
         return -self.kl(z, y.to(z.dtype), phi) - z.shape[1] * math.log(2 * math.pi * phi) / 2
@@ -130,14 +134,14 @@ class Gaussian(Family):
         return (other - z).square().sum(-1) / (2 * phi)
 
 
-@dataclass(frozen=True)
 class Bernoulli(Family):
     r"""$\eta(z) = \log(1+e^z)$: true or false, 1 with probability $1/(1+e^{-z})$."""
 
     name = "bernoulli"
+    has_dispersion = False
 
     def check_outcome(self, y: Tensor, z: Tensor, phi: float) -> None:
-        _check_real(self.name, y, z)
+        super().check_outcome(y, z, phi)
         if not bool(((y == 0) | (y == 1)).all()):
             raise ValueError(f"bernoulli outcomes lie in [{y.min():g}, {y.max():g}]; give 0 and 1 only")
 
@@ -159,14 +163,10 @@ class Bernoulli(Family):
         return log_mean_exp(F.logsigmoid(both), centered).sum(-1)
 
 
-@dataclass(frozen=True)
 class Poisson(Family):
     r"""$\eta(z) = e^z$: mean $e^z$, variance $\phi e^z$; $y/\phi$ counts with rate $e^z/\phi$."""
 
     name = "poisson"
-
-    def check_dispersion(self, phi: float) -> None:
-        _check_positive(self.name, phi)
 
     def check_domain(self, z: Tensor) -> None:
         super().check_domain(z)
@@ -178,7 +178,7 @@ class Poisson(Family):
             )
 
     def check_outcome(self, y: Tensor, z: Tensor, phi: float) -> None:
-        _check_real(self.name, y, z)
+        super().check_outcome(y, z, phi)
         counts = y.to(z.dtype) / phi
         off = (counts - counts.round()).abs() > 8 * torch.finfo(z.dtype).eps * counts.abs().clamp(min=1)
         if bool((off | (y < 0)).any()):
@@ -206,14 +206,10 @@ class Poisson(Family):
         return torch.where(low, near, far).sum(-1) / phi
 
 
-@dataclass(frozen=True)
 class Gamma(Family):
     r"""$\eta(z) = -\log(-z)$ for $z<0$: mean $-1/z$, variance $\phi/z^2$, shape $1/\phi$ (canonical link)."""
 
     name = "gamma"
-
-    def check_dispersion(self, phi: float) -> None:
-        _check_positive(self.name, phi)
 
     def check_domain(self, z: Tensor) -> None:
         super().check_domain(z)
@@ -224,7 +220,7 @@ class Gamma(Family):
             )
 
     def check_outcome(self, y: Tensor, z: Tensor, phi: float) -> None:
-        _check_real(self.name, y, z)
+        super().check_outcome(y, z, phi)
         if bool((y <= 0).any()):
             raise ValueError(
                 f"gamma outcomes reach down to {y.min():g}; they are positive, remove the others"
@@ -250,11 +246,11 @@ class Gamma(Family):
         return exp_excess(log_ratio).sum(-1) / phi  # z'/z - 1 - log(z'/z)
 
 
-@dataclass(frozen=True)
 class Categorical(Family):
     r"""$\eta(z) = \log\sum_k e^{z_k}$ over the H logits."""
 
     name = "categorical"
+    has_dispersion = False
 
     def check_outcome(self, y: Tensor, z: Tensor, phi: float) -> None:
         last = z.shape[1] - 1
@@ -312,19 +308,3 @@ def log_mean_exp(log_p: Float[Tensor, "*shape K"], d: Float[Tensor, "*shape K"])
     ).sum(-1)
     large = up.amax(-1) > 4
     return torch.where(large, torch.logsumexp(up, -1), torch.log1p(torch.where(large, 0.0, excess)))
-
-
-def _check_positive(name: str, phi: float) -> None:
-    """Refuse a dispersion that is not a positive number."""
-    if not 0 < phi < math.inf:
-        raise ValueError(f"dispersion of {name} outputs is {phi}; give a positive number")
-
-
-def _check_real(name: str, y: Tensor, z: Tensor) -> None:
-    """Refuse outcomes that are not one finite number a case and unit."""
-    if y.shape != z.shape:
-        raise ValueError(
-            f"{name} outcomes have shape {tuple(y.shape)}; give one a case and unit: {tuple(z.shape)}"
-        )
-    if not bool(torch.isfinite(y).all()):
-        raise ValueError(f"{name} outcomes contain NaN or infinity; remove those cases")

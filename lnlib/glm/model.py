@@ -5,22 +5,24 @@ $z_i = g_i\,\frac{w_i^\top x - \mu_i}{\sigma_i} + b_i$ are the natural parameter
 """
 
 from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
-from lnlib.glm.checks import check_array, check_case_weights
 from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.families import Family, named_family
 from lnlib.norms.checks import check_tensor, is_eps
 from lnlib.norms.normalize import layer_norm, rms_norm, weight_norm
 from lnlib.norms.standardize import affine, over_root
 
-__all__ = ["GLM", "NORMS", "weighted_mean"]
+__all__ = ["GLM", "NORMS", "Weights", "check_array", "weighted_mean"]
 
 #: What a GLM may be normalized by.
 NORMS = (None, "batch", "weight", "layer", "rms")
+#: Of the cases: numbers that are divided by their sum, or equal ones.
+Weights = Float[Tensor, " N"] | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,14 +128,20 @@ class GLM:
 
     # --- from features to natural parameters -------------------------------------------------------
 
-    def case_weights(
-        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None
-    ) -> Float[Tensor, " N"]:
+    def case_weights(self, X: Float[Tensor, "N D"], weights: Weights) -> Float[Tensor, " N"]:
         """Non-negative weights that sum to 1; equal ones for None. Raises ValueError for any other."""
         self._check_features(X)
         if weights is None:
             return X.new_full((len(X),), 1 / len(X))
-        check_case_weights(X, weights)
+        if not isinstance(weights, Tensor):
+            found = type(weights).__name__
+            raise TypeError(f"weights are of type {found}; give a tensor with one number a case")
+        total = weights.sum()
+        if weights.shape != X.shape[:1] or not bool((weights >= 0).all() and 0 < total < float("inf")):
+            raise ValueError(
+                f"weights have shape {tuple(weights.shape)} and sum {total:g}; give {len(X)} finite "
+                "numbers >= 0, one a case, not all of them 0"
+            )
         weights = weights.to(X.dtype)
         return weights / weights.sum()
 
@@ -142,7 +150,7 @@ class GLM:
         check_array("X", X, self.W, (cases, self.W.shape[1]))
 
     def moments(
-        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
+        self, X: Float[Tensor, "N D"], weights: Weights = None
     ) -> tuple[Float[Tensor, " H"], Float[Tensor, " H"]]:
         """Mean and biased variance of each unit over the cases."""
         share = self.case_weights(X, weights)
@@ -150,9 +158,7 @@ class GLM:
         mean = weighted_mean(a, share)
         return mean, share @ (a - mean).square()
 
-    def natural(
-        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-    ) -> Float[Tensor, "N H"]:
+    def natural(self, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, "N H"]:
         """Natural parameters z of each case; the weights matter to batch norm's statistics only."""
         self._check_features(X)
         if self.norm == "weight":
@@ -171,26 +177,20 @@ class GLM:
 
     # --- the distribution of the outputs ------------------------------------------------------------
 
-    def mean(
-        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-    ) -> Float[Tensor, "N H"]:
+    def mean(self, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, "N H"]:
         """$E[y|x]$, Eq. (11); for a categorical family the probabilities."""
         return self.distribution.mean(self.natural(X, weights))
 
-    def covariance(
-        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-    ) -> Float[Tensor, "N H H"]:
+    def covariance(self, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, "N H H"]:
         r"""$\mathrm{Cov}[y|x]$, Eq. (11); of the classes' indicators for a categorical family."""
         return self.scaled_covariance(X, weights).dense() * self.dispersion**2
 
-    def scaled_covariance(
-        self, X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-    ) -> OutputCovariance:
+    def scaled_covariance(self, X: Float[Tensor, "N D"], weights: Weights = None) -> OutputCovariance:
         r"""$\mathrm{Cov}[y|x]/\phi^2$, the factor of Eq. (12), in the structure it has."""
         return self.distribution.scaled_covariance(self.natural(X, weights), self.dispersion)
 
     def log_likelihood(
-        self, X: Float[Tensor, "N D"], y: Shaped[Tensor, "N *H"], weights: Float[Tensor, " N"] | None = None
+        self, X: Float[Tensor, "N D"], y: Shaped[Tensor, "N *H"], weights: Weights = None
     ) -> Float[Tensor, " N"]:
         r"""$\log P(y|x)$ of each case, Eq. (10), base measure included."""
         z = self.natural(X, weights)
@@ -198,9 +198,7 @@ class GLM:
         self.distribution.check_outcome(y, z.detach(), self.dispersion)
         return self.distribution.log_likelihood(y, z, self.dispersion)
 
-    def kl(
-        self, other: "GLM", X: Float[Tensor, "N D"], weights: Float[Tensor, " N"] | None = None
-    ) -> Float[Tensor, " N"]:
+    def kl(self, other: "GLM", X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, " N"]:
         r"""$D_{KL}[P(y|x;\theta)\,\|\,P(y|x;\theta')]$ of each case, exactly.
 
         Raises ValueError for different distributions.
@@ -217,3 +215,16 @@ def weighted_mean(x: Float[Tensor, "N D"], share: Float[Tensor, " N"]) -> Float[
     """The mean over the cases by their shares; equal values have exactly themselves as their mean."""
     origin = x[share > 0][0]
     return origin + share @ (x - origin)
+
+
+def check_array(name: str, value: Any, like: Tensor, shape: tuple[Any, ...]) -> None:
+    """Refuse what is no finite tensor of this shape, of the type and on the device of the weights."""
+    if not isinstance(value, Tensor) or value.dtype != like.dtype or not value.is_floating_point():
+        found = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise TypeError(f"{name} is of type {found}; give a tensor like the weights, of {like.dtype}")
+    if value.device != like.device:
+        raise ValueError(f"{name} is on {value.device}, the weights on {like.device}; move one of them")
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; give it as {tuple(shape)}")
+    if not bool(torch.isfinite(torch.stack(torch.aminmax(value.detach()))).all()):  # no copy, unlike isfinite
+        raise ValueError(f"{name} contains NaN or infinity; remove or repair what does")

@@ -15,17 +15,16 @@ ROUNDING = 1e-12  # relative: sums of some hundred products, through a few layer
 users_call = pytest.mark.usefixtures("as_users_call")
 
 
-def whole(model: nn.Module, X: Tensor, names: list[str] | None = None, share: Tensor | None = None) -> Tensor:
+def whole(model: nn.Module, X: Tensor, names: list[str] | None = None) -> Tensor:
     names = names or [name for name, _ in model.named_parameters()]
-    share = torch.full((len(X),), 1 / len(X), dtype=torch.float64) if share is None else share
+    share = torch.full((len(X),), 1 / len(X), dtype=torch.float64)
     return brute_force(model, X, softmax_covariance(model(X)), share, names)
 
 
 @pytest.mark.parametrize("net", NETS)
 def test_products_factor_and_matrix_are_those_of_the_definition(net, monkeypatch):
     model, X = NETS[net](1e-2)
-    weights = draw(len(X), seed=9).abs()
-    F, dense = GGN(model, X, weights=weights), whole(model, X, share=weights / weights.sum())
+    F, dense = GGN(model, X), whole(model, X)
     V = draw(F.shape[0], 3, seed=1)
     assert F.shape == dense.shape
     assert relative(F @ V, dense @ V) <= ROUNDING
@@ -67,12 +66,6 @@ def test_a_block_of_torchs_own_transformer_layer_is_that_of_the_definition():
     assert relative(F.to_dense(), dense) <= ROUNDING
     assert relative(F @ draw(F.shape[0]), dense @ draw(F.shape[0])) <= ROUNDING
     assert torch.backends.mha.get_fastpath_enabled()
-
-
-def test_outputs_may_be_gaussian_with_a_variance():
-    model, X = mlp(nn.LayerNorm)
-    F = GGN(model, X, "gaussian", dispersion=2.5).to_dense()
-    assert relative(2.5 * F, GGN(model, X, "gaussian").to_dense()) <= ROUNDING
 
 
 class Recurrent(nn.Module):
@@ -150,8 +143,6 @@ def test_mixed_types_and_wrong_names_are_refused():
     model, X = mlp(nn.LayerNorm)
     with pytest.raises(ValueError, match=r"\['0.gain'\] are none of the model's; it has 0.weight, 0"):
         GGN(model, X, parameters=["0.gain"])
-    with pytest.raises(ValueError, match="weights have shape"):
-        GGN(model, X, weights=torch.ones(3).double())
     model[0].weight.data[0, 0] = torch.nan
     with pytest.raises(ValueError, match=r"\['0.weight'\] contain NaN or infinity"):
         GGN(model, X)
