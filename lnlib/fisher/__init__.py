@@ -18,8 +18,7 @@ Inside, `linearization` holds the derivative in the structure it has; all others
 from lnlib.fisher.dense import chi, fisher, kl, printed_eq13
 from lnlib.fisher.ggn import GGN
 from lnlib.fisher.magnitude import gain_metric, standard_magnitude_metric
-from lnlib.fisher.null_space import NullSpace
-from lnlib.fisher.operator import FisherOperator
+from lnlib.fisher.operator import FisherOperator, NullSpace
 
 __all__ = [
     "GGN",

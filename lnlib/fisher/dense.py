@@ -16,7 +16,7 @@ from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.model import Weights
 from lnlib.matmul import product
 
-__all__ = ["chi", "diagonal", "fisher", "kl", "matrix", "printed_eq13", "squares"]
+__all__ = ["chi", "fisher", "kl", "matrix", "printed_eq13"]
 
 
 def kl(glm: GLM, other: GLM, X: Float[Tensor, "N D"], weights: Weights = None) -> Float[Tensor, ""]:
@@ -109,26 +109,3 @@ def matrix(lin: Linearization, C: OutputCovariance) -> Float[Tensor, "P P"]:
         F[i + 1 :, :D, i, :D] = F[i, :D, i + 1 :, :D].permute(1, 2, 0)
     F[:, D:, :, :D] = F[:, :D, :, D:].permute(2, 3, 0, 1)
     return F.view(H * columns, H * columns)
-
-
-@torch.no_grad()
-def diagonal(lin: Linearization, C: OutputCovariance) -> Float[Tensor, " P"]:
-    r"""The diagonal of the matrix: of each unit $E[S_{ii}\chi_i^2]$, $E[C_{ii}]$, $E[C_{ii}\hat a_i^2]$."""
-    parts = slices(len(lin.unit), lin.unit.shape[1] ** 2)
-    curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
-    return squares(lin, curvature, C.variance()).clamp(min=0)
-
-
-def squares(
-    lin: Linearization, curvature: Float[Tensor, "N H"], variance: Float[Tensor, "N H"]
-) -> Float[Tensor, " P"]:
-    r"""$E[k_i\chi_i^2]$, $E[v_i]$ and $E[v_i\hat a_i^2]$ of each unit, for curvatures k and variances v."""
-    curvature, variance = lin.share[:, None] * curvature, lin.share[:, None] * variance
-    w = curvature.mT @ lin.X.square()
-    if lin.U is not None:
-        crossed = (curvature * lin.unit).mT @ lin.X
-        w = w - lin.U * (2 * crossed - lin.U * (curvature * lin.unit.square()).sum(0)[:, None])
-    columns = [w, variance.sum(0)[:, None]]
-    if lin.has_gain:
-        columns.append((variance * lin.unit.square()).sum(0)[:, None])
-    return torch.cat(columns, 1).flatten()

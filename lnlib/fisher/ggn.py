@@ -67,8 +67,8 @@ class GGN(MatrixFree):
         self.model, self.X = model, X
         self.values = {name: p for name, p in own.items() if parameters is None or name in parameters}
         self.fixed = {name: p for name, p in own.items() if name not in self.values}
-        self.theta = parameters_to_vector(self.values.values())
         self.outputs = predictions(model, X)
+        self.theta = parameters_to_vector(self.values.values())
         super().__init__(self.outputs, len(self.theta))
         distribution = named_family(family)
         distribution.check_domain(self.outputs)
@@ -105,13 +105,10 @@ class GGN(MatrixFree):
                 f"{theirs} do not run under torch.vmap; give the model lnlib's with norm='none' (load_torch "
                 "copies the weights), or take products, F @ torch.eye(P)"
             )
-
-        def one(theta: Tensor, x: Tensor) -> Tensor:
-            return self._outputs(theta, x[None])[0]
-
+        jacobian = jacrev(lambda theta, x: self._outputs(theta, x[None])[0])
         for cases in slices(len(self.X), self.outputs.shape[1] * self.shape[0]):
             with _derivable():
-                J = vmap(jacrev(one), in_dims=(None, 0))(self.theta, self.X[cases])
+                J = vmap(jacobian, in_dims=(None, 0))(self.theta, self.X[cases])
             yield (self.covariance[cases].factor().mT @ J).flatten(0, 1) / len(self.X) ** 0.5
 
     def to_dense(self) -> Float[Tensor, "P P"]:

@@ -1,20 +1,53 @@
-r"""The exact Fisher information as a linear operator that never forms its matrix."""
+r"""The exact Fisher information as a linear operator: products, solves, null space, without the matrix.
+
+The factor B of $F = B^\top B$ has H rows a case, $\sqrt{\omega_n}L_n^\top J_n$ with $L_nL_n^\top = C_n$. Its
+singular values are the roots of F's, so that a rank read off B is sound to twice as many digits.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnlib.fisher.dense import diagonal, matrix
-from lnlib.fisher.linearization import CHUNK_NUMBERS, linearize
+from lnlib.fisher.dense import matrix
+from lnlib.fisher.linearization import CHUNK_NUMBERS, Linearization, linearize, slices
 from lnlib.fisher.matrix_free import MatrixFree
-from lnlib.fisher.null_space import NullSpace, factor, null_space
 from lnlib.glm import GLM
+from lnlib.glm.covariance import OutputCovariance
 from lnlib.glm.model import Weights
 from lnlib.norms.checks import is_eps
 
-__all__ = ["FisherOperator"]
+__all__ = ["FisherOperator", "NullSpace", "factor"]
 
 CORRECTIONS = 3  # each gains log10(damping / (round-off * size of F)) digits: the last one is for hard cases
+
+
+@dataclass(frozen=True)
+class NullSpace:
+    """Parameter directions that change no output distribution to first order, and how sure that count is.
+
+    Attributes:
+        basis: orthonormal columns, (P, nullity).
+        singular_values: of the column-scaled factor B, descending, P of them (zeros where B has fewer rows).
+        tolerance: singular values at or below it count as 0.
+        gap: smallest singular value kept over the largest one dropped: 1e8 and more is beyond doubt, below
+            100 the rank depends on the tolerance. Infinite where nothing, or exactly 0, is dropped.
+    """
+
+    basis: Float[Tensor, "P K"]
+    singular_values: Float[Tensor, " P"]
+    tolerance: float
+    gap: float
+
+    @property
+    def nullity(self) -> int:
+        """The dimension of the null space."""
+        return self.basis.shape[1]
+
+    def __repr__(self) -> str:
+        return f"NullSpace(nullity={self.nullity} of {len(self.basis)}, gap={self.gap:.1e})"
 
 
 class FisherOperator(MatrixFree):
@@ -36,12 +69,7 @@ class FisherOperator(MatrixFree):
     """
 
     def __init__(
-        self,
-        glm: GLM,
-        X: Float[Tensor, "N D"],
-        weights: Weights = None,
-        *,
-        printed: bool = False,
+        self, glm: GLM, X: Float[Tensor, "N D"], weights: Weights = None, *, printed: bool = False
     ) -> None:
         self.glm, self.X = glm, X
         lin = linearize(glm, X, weights)
@@ -68,7 +96,10 @@ class FisherOperator(MatrixFree):
     @torch.no_grad()
     def diagonal(self) -> Float[Tensor, " P"]:
         """The diagonal of F in O(NHD + NH^2)."""
-        return diagonal(self.linearization, self.covariance)
+        lin, C = self.linearization, self.covariance
+        parts = slices(len(lin.unit), lin.unit.shape[1] ** 2)
+        curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
+        return squares(lin, curvature, C.variance()).clamp(min=0)
 
     def trace(self) -> float:
         """The sum of the eigenvalues of F."""
@@ -98,9 +129,7 @@ class FisherOperator(MatrixFree):
                 f"damping is {damping!r}; F is singular for normalized models, give a number > 0"
             )
         N, H = self.linearization.unit.shape
-        B = None
-        if len(v) > N * H:
-            B = torch.cat(list(factor(self.linearization, self.covariance)))
+        B = torch.cat([*factor(self.linearization, self.covariance)]) if len(v) > N * H else None
         A = self.to_dense() if B is None else B @ B.mT
         size = float(A.diagonal().max())
         A.diagonal().add_(damping)
@@ -120,6 +149,7 @@ class FisherOperator(MatrixFree):
             )
         return x
 
+    @torch.no_grad()
     def null_space(self, tolerance: float | None = None) -> NullSpace:
         """Directions that no case sees, the singular values behind the count, and the gap between them.
 
@@ -131,4 +161,45 @@ class FisherOperator(MatrixFree):
         """
         if tolerance is not None and not 0 <= tolerance < 1:
             raise ValueError(f"tolerance is {tolerance}; it is relative, give a number in 0..1")
-        return null_space(self.linearization, self.covariance, tolerance)
+        lin, C = self.linearization, self.covariance
+        # Columns are divided by their norm before the projections of the normalization, so that neither the
+        # units of a feature nor a cancellation to 0 changes the rank.
+        size = squares(replace(lin, U=None), lin.scale.square() * C.variance(), C.variance()).sqrt()
+        size = torch.where(size > 0, size, 1)
+        P, rows = len(size), lin.unit.numel()
+        R = lin.X.new_empty(0, P)
+        for block in factor(lin, C):
+            R = torch.linalg.qr(torch.cat([R, block / size]), mode="r").R
+        _, values, V = torch.linalg.svd(R, full_matrices=True)
+        values = torch.cat([values, values.new_zeros(P - len(values))])
+        relative = max(rows, P) * torch.finfo(R.dtype).eps if tolerance is None else tolerance
+        threshold = relative * float(values[0])
+        rank = int((values > threshold).sum())
+        dropped = float(values[rank]) if rank < P else 0.0
+        gap = float(values[rank - 1]) / dropped if rank and dropped else float("inf")
+        basis = torch.linalg.qr(V[rank:].mT / size[:, None]).Q
+        return NullSpace(basis, values, threshold, gap)
+
+
+def factor(lin: Linearization, C: OutputCovariance) -> Iterator[Float[Tensor, "R P"]]:
+    """B, some cases at a time."""
+    H, D = lin.unit.shape[1], lin.X.shape[1]
+    for cases in slices(len(lin.X), H * H * (D + 2)):
+        part = lin[cases]
+        L = (part.share.sqrt()[:, None, None] * C[cases].factor()).permute(2, 0, 1)  # the derivative by b
+        A = part.project(L * part.scale)
+        columns = [A[..., None] * part.features(), L[..., None], (L * part.unit)[..., None]]
+        yield torch.cat(columns[: 2 + part.has_gain], -1).flatten(2).flatten(0, 1)
+
+
+def squares(
+    lin: Linearization, curvature: Float[Tensor, "N H"], variance: Float[Tensor, "N H"]
+) -> Float[Tensor, " P"]:
+    r"""$E[k_i\chi_i^2]$, $E[v_i]$ and $E[v_i\hat a_i^2]$ of each unit, for curvatures k and variances v."""
+    curvature, variance = lin.share[:, None] * curvature, lin.share[:, None] * variance
+    w = curvature.mT @ lin.X.square()
+    if lin.U is not None:
+        crossed = (curvature * lin.unit).mT @ lin.X
+        w = w - lin.U * (2 * crossed - lin.U * (curvature * lin.unit.square()).sum(0)[:, None])
+    columns = [w, variance.sum(0)[:, None], (variance * lin.unit.square()).sum(0)[:, None]]
+    return torch.cat(columns[: 2 + lin.has_gain], 1).flatten()

@@ -33,16 +33,7 @@ from torch import Tensor
 
 from lnlib.glm.covariance import OutputCovariance
 
-__all__ = [
-    "FAMILIES",
-    "Bernoulli",
-    "Categorical",
-    "Family",
-    "Gamma",
-    "Gaussian",
-    "Poisson",
-    "named_family",
-]
+__all__ = ["FAMILIES", "Bernoulli", "Categorical", "Family", "Gamma", "Gaussian", "Poisson", "named_family"]
 
 #: The names that :func:`named_family` knows.
 FAMILIES = ("gaussian", "bernoulli", "poisson", "gamma", "categorical")

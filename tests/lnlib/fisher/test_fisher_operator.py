@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lnlib import GLM
 from lnlib.fisher import FisherOperator, fisher, operator, printed_eq13
-from lnlib.fisher.null_space import factor
+from lnlib.fisher.operator import factor
 
 pytestmark = pytest.mark.grid
 
