@@ -41,9 +41,6 @@ def curvature(glm: GLM, X: Tensor, step: Tensor) -> float:
     return float(torch.autograd.grad(slope, t)[0]) / 2
 
 
-# -------------------------------------------------------------------------------------- three ways each
-
-
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_gain_metric_is_the_fisher_form_and_the_curvature_of_the_divergence(
@@ -65,9 +62,6 @@ def test_the_standard_metric_is_the_fisher_form_and_the_curvature_of_the_diverge
         got = float(standard_magnitude_metric(glm, X, growth(4), *rows))
         assert got == pytest.approx(float(step @ fisher(glm, X) @ step) / 2, rel=ROUNDING)
         assert got == pytest.approx(curvature(glm, X, step), rel=1e-10)  # as above
-
-
-# -------------------------------------------------------------------------------------- the literal print
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "categorical"])
@@ -114,9 +108,6 @@ def test_weighted_cases_count_as_often_as_their_weights_say() -> None:
         assert float(got) == pytest.approx(float(metric(glm, repeated, growth(4))), rel=ROUNDING)
 
 
-# ---------------------------------------------------------------------------------------------- the edges
-
-
 def test_one_case_of_batch_norm_and_one_unit_of_layer_norm_leave_nothing_to_the_gain() -> None:
     glm, X = model("bernoulli", "batch", N=1)
     assert gain_metric(glm, X, growth(4)) == 0
@@ -124,34 +115,28 @@ def test_one_case_of_batch_norm_and_one_unit_of_layer_norm_leave_nothing_to_the_
     assert gain_metric(glm, X, growth(1)) == 0
 
 
-# -------------------------------------------------------------------------------------------- wrong input
+GAIN, ROWS = gain_metric, standard_magnitude_metric
+REFUSED = [  # metric, norm, growth, options, message
+    (GAIN, "layer", growth(3), {}, r"delta_g has shape \(3,\); give it as \(4,\)"),
+    (GAIN, "layer", growth(4).float(), {}, "delta_g is of type torch.float32; give"),
+    (GAIN, "layer", growth(4) / 0, {}, "delta_g contains NaN or infinity"),
+    (GAIN, None, growth(4), {}, "no gains; use standard_magnitude_metric"),
+    (GAIN, "rms", growth(4), {"printed": True}, "prints no equation for rms"),
+    (ROWS, "layer", growth(4), {}, r"norm 'layer'.*use gain_metric"),
+    (ROWS, None, growth(4), {"i": 0}, r"pair of rows is \(0, None\); give both"),
+    (ROWS, None, growth(4), {"i": -1, "j": 4}, r"\(-1, 4\); the model has rows 0\.\.3"),
+]
 
 
 @pytest.mark.usefixtures("as_users_call")
-def test_metrics_that_mean_nothing_are_refused() -> None:
-    plain, X = model("gaussian", None)
-    layer = model("gaussian", "layer")[0]
-    for delta_g, error, message in (
-        (growth(3), ValueError, r"delta_g has shape \(3,\); give it as \(4,\)"),
-        (growth(4).float(), TypeError, "delta_g is of type torch.float32; give"),
-        (growth(4) / 0, ValueError, "delta_g contains NaN or infinity"),
-    ):
-        with pytest.raises(error, match=message):
-            gain_metric(layer, X, delta_g)
-    with pytest.raises(ValueError, match="no gains; use standard_magnitude_metric"):
-        gain_metric(plain, X, growth(4))
-    with pytest.raises(ValueError, match="prints no equation for rms"):
-        gain_metric(model("gaussian", "rms")[0], X, growth(4), printed=True)
-    with pytest.raises(ValueError, match=r"pair of rows is \(0, None\); give both"):
-        standard_magnitude_metric(plain, X, growth(4), 0)
-    with pytest.raises(IndexError, match=r"\(-1, 4\); the model has rows 0\.\.3"):
-        standard_magnitude_metric(plain, X, growth(4), -1, 4)
+@pytest.mark.parametrize(("metric", "norm", "delta_g", "options", "message"), REFUSED)
+def test_metrics_that_mean_nothing_are_refused(metric, norm, delta_g, options, message):
+    glm, X = model("gaussian", norm)
+    with pytest.raises((TypeError, ValueError, IndexError), match=message):
+        metric(glm, X, delta_g, **options)
 
 
-def test_a_normalized_model_and_a_row_without_direction_are_refused() -> None:
-    glm, X = model("gaussian", "layer")
-    with pytest.raises(ValueError, match=r"norm 'layer'.*use gain_metric"):
-        standard_magnitude_metric(glm, X, growth(4))
+def test_a_zero_row_that_is_to_grow_is_refused() -> None:
     glm, X = model("gaussian", None)
     W = glm.W.clone()
     W[1] = 0

@@ -89,14 +89,6 @@ def test_the_triangle_of_many_cases_is_carried_along(monkeypatch):
     assert relative(found.basis @ found.basis.mT, whole.basis @ whole.basis.mT) <= 1e-10
 
 
-def test_cases_of_weight_zero_see_nothing():
-    glm, X = model("bernoulli", "layer", N=40, D=3, H=5)
-    weights = torch.zeros(40, dtype=torch.float64)
-    weights[:2] = 1
-    few = FisherOperator(glm, X[:2]).null_space()
-    assert FisherOperator(glm, X, weights).null_space().nullity == few.nullity > 4
-
-
 @pytest.mark.parametrize("tolerance", [-1e-3, 1.0, float("nan")])
 def test_a_tolerance_is_a_fraction(tolerance):
     glm, X = model("gaussian")

@@ -41,6 +41,7 @@ SATURATED = {
     "one class, half way": [300.0, 1.0, 2.0],
     "none": [0.1, 0.2, -0.3],
     "two equal classes": [50.0, 50.0, 0.0],
+    "a class alone": [3.0],
 }
 
 
@@ -48,7 +49,7 @@ SATURATED = {
 def test_every_entry_of_a_saturated_softmax_keeps_its_digits(case):
     """Also those of a product, to the digits of what it sums; of the factor, to those of sqrt(C_ii C_jj)."""
     z = torch.tensor([SATURATED[case]], dtype=torch.float64)
-    C, r = Categorical().scaled_covariance(z, 1.0), [5.0, 0.5, -7.0]
+    C, r = Categorical().scaled_covariance(z, 1.0), [5.0, 0.5, -7.0][: z.shape[1]]
     dense, L = C.dense()[0].tolist(), [[Decimal(v) for v in row] for row in C.factor()[0].tolist()]
     times = C.times(torch.tensor([r], dtype=torch.float64))[0].tolist()
 
@@ -58,17 +59,11 @@ def test_every_entry_of_a_saturated_softmax_keeps_its_digits(case):
     with localcontext() as context:
         context.prec = 800
         true = exact_softmax(z[0])
-        for i in range(3):
+        for i in range(len(true)):
             assert close(Decimal(C.variance()[0, i].item()), true[i][i], true[i][i])
-            terms = [true[i][j] * Decimal(r[j]) for j in range(3)]
+            terms = [true[i][j] * Decimal(r[j]) for j in range(len(true))]
             assert close(Decimal(times[i]), sum(terms), sum(abs(t) for t in terms))
-            for j in range(3):
+            for j in range(len(true)):
                 assert close(Decimal(dense[i][j]), true[i][j], abs(true[i][j]))
-                found = sum(L[i][k] * L[j][k] for k in range(3))
+                found = sum(L[i][k] * L[j][k] for k in range(len(true)))
                 assert close(found, true[i][j], (true[i][i] * true[j][j]).sqrt())
-
-
-def test_a_class_alone_has_no_variance():
-    C = Categorical().scaled_covariance(torch.tensor([[3.0]]), 1.0)
-    assert float(C.variance()) == float(C.dense()) == float(C.factor()) == 0
-    assert float(C.times(torch.tensor([[2.0]]))) == 0
