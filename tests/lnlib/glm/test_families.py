@@ -187,8 +187,9 @@ def test_unknown_families_are_refused():
 
 @pytest.mark.parametrize("name", CASES)
 def test_dispersions_are_positive_and_1_where_there_is_none(name):
-    with pytest.raises(ValueError, match=rf"dispersion of {name} outputs is -1.0; (give a|no such)"):
-        named_family(name).check_dispersion(-1.0)
+    for phi in (-1.0, 0.0, math.inf):
+        with pytest.raises(ValueError, match=rf"dispersion of {name} outputs is {phi}; (give a|no such)"):
+            named_family(name).check_dispersion(phi)
     if name in ("bernoulli", "categorical"):
         with pytest.raises(ValueError, match=r"no such distribution exists, leave it 1"):
             named_family(name).check_dispersion(0.5)
