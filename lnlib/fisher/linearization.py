@@ -30,7 +30,7 @@ from lnlib.matmul import product
 
 __all__ = ["CHUNK_NUMBERS", "Linearization", "linearize", "slices"]
 
-CHUNK_NUMBERS = 2**22  # of one array over cases at a time: 32 MiB in float64
+CHUNK_NUMBERS = 2**20  # of one array over cases at a time: 8 MiB in float64, which caches keep
 
 
 @dataclass(frozen=True)
@@ -67,22 +67,35 @@ class Linearization:
 
     def project(self, R: Float[Tensor, "*K N H"]) -> Float[Tensor, "*K N H"]:
         r"""$P_n r$: what shared statistics leave of a change of the summed inputs; $P_n$ is symmetric."""
+        return self._keep(R - R.mean(-1, keepdim=True) if self.centered else R)
+
+    def _keep(self, R: Float[Tensor, "*K N H"]) -> Float[Tensor, "*K N H"]:
+        """P_n of what has no mean over the units."""
         if not self.shared:
             return R
-        out = torch.addcmul(R, self.unit, (self.unit * R).mean(-1, keepdim=True), value=-1)
-        return out - R.mean(-1, keepdim=True) if self.centered else out
+        return torch.addcmul(R, self.unit, (self.unit * R).mean(-1, keepdim=True), value=-1)
 
     def sandwich(self, C: Float[Tensor, "N H H"]) -> tuple[Float[Tensor, "N H H"], Float[Tensor, "N H H"]]:
         r"""$T_nC_n$ and $T_nC_nT_n^\top$ for symmetric $C_n$, with $T_n = P_n\,\mathrm{diag}(s_n)$."""
-        half = self.project(C.transpose(0, 1) * self.scale).permute(2, 1, 0)  # T C, the transpose of C T'
-        return half.transpose(0, 1), self.project(half * self.scale).transpose(0, 1)
+        half = self.scale[:, :, None] * C
+        whole = half * self.scale[:, None, :]
+        if not self.shared:
+            return half, whole
+        # P = I - Q Q', two columns: P K P = K - Q Z' - Z Q' with Y = K Q, Z = Y - Q (Q' Y) / 2
+        columns = [torch.ones_like(self.unit), self.unit] if self.centered else [self.unit]
+        Q = torch.stack(columns, -1) / self.unit.shape[1] ** 0.5
+        Y = whole @ Q
+        Z = Y - Q @ (Q.mT @ Y) / 2
+        whole = torch.baddbmm(whole, torch.cat([Q, Z], -1), torch.cat([Z, Q], -1).mT, alpha=-1)
+        return torch.baddbmm(half, Q, Q.mT @ half, alpha=-1), whole
 
     def push(
         self, V: Float[Tensor, "*K H D"], b: Float[Tensor, "*K H"], g: Float[Tensor, "*K H"] | None
     ) -> Float[Tensor, "*K N H"]:
         r"""$dz = J(V, v_b, v_g)$ in O(NHD), for one direction or K."""
-        da = product(self.X, V.flatten(0, -2).mT).unflatten(1, V.shape[:-1]).movedim(0, -2)
-        da = self.project(da)
+        if self.centered:  # the mean over units comes off the rows of V, which are fewer than the cases
+            V = V - V.mean(-2, keepdim=True)
+        da = self._keep(product(self.X, V.flatten(0, -2).mT).unflatten(1, V.shape[:-1]).movedim(0, -2))
         if self.U is not None:
             da = torch.addcmul(da, self.unit, (self.U * V).sum(-1)[..., None, :], value=-1)
         dz = torch.addcmul(b[..., None, :], self.scale, da)
@@ -92,11 +105,14 @@ class Linearization:
         self, R: Float[Tensor, "*K N H"]
     ) -> tuple[Float[Tensor, "*K H D"], Float[Tensor, "*K H"], Float[Tensor, "*K H"] | None]:
         r"""$E_n[J_n^\top r_n]$ in O(NHD), the expectation over the weighted cases."""
-        E = self.project(R * (self.scale * self.share[:, None]))
+        E = self._keep(R * (self.scale * self.share[:, None]))
         V = product(E.movedim(-2, 0).flatten(1).mT, self.X).unflatten(0, (*R.shape[:-2], R.shape[-1]))
+        if self.centered:
+            V = V - V.mean(-2, keepdim=True)
         if self.U is not None:
             V = torch.addcmul(V, (E * self.unit).sum(-2)[..., None], self.U, value=-1)
-        return V, self.share @ R, self.share @ (R * self.unit) if self.has_gain else None
+        b, g = (torch.tensordot(self.share, r, ([0], [-2])) for r in (R, R * self.unit))
+        return V, b, g if self.has_gain else None
 
     def kept(self) -> Float[Tensor, "N H"]:
         r"""The diagonal of $P_n$: $1 - 1/H - \hat a_i^2/H$ for layer norm, without 1/H for RMSNorm."""

@@ -97,8 +97,10 @@ class FisherOperator(MatrixFree):
     def diagonal(self) -> Float[Tensor, " P"]:
         """The diagonal of F in O(NHD + NH^2)."""
         lin, C = self.linearization, self.covariance
-        parts = slices(len(lin.unit), lin.unit.shape[1] ** 2)
-        curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
+        curvature = lin.scale.square() * C.variance()
+        if lin.shared:
+            parts = slices(len(lin.unit), lin.unit.shape[1] ** 2)
+            curvature = torch.cat([lin[n].sandwich(C[n].dense())[1].diagonal(dim1=1, dim2=2) for n in parts])
         return squares(lin, curvature, C.variance()).clamp(min=0)
 
     def trace(self) -> float:
