@@ -22,7 +22,7 @@ Lines = Mapping[str, tuple[Rule, Measurement]]  # by what is printed of them
 def with_cards(notebook: NotebookNode, rules: Mapping[str, Rule], here: Record, record: Record) -> None:
     """Put cards into the outputs of a notebook: of what was measured `here`, or is in the record, by rule."""
     lines = {repr(Shown(rules[name], found)): (rules[name], found) for name, found in here.items()}
-    printed = re.compile(rf"^({'|'.join(map(re.escape, lines))})(| .*)(?:\n|\Z)", flags=re.MULTILINE)
+    printed = re.compile(rf"^({'|'.join(map(re.escape, lines))})(?:\n|\Z)", flags=re.MULTILINE)
     for cell in notebook.cells if lines else ():
         if cell.cell_type == "code":
             outputs = [(output, printed.split(_text(output))) for output in cell.outputs]
@@ -31,23 +31,27 @@ def with_cards(notebook: NotebookNode, rules: Mapping[str, Rule], here: Record, 
                 cell.outputs += _replaced(parts, lines, record) if len(parts) > 1 else [output]
 
 
-def card(rule: Rule, found: Measurement, record: Record, rest: str = "") -> str:
-    """HTML of one result: a line of the statement, the number, the verdict, which opens; inside, of what.
+def card(rule: Rule, found: Measurement, record: Record) -> str:
+    """HTML of one result: a line of the statement, the number and the verdict, which leads to the rule.
 
-    An estimate's number is that of the record, which is judged; where this run's differs, it stands inside.
-    `rest` is what the page printed after it.
+    An estimate's number is that of the record, which is judged. Its line opens: of what it is, over how many,
+    and this run's where it differs.
     """
     known = record.get(rule.id) if rule.sampled else found
     shown = known or found
+    said = (
+        f'<span class="says">{escape(capital(rule.says))}</span> '
+        f"<strong>{escape(quantity(rule, shown))}</strong>"
+    )
+    name, verdict = escape(rule.id), badge(judge(rule, known).word)
+    if not rule.sampled:
+        return f'<p class="result" data-rule="{name}">{said} <a href="ledger.html#{name}">{verdict}</a></p>'
     here = f"here {number(rule, found)}" if number(rule, found) != number(rule, shown) else ""
     over = f"{shown.n} {rule.counts}" if shown.n > 1 else ""
-    more = [rule.quantity, over, here, rest]
-    line = f"<strong>{escape(quantity(rule, shown))}</strong> {badge(judge(rule, known).word)}"
     return (
-        f'<details class="result" data-rule="{escape(rule.id)}">'
-        f'<summary><span class="says">{escape(capital(rule.says))}</span> {line}</summary>'
-        f"<p>{escape('; '.join(filter(None, more)))}. "
-        f'<a href="ledger.html#{escape(rule.id)}">The rule</a></p></details>'
+        f'<details class="result" data-rule="{name}"><summary>{said} {verdict}</summary>'
+        f"<p>{escape('; '.join(filter(None, (rule.quantity, over, here))))}. "
+        f'<a href="ledger.html#{name}">The rule</a></p></details>'
     )
 
 
@@ -58,10 +62,10 @@ def _text(output: NotebookNode) -> str:
 
 
 def _replaced(parts: list[str], lines: Lines, record: Record) -> Iterator[NotebookNode]:
-    """Text, and again and again the line of a card, what was printed after it, and text."""
+    """Text, and again and again the line of a card and text."""
     # not streams: those of a cell are merged, and would leave their places between the cards
-    for text, line, rest in zip(parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True):
+    for text, line in zip(parts[::2], [*parts[1::2], ""], strict=True):
         if text.strip():
             yield v4.new_output("display_data", {"text/plain": text.strip("\n")})
         if line:
-            yield v4.new_output("display_data", {"text/html": card(*lines[line], record, rest.strip())})
+            yield v4.new_output("display_data", {"text/html": card(*lines[line], record)})

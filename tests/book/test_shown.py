@@ -29,11 +29,11 @@ def words(output) -> str:
 
 
 def test_a_printed_result_is_a_card_in_its_place_and_the_lines_around_it_stay():
-    text = f"before\n{Shown(SURE, HERE['sure'])} (of 3 cases)\nafter\n"
+    text = f"before\n{Shown(SURE, HERE['sure'])}\nafter\n"
     before, card, after = shown(v4.new_output("stream", text=text))
     assert (before.data["text/plain"], after.data["text/plain"]) == ("before", "after")
-    assert words(card) == ("Layer norm has mean <0>. 0.5 verified largest mean; (of 3 cases). The rule")
-    assert "verdict-verified" in card.data["text/html"]
+    assert words(card) == "Layer norm has mean <0>. 0.5 verified"
+    assert '<a href="ledger.html#sure"><span class="verdict verdict-verified">' in card.data["text/html"]
 
 
 def test_an_estimate_stands_beside_that_of_the_record_whose_verdict_it_is():
@@ -48,7 +48,7 @@ def test_an_estimate_stands_beside_that_of_the_record_whose_verdict_it_is():
 
 def test_another_line_and_a_figure_stay_as_they_are():
     line = repr(Shown(SURE, HERE["sure"]))
-    others = "sure: 0.7 -> verified\n", f"{line}ly\n", line.replace("sure", "other")
+    others = "sure: 0.7 -> verified\n", f"{line}ly\n", f"{line} (of 3 cases)\n"
     figure = v4.new_output("display_data", {"text/plain": line, "image/svg+xml": "<svg/>"})
     for output in (figure, *(v4.new_output("stream", text=text) for text in others)):
         assert shown(output) == [output]

@@ -70,8 +70,17 @@ def quantity(rule: Rule, found: Measurement) -> str:
     """`number` without what it is over, for a sentence."""
     if math.isnan(found.value):
         return "no number"
-    value = f"{found.value:.3g}" + (f" {rule.unit}" if rule.unit else "")
-    return f"{value} [{found.low:.3g}, {found.high:.3g}]" if found.has_interval else value
+    value = digits(found.value) + (f" {rule.unit}" if rule.unit else "")
+    return f"{value} [{digits(found.low)}, {digits(found.high)}]" if found.has_interval else value
+
+
+def digits(x: float) -> str:
+    """Three significant digits; up to a million, thousands are written out.
+
+    >>> digits(13421.7), digits(0.000123456), digits(2e9)
+    ('13,400', '0.000123', '2e+09')
+    """
+    return f"{float(f'{x:.3g}'):,.0f}" if 1000 <= abs(x) < 1e6 else f"{x:.3g}"
 
 
 def measured_cell(rule: Rule, found: Measurement | None) -> str:
