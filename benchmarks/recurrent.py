@@ -56,6 +56,7 @@ AVX2 = {  # what lets each library believe that the processor has nothing newer
 
 def measure(rounds: int) -> Iterator[Row]:
     """Times and errors at every shape, with each instruction set, then memory."""
+    on_one_core()
     for shape in SHAPES:
         yield from in_process(speed, shape, rounds)
     peaks = {name: in_process(peak_of, name) for name in PEERS}
