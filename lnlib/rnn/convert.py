@@ -49,7 +49,7 @@ def load_released(self: Any, arrays: Mapping[str, Any] | str | Path) -> None:
     """Load one layer of the authors' released networks, names and layout as they published them.
 
     Row vectors times matrices there, `x @ W`; gates in the order i, f, o, g of an LSTM and r, u of a GRU,
-    whose candidate has matrices of its own. A leading "param_" of a name and other arrays are ignored.
+    whose candidate has matrices of its own. A leading `param_` of a name and other arrays are ignored.
 
     Args:
         arrays: names to arrays, or a NumPy archive of them.
