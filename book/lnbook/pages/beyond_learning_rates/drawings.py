@@ -50,13 +50,13 @@ def brakes(
     loss: Mapping[str, Float[np.ndarray, "seeds points"]],
     tried: Sequence[float],
 ) -> Figure:
-    """Left, the norm of the weights by learning rate; right, the last loss against it, by way to train."""
+    """Left, the length of the weights by learning rate; right, the last loss against it, by way to train."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(5.6, 3.5))
     for (rate, values), width in zip(growth.items(), (1, 1.6, 2.4, 3.4), strict=False):
         update = np.arange(1, len(values) + 1)
         left.loglog(update, values, color=LAYER, lw=width)
         on.name(left, f"{rate:g}", update, values, (4, -4))
-    left.set(xlabel="update", title="norm of the weights (start: 1)")
+    left.set(xlabel="update", title="length of the weights (start: 1)")
     left.set_xlim(1, 3 * len(values))
     for (name, values), color, line in zip(loss.items(), (LAYER, INK, INK), ("-", "--", ":"), strict=True):
         for seed in values:

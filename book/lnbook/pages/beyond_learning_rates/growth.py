@@ -90,8 +90,8 @@ def descend(
 def brakes(
     cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
 ) -> dict[str, list[list[Descent]]]:
-    """Layer-normalized runs by learning rate and seed: W's norm free, or held where it begins or ends."""
-    found: dict[str, list[list[Descent]]] = {"norm free": [], "held: first norm": [], "held: last norm": []}
+    """Layer-normalized runs by learning rate and seed: W's length free, or held where it begins or ends."""
+    found: dict[str, list[list[Descent]]] = {"free": [], "held: first length": [], "held: last length": []}
     for rate in rates:
         run = partial(descend, cases, rate=rate, updates=updates)
         free = [run(seed) for seed in seeds]

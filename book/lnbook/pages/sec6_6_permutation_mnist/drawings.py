@@ -69,7 +69,7 @@ def first_epoch(found: Mapping[str, Curve], floor: tuple[Sequence[float], Sequen
     on.exactly(ax.yaxis, [tick for tick in (0.1, 0.2, 0.5, 1, 2) if tick < 1.3 * highest])
     place = int(0.3 * len(floor[0]))
     ax.annotate("out of reach of normalized logits", (floor[0][place], 0.07))
-    ax.legend(loc="upper right")
+    fig.legend(loc="outside upper center", ncols=3)
     return fig
 
 
