@@ -181,7 +181,7 @@ LINES = {  # a room that needs more takes it from another, or says why in the co
     "benchmarks": 882,
     "tests/lnlib": 5_275,
     "tests/lnbook": 7_016,
-    "tests/book": 997,
+    "tests/book": 999,
 }
 
 

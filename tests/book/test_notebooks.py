@@ -98,6 +98,8 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     assert 3 * len(asks) <= len(headings) or path.stem == "faq", f"say what is found: {asks}"
     solutions = [c for c in code_cells(path) if "hide-cell" in c.metadata.get("tags", [])]
     assert 2 <= len(solutions) <= 4 or not is_chapter(path)
+    questions = re.findall(r"^\*\*\d+\.\*\*", texts.partition("\n## Check yourself\n")[2], flags=re.MULTILINE)
+    assert len(questions) == len(solutions), "each solution has its question"
     for cell in solutions:
         assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
 
