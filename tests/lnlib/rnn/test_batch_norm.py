@@ -196,6 +196,8 @@ def test_statistics_travel_with_the_state_dict_and_stay_at_32_bits() -> None:
     assert torch.equal(half.running_var_ih_l0, module.running_var_ih_l0)
     assert module.running_var_ih_l0.max() > torch.finfo(torch.float16).max
     assert half(x.half())[0].isfinite().all()
+    widths = [b.dtype for name, b in module.double().float().named_buffers() if name.startswith("running")]
+    assert set(widths) == {torch.float32}
     assert {b.dtype for name, b in module.double().named_buffers() if "running" in name} == {torch.float64}
 
 
