@@ -168,7 +168,7 @@ def test_no_notebook_installs_what_lies_at_an_address():
 
 
 LINES = {  # a room that needs more takes it from another, or says why in the commit that raises it
-    "lnlib": 6_869,
+    "lnlib": 6_868,
     "book/lnbook/data": 1_787,
     "book/lnbook/training": 927,
     "book/lnbook/cli": 475,

@@ -71,8 +71,7 @@ class StepStatistics:
     ) -> Float[Tensor, "N G"]:
         """Normalize the units `first`, `first` + 1, ... at step t, counted from 0."""
         if self.training:
-            if a.shape[0]:
-                self._seen[side, t, first] = batch_moments(a)
+            self._seen[side, t, first] = batch_moments(a)
             return batch_norm(a, gain, bias, eps, unbiased)
         row, units = min(t, len(self.running[side][0]) - 1), slice(first, first + a.shape[1])
         mean, var = (running[row, units] for running in self.running[side])
