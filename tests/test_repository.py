@@ -168,7 +168,7 @@ def test_no_notebook_installs_what_lies_at_an_address():
 
 
 LINES = {  # a room that needs more takes it from another, or says why in the commit that raises it
-    "lnlib": 6_868,
+    "lnlib": 6_869,
     "book/lnbook/data": 1_787,
     "book/lnbook/training": 927,
     "book/lnbook/cli": 475,
@@ -179,7 +179,7 @@ LINES = {  # a room that needs more takes it from another, or says why in the co
     "book/lnbook/pages": 10_858,
     "book/_ext": 1_277,
     "benchmarks": 882,
-    "tests/lnlib": 5_277,
+    "tests/lnlib": 5_381,
     "tests/lnbook": 7_016,
     "tests/book": 999,
 }

@@ -8,7 +8,6 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.utils import parameters_to_vector
 
 from lnlib.fisher.linearization import slices
 from lnlib.fisher.matrix_free import MatrixFree
@@ -34,7 +33,7 @@ class GGN(MatrixFree):
     Args:
         model: maps (N, ...) cases to (N, K) natural parameters, each case by itself, in one floating type.
         X: cases, the first axis.
-        family: of the outputs: "categorical" (logits), "gaussian" (means), "bernoulli", "poisson", ...
+        family: of the outputs, of dispersion 1: "categorical" (logits), "gaussian" (means), "poisson", ...
         parameters: names of those that vary, as in `named_parameters`; all for None.
 
     Attributes:
@@ -68,7 +67,7 @@ class GGN(MatrixFree):
         self.values = {name: p for name, p in own.items() if parameters is None or name in parameters}
         self.fixed = {name: p for name, p in own.items() if name not in self.values}
         self.outputs = predictions(model, X)
-        self.theta = parameters_to_vector(self.values.values())
+        self.theta = torch.cat([self.outputs.new_empty(0), *(p.flatten() for p in self.values.values())])
         super().__init__(self.outputs, len(self.theta))
         distribution = named_family(family)
         distribution.check_domain(self.outputs)
@@ -80,6 +79,7 @@ class GGN(MatrixFree):
     @torch.no_grad()
     def matmat(self, V: Float[Tensor, "P K"]) -> Float[Tensor, "P K"]:
         """F V, column by column."""
+        self.check_vector(V)
         with _derivable():
             pull = vjp(lambda theta: self._outputs(theta, self.X), self.theta)[1]
             push = vjp(lambda u: pull(u)[0], self.outputs)[1]  # pull is linear: its transpose is J

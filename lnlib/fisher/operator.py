@@ -184,9 +184,10 @@ class FisherOperator(MatrixFree):
 
 
 def factor(lin: Linearization, C: OutputCovariance) -> Iterator[Float[Tensor, "R P"]]:
-    """B, some cases at a time."""
+    """B, some cases at a time: enough that a block has twice as many rows as F, or more."""
     H, D = lin.unit.shape[1], lin.X.shape[1]
-    for cases in slices(len(lin.X), H * H * (D + 2)):
+    step = max(2 * (D + 2), CHUNK_NUMBERS // (H * H * (D + 2)))
+    for cases in (slice(start, start + step) for start in range(0, len(lin.X), step)):
         part = lin[cases]
         L = (part.share.sqrt()[:, None, None] * C[cases].factor()).permute(2, 0, 1)  # the derivative by b
         A = part.project(L * part.scale)

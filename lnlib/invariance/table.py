@@ -171,7 +171,7 @@ def table1(
         eps: added to the variance (not by weight norm, which has none).
         input_bias: size of a random bias inside the summed inputs.
         frozen: batch norm with the statistics of before the transformation.
-        units, inputs, cases: H, D, N.
+        units, inputs, cases: H (even for group norm), D, N.
         seed: of weights, data and shifts.
 
     Returns:

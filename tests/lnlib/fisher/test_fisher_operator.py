@@ -162,7 +162,7 @@ def test_what_is_no_vector_of_parameters_is_refused(v, error, message):
 def test_a_solve_takes_a_positive_damping_and_a_finite_right_side():
     F, _ = both("gaussian", "layer")
     v = torch.ones(F.shape[0], dtype=F.dtype)
-    for bad in (0.0, -1.0, math.nan, math.inf):
+    for bad in (0.0, -1.0, math.nan, math.inf, True):
         with pytest.raises(ValueError, match=rf"damping is {bad}; F is singular for normalized models, give"):
             F.solve(v, bad)
     for bad in (math.nan, math.inf):

@@ -38,6 +38,16 @@ def test_products_factor_and_matrix_are_those_of_the_definition(net, monkeypatch
     assert relative(F.to_dense(), dense) <= ROUNDING
 
 
+def test_weights_of_any_layout_in_memory_and_none_at_all() -> None:
+    model = nn.Sequential(nn.Conv2d(2, 3, 2), nn.Flatten()).double().to(memory_format=torch.channels_last)
+    X = draw(4, 2, 2, 2)
+    F = GGN(model, X)
+    assert relative(F.to_dense(), whole(model, X)) <= ROUNDING
+    with pytest.raises(TypeError, match=r"give torch\.float64 tensors"):
+        F.matmat(torch.ones(F.shape[0], 1))
+    assert GGN(model, X, parameters=[]).shape == (0, 0)
+
+
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "categorical"])
 def test_a_network_that_is_a_glm_has_the_glms_matrix(family):
     """Two independent derivations: one closed form, one automatic."""

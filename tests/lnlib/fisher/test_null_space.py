@@ -5,7 +5,7 @@ import torch
 from glms import FAMILIES, NORMS, draw, model, relative
 
 from lnlib import GLM
-from lnlib.fisher import FisherOperator, fisher, linearization
+from lnlib.fisher import FisherOperator, fisher, operator
 
 
 def generic(family, norm, H, D, r, eps=0.0):
@@ -82,7 +82,7 @@ def test_the_gap_tells_how_sure_the_count_is():
 def test_the_triangle_of_many_cases_is_carried_along(monkeypatch):
     glm, X = generic("categorical", "layer", 4, 3, 3)
     whole = FisherOperator(glm, X).null_space()
-    monkeypatch.setattr(linearization, "CHUNK_NUMBERS", 1)
+    monkeypatch.setattr(operator, "CHUNK_NUMBERS", 1)
     found = FisherOperator(glm, X).null_space()
     assert found.nullity == whole.nullity
     assert relative(found.singular_values, whole.singular_values) <= 1e-13
