@@ -20,6 +20,7 @@ MODULES = {
     "draw": "pages.sec6_4_draw.experiment",
     "draw_early": "pages.sec6_4_draw.experiment",
     "handwriting": "pages.sec6_5_handwriting.experiment",
+    "handwriting_sizes": "pages.sec6_5_handwriting.experiment",
     "permutation_mnist": "shared.permutation_mnist",
     "permutation_mnist_right": "shared.permutation_mnist_right",
     "convnet": "pages.sec6_7_convnets.experiment",

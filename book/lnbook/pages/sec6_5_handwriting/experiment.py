@@ -55,6 +55,20 @@ STUDIES = {
     "paper": [Study("iam_ondb", 400, 20, 12_179, 12_179, 100, 500, 0, 0.001, 20 * EPOCH, 100)],
 }
 
+SIZES = ((2, 8), (4, 8), (8, 8), (16, 8), (4, 2), (4, 32))  # for Section 7: characters, lines of a batch
+
+
+def _sizes(scale: str, seed: int) -> list[Job]:
+    """Lines and batches of several sizes, gradients through all points; seeds outermost."""
+    smoke = replace(STUDIES["smoke"][0], updates=6, rows=2, seeds=2)
+    base = replace(_LAPTOP if scale == "study" else smoke, back=0)
+    studies = [
+        replace(base, longest=n, points=n * base.points // 16, batch_size=batch, rate=rate)
+        for n, batch in SIZES
+        for rate in (0.003, 0.01)
+    ]
+    return sorted(jobs_of(studies, seed), key=lambda job: int(job["seed"]))
+
 
 def wanted(job: Job) -> Wanted:
     """The lines that a run of these settings takes."""
@@ -158,3 +172,4 @@ EXPERIMENT = Experiment(
     ),
     data=_data,
 )
+SIZES_EXPERIMENT = replace(EXPERIMENT, name="handwriting_sizes", jobs=_sizes)

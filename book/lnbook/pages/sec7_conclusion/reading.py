@@ -6,9 +6,10 @@ from dataclasses import replace
 from math import exp, log, nan
 from typing import NamedTuple
 
+import pandas as pd
 from scipy import stats
 
-from lnbook.curves import Mean
+from lnbook import curves, races
 from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement
@@ -77,12 +78,22 @@ class Factors(NamedTuple):
     one: Measurement
 
 
-def races(found: Mapping[str, Measurement]) -> dict[str, Factors]:
+def of_both(found: Mapping[str, Measurement]) -> dict[str, Factors]:
     """The factors of the experiments that are recorded at both, by section."""
     recorded = {s: [found[rule] for rule in rules if rule in found] for s, rules in RACES.items()}
     return {
         s: Factors(*both) for s, both in recorded.items() if len(both) == 2 and all(m.values for m in both)
     }
+
+
+def by_size() -> pd.DataFrame:
+    """Section 6.5's factors at own step sizes: a row a seed, a column a pair of characters and batch size."""
+    rows, _ = curves.recorded("handwriting_sizes")
+    race, found = races.RACES["6.5"], {}
+    for size, some in rows.groupby(["longest", "batch_size"]):
+        own = races.at_own_steps(races.tidy(some, race), race.chosen["lowest loss"])
+        found[size] = races.factors(own)
+    return pd.DataFrame(found)
 
 
 def flat(found: Mapping[str, Factors]) -> list[dict[str, float | str]]:
@@ -91,7 +102,7 @@ def flat(found: Mapping[str, Factors]) -> list[dict[str, float | str]]:
     return [{"section": s, "steps": k, "value": m.value, "low": m.low, "high": m.high} for s, k, m in pairs]
 
 
-def advantage(found: Mapping[str, Factors]) -> Mean:
+def advantage(found: Mapping[str, Factors]) -> curves.Mean:
     r"""How much larger the recurrent networks' factors are than the others', each at its own step size.
 
     $$\exp\Big(\frac1K\sum_k \ell_k - \frac1M\sum_m \ell_m\Big)$$
@@ -104,10 +115,10 @@ def advantage(found: Mapping[str, Factors]) -> Mean:
     for section, factors in found.items():
         logs[section in RECURRENT].append(log(factors.own.value))
     if min(map(len, logs.values())) < 2:
-        return Mean(nan, None, None, 1)
+        return curves.Mean(nan, None, None, 1)
     difference = sum(logs[True]) / len(logs[True]) - sum(logs[False]) / len(logs[False])
     low, high = stats.ttest_ind(logs[True], logs[False], equal_var=False).confidence_interval(1 - LEVEL)
-    return Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
+    return curves.Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
 
 
 def with_confidence(found: Measurement, confidence: float) -> Measurement:

@@ -25,7 +25,7 @@ def test_the_table_counts_every_verdict_that_a_sentence_can_have_once() -> None:
 def test_only_an_experiment_with_both_factors_takes_part() -> None:
     some = Measurement("x", 2.0, 1.5, 2.7, 5, values=(2.0,) * 5)
     found = {"s64-own-step": some, "s64-faster": some, "s65-own-step": some}
-    assert list(reading.races(found)) == ["6.4"]
+    assert list(reading.of_both(found)) == ["6.4"]
 
 
 def test_an_advantage_is_the_quotient_of_geometric_means_with_welchs_interval() -> None:
