@@ -45,6 +45,13 @@ def number_equations(app: Sphinx, doctree: nodes.document) -> None:
             block.parent.insert(block.parent.index(block), addnodes.index(entries=entries))
 
 
+def find_all_entries(app: Sphinx) -> list[tuple[str, dict, str]]:
+    """Index again the pages that a build does not write: of these Sphinx forgets the entries."""
+    for page in sorted(app.env.found_docs - app.builder.indexer._index_entries.keys()):
+        app.builder.index_page(page, app.env.get_doctree(page), app.env.longtitles[page].astext())
+    return []
+
+
 def link_names(doctree: nodes.document, page: str) -> None:
     """Link names like `lnlib.layer_norm`, written as code in running text, to the reference."""
     for code in list(doctree.findall(nodes.literal)):

@@ -24,7 +24,7 @@ import reference
 from directives import ExecutionsDirective, FromRole, InteractiveDirective
 from execute import BOOK, SCALES, Executed, executed_all, made_ready
 from figures import add_dark_twins, link_drawn_data, load_late, size_and_link
-from links import explain_terms, link_names, number_equations
+from links import explain_terms, find_all_entries, link_names, number_equations
 from lnbook.data import DataError
 from lnbook.figures.palette import css_variables
 from lnbook.ledger import tables
@@ -189,6 +189,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("missing-reference", reference.resolve)
     app.connect("html-page-context", mend_html, priority=900)  # after sphinx-thebe
     app.connect("doctree-resolved", explain_terms)
+    app.connect("html-collect-pages", find_all_entries)
     app.connect("build-finished", publish_files)
     app.add_directive("sentences", ledger.SentencesDirective)
     app.add_directive("rules", ledger.RulesDirective)
