@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from math import exp, log, nan
+from math import exp, log, nan, sqrt
 from typing import NamedTuple
 
 import pandas as pd
@@ -11,6 +11,7 @@ from scipy import stats
 
 from lnbook import curves, races
 from lnbook.ledger.intervals import LEVEL
+from lnbook.ledger.printed import printed_table
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement
 
@@ -133,3 +134,19 @@ def with_confidence(found: Measurement, confidence: float) -> Measurement:
     wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 1 - LEVEL))
     low, high = (found.value + (end - found.value) * wanted / had for end in (found.low, found.high))
     return replace(found, low=low, high=high)
+
+
+def seen() -> dict[str, tuple[float, float, float]]:
+    r"""By result of Tables 2 and 3: points gained, test items n, standard errors gained.
+
+    Of shares p, q on n independent items each, $\sqrt{(p(1-p) + q(1-q))/n}$ is the error of $p - q$.
+    """
+    found, counts = {}, printed_table("test-items").rows
+    for table, models in {"table-2": ("OE", "OE + LN"), "table-3": ("ours", "LN")}.items():
+        without, normed = (printed_table(table).rows["the paper"][model] for model in models)
+        for name, n in {name: n for by in counts.values() for name, n in by["items"].items()}.items():
+            if name in without:
+                p, q = normed[name] / 100, without[name] / 100
+                error = sqrt((p * (1 - p) + q * (1 - q)) / n)
+                found[name] = 100 * (p - q), n, (p - q) / error
+    return found
