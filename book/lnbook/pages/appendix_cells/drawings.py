@@ -83,19 +83,12 @@ def _draw_cell(ax: Axes) -> None:
     ax.set(xlim=(-0.3, 13.9), ylim=(0.3, 5.7), aspect="equal")
     ax.axis("off")
 
-    def box(
-        x: float, y: float, text: str, color: str = INK, width: float = 1.1, dashed: bool = False
-    ) -> None:
-        line = "--" if dashed else "-"
-        shape = FancyBboxPatch(
-            (x - width / 2, y - 0.33), width, 0.66, "round,pad=0.04", fc="none", ec=color, lw=1.8, ls=line
+    def box(x: float, y: float, text: str, color: str = INK, width: float = 1.1, line: str = "-") -> None:
+        corner = x - width / 2, y - 0.33
+        ax.add_patch(
+            FancyBboxPatch(corner, width, 0.66, "round,pad=0.04", fc="none", ec=color, lw=1.8, ls=line)
         )
-        ax.add_patch(shape)
         ax.text(x, y, text, ha="center", va="center", color=color)
-
-    def node(x: float, y: float, text: str) -> None:
-        ax.add_patch(Circle((x, y), 0.27, fc="none", ec=INK, lw=1.2))
-        ax.text(x, y, text, ha="center", va="center_baseline", fontsize=12)
 
     def arrow(*points: tuple[float, float]) -> None:
         *line, start, end = points
@@ -104,45 +97,35 @@ def _draw_cell(ax: Axes) -> None:
         style = {"arrowstyle": "-|>", "color": INK, "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
         ax.annotate("", end, start, arrowprops=style)
 
-    # projections, their sum, four gates
-    for y, name, place in ((2.3, "h", 1), (0.9, "x", 2)):
-        ax.text(0.2, y, "$h_{t-1}$" if name == "h" else "$x_t$", ha="center", va="center", fontsize=13)
+    for y, name, place in ((2.3, "h", 1), (0.9, "x", 2)):  # the projections
         arrow((0.75, y), (1.15, y))
         box(1.75, y, f"$W_{name}$")
         arrow((2.35, y), (2.85, y))
         box(3.5, y, f"LN {place}", LAYER)
         arrow((4.1, y), (4.75, y), (4.75, 1.6 + 0.3 * np.sign(y - 1.6)))
-    node(4.75, 1.6, "+")
-    ax.text(3.75, 1.6, "$b$", ha="center", va="center", fontsize=13)
-    arrow((3.95, 1.6), (4.46, 1.6))
-    ax.plot([5.03, 5.25], [1.6, 1.6], color=INK, lw=1.2)
-    box(5.85, 1.6, "LN 4", LAYER, dashed=True)
-    ax.plot([6.45, 10.3], [1.6, 1.6], color=INK, lw=1.2)
     for name, x in {"f": 7.0, "i": 8.0, "g": 9.2, "o": 10.3}.items():
         arrow((x, 1.6), (x, 2.2))
         box(x, 2.57, r"$\tanh$" if name == "g" else r"$\sigma$", width=0.95 if name == "g" else 0.7)
         ax.text(x - 0.12, 1.9, f"${name}$", ha="right", va="center")
-    # the cell, the output
-    ax.text(0.2, 5.2, "$c_{t-1}$", ha="center", va="center", fontsize=13)
-    arrow((0.75, 5.2), (6.71, 5.2))
-    node(7.0, 5.2, r"$\times$")
-    arrow((7.0, 2.97), (7.0, 4.91))
-    arrow((7.29, 5.2), (8.31, 5.2))
-    node(8.6, 5.2, "+")
-    node(8.6, 3.85, r"$\times$")
+    box(5.85, 1.6, "LN 4", LAYER, line="--")
+    box(12.2, 5.2, "LN 5", LAYER, line="--")
+    box(11.3, 4.34, "LN 3", LAYER)
+    box(11.3, 3.43, r"$\tanh$", width=0.95)
+    for x, y in ((4.75, 1.6), (8.6, 5.2), (7.0, 5.2), (8.6, 3.85), (11.3, 2.57)):
+        ax.add_patch(Circle((x, y), 0.27, fc="none", ec=INK, lw=1.2))
+        sign = "+" if (x, y) in ((4.75, 1.6), (8.6, 5.2)) else r"$\times$"
+        ax.text(x, y, sign, ha="center", va="center_baseline", fontsize=12)
+    letters = {"h_{t-1}": (0.2, 2.3), "x_t": (0.2, 0.9), "b": (3.75, 1.6)}
+    letters |= {"c_{t-1}": (0.2, 5.2), "c_t": (13.55, 5.2), "h_t": (13.55, 2.57)}
+    for name, at in letters.items():
+        ax.text(*at, f"${name}$", ha="center", va="center", fontsize=13)
+    for y, *ends in ((1.6, 5.03, 5.25), (1.6, 6.45, 10.3), (5.2, 8.89, 11.6)):
+        ax.plot(ends, [y, y], color=INK, lw=1.2)
+    across = (1.6, 3.95, 4.46), (2.57, 10.69, 11.01), (2.57, 11.59, 13.2)
+    for y, start, end in (*across, (5.2, 0.75, 6.71), (5.2, 7.29, 8.31), (5.2, 12.8, 13.2)):
+        arrow((start, y), (end, y))
+    down = (11.3, 5.2, 4.71), (11.3, 3.97, 3.8), (11.3, 3.06, 2.86)
+    for x, start, end in ((7.0, 2.97, 4.91), (8.6, 4.14, 4.91), *down):
+        arrow((x, start), (x, end))
     arrow((8.0, 2.97), (8.4, 3.62))
     arrow((9.2, 2.97), (8.8, 3.62))
-    arrow((8.6, 4.14), (8.6, 4.91))
-    ax.plot([8.89, 11.6], [5.2, 5.2], color=INK, lw=1.2)
-    box(12.2, 5.2, "LN 5", LAYER, dashed=True)
-    arrow((12.8, 5.2), (13.2, 5.2))
-    ax.text(13.55, 5.2, "$c_t$", ha="center", va="center", fontsize=13)
-    arrow((11.3, 5.2), (11.3, 4.71))
-    box(11.3, 4.34, "LN 3", LAYER)
-    arrow((11.3, 3.97), (11.3, 3.8))
-    box(11.3, 3.43, r"$\tanh$", width=0.95)
-    arrow((11.3, 3.06), (11.3, 2.86))
-    node(11.3, 2.57, r"$\times$")
-    arrow((10.69, 2.57), (11.01, 2.57))
-    arrow((11.59, 2.57), (13.2, 2.57))
-    ax.text(13.55, 2.57, "$h_t$", ha="center", va="center", fontsize=13)

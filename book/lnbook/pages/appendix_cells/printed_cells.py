@@ -13,11 +13,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnlib import equations as eq
-
 Letters = Mapping[str, np.ndarray]
 Run = Callable[[Letters, np.ndarray], np.ndarray]
-Names = Callable[[Letters], Mapping[str, Tensor]]
+
+# The letters of the gates, and of a GRU's candidate, by torch's names.
+ROWS = {
+    "weight_hh_l0": ("W_h", "U"),
+    "weight_ih_l0": ("W_x", "W"),
+    "gain_hh_l0": ("alpha_1", "alpha_4"),
+    "bias_hh_l0": ("beta_1", "beta_4"),
+    "gain_ih_l0": ("alpha_2", "alpha_3"),
+    "bias_ih_l0": ("beta_2", "beta_3"),
+}
 
 
 def letters(kind: str, H: int, D: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -36,91 +43,43 @@ def bare(p: Letters) -> dict[str, np.ndarray]:
     return {name: np.zeros_like(value) if name in silent else value for name, value in p.items()}
 
 
-def by_letter(equation: Callable[..., Any], letters: Letters) -> Any:
-    """An equation of `lnlib.equations` of the letters that it asks for by the names of its arguments."""
-    return equation(**{name: letters[name] for name in inspect.signature(equation).parameters})
-
-
-def lstm(gates: Callable[..., Any], output: Callable[..., Any]) -> Run:
-    """The printed lines of an LSTM, such as Eqs. (20)-(22), step after step; all share Eq. (18)."""
+def printed(lines: Mapping[str, Callable[..., Any]]) -> Run:
+    """Equations of `lnlib.equations`, step after step, under the letters each finds, such as "f i o g"."""
 
     def run(p: Letters, X: np.ndarray) -> np.ndarray:
-        h, c, outputs = p["h_0"], p["c_0"], []
+        known = {**p, **{name[0]: p[name] for name in ("h_0", "c_0") if name in p}}
+        outputs = []
         for x in X:
-            f, i, o, g = by_letter(gates, {**p, "h": h, "x": x})
-            c = eq.eq18(f, i, g, c)
-            h = by_letter(output, {**p, "o": o, "c": c})
-            outputs.append(h)
+            known["x"] = x
+            for found, equation in lines.items():
+                values = equation(**{name: known[name] for name in inspect.signature(equation).parameters})
+                known |= zip(found.split(), values, strict=True) if " " in found else {found: values}
+            outputs.append(known["h"])
         return np.array(outputs)
 
     return run
 
 
-def lstm_names(p: Letters) -> dict[str, Tensor]:
-    """The letters of Eqs. (20)-(22) by torch's names: gates f, i, o, g to torch's i, f, g, o.
-
-    Linear, so it takes directions and gradients too; torch's second bias holds beta_2 + b.
-    """
-
-    def stack(gates: np.ndarray) -> Tensor:
-        f, i, o, g = np.split(gates, 4)
-        return torch.from_numpy(np.concatenate([i, f, g, o]))
-
-    return {
-        "weight_hh_l0": stack(p["W_h"]),
-        "weight_ih_l0": stack(p["W_x"]),
-        "gain_hh_l0": stack(p["alpha_1"]),
-        "bias_hh_l0": stack(p["beta_1"]),
-        "gain_ih_l0": stack(p["alpha_2"]),
-        "bias_ih_l0": stack(p["beta_2"] + p["b"]),
-        "gain_cell_l0": torch.tensor(p["alpha_3"]),
-        "bias_cell_l0": torch.tensor(p["beta_3"]),
-    }
-
-
-def gru(gates: Callable[..., Any], candidate: Callable[..., Any], update: Callable[..., Any]) -> Run:
-    """The printed lines of a GRU, Eqs. (23)-(25) or (26)-(28), step after step."""
-
-    def run(p: Letters, X: np.ndarray) -> np.ndarray:
-        h, outputs = p["h_0"], []
-        for x in X:
-            z, r = by_letter(gates, {**p, "h": h, "x": x})
-            h_hat = by_letter(candidate, {**p, "h": h, "x": x, "r": r})
-            h = update(z, h, h_hat)
-            outputs.append(h)
-        return np.array(outputs)
-
-    return run
-
-
-def gru_names(p: Letters, sign: int = 1) -> dict[str, Tensor]:
-    """The letters of Eqs. (26)-(28) by torch's names: gates z, r to torch's r, z, then the candidate.
-
-    The sign is that of the rows of z; -1 for torch's own unit, whose open update gate keeps the old state.
-    """
-
-    def stack(gates: np.ndarray, candidate: np.ndarray) -> Tensor:
-        z, r = np.split(gates, 2)
-        return torch.from_numpy(np.concatenate([r, sign * z, candidate]))
-
-    return {
-        "weight_hh_l0": stack(p["W_h"], p["U"]),
-        "weight_ih_l0": stack(p["W_x"], p["W"]),
-        "gain_hh_l0": stack(p["alpha_1"], p["alpha_4"]),
-        "bias_hh_l0": stack(p["beta_1"], p["beta_4"]),
-        "gain_ih_l0": stack(p["alpha_2"], p["alpha_3"]),
-        "bias_ih_l0": stack(p["beta_2"], p["beta_3"]),
-    }
+def torch_names(p: Letters, sign: int = 1) -> dict[str, Tensor]:
+    """The letters by torch's names: f, i, o, g as i, f, g, o; z, r, candidate as r, sign z, candidate."""
+    found = {}
+    for name, (gates, candidate) in ROWS.items():
+        if "U" in p:
+            z, r = np.split(p[gates], 2)
+            parts = [r, sign * z, p[candidate]]
+        else:
+            f, i, o, g = np.split(p[gates] + p["b"] if gates == "beta_2" else p[gates], 4)
+            parts = [i, f, g, o]
+        found[name] = torch.from_numpy(np.concatenate(parts))
+    if "U" not in p:
+        found |= {"gain_cell_l0": torch.tensor(p["alpha_3"]), "bias_cell_l0": torch.tensor(p["beta_3"])}
+    return found
 
 
 def forward(
     p: Letters, X: Float[np.ndarray, "T D"], eps: float
 ) -> tuple[Float[np.ndarray, "T H"], list[Any]]:
-    """Eqs. (20)-(22) with an epsilon: the outputs, and what the way back needs of each step.
-
-    That is x, h and c of the step before, the gates f, i, o and the candidate g after their non-linearities,
-    the tanh of the normalized cell, and of each norm what it made of its input, and the input's scale.
-    """
+    """The outputs of Eqs. (20)-(22) with an epsilon, and what the way back needs of each step."""
 
     def normalize(z: np.ndarray) -> tuple[np.ndarray, float]:
         scale = np.sqrt(z.var() + eps)
@@ -171,14 +130,10 @@ def backward(
 
 
 def autograd(
-    module: nn.RNNBase,
-    names: Names,
-    p: Letters,
-    X: Float[np.ndarray, "T D"],
-    d_outputs: Float[np.ndarray, "T H"],
+    module: nn.RNNBase, p: Letters, X: Float[np.ndarray, "T D"], d_outputs: np.ndarray, sign: int = 1
 ) -> tuple[Float[np.ndarray, "T H"], dict[str, Tensor]]:
     """Outputs of a module of one layer that gets these letters; gradients by parameter, `h_0` and `c_0`."""
-    module.load_state_dict(dict(names(p)), strict=False)
+    module.load_state_dict(torch_names(p, sign), strict=False)
     module.zero_grad()
     start = {k: torch.tensor(p[k])[None].requires_grad_() for k in ("h_0", "c_0") if k in p}
     out, _ = module(torch.tensor(X), tuple(start.values()) if len(start) > 1 else start["h_0"])
@@ -188,27 +143,23 @@ def autograd(
 
 
 def off_autograd(
-    gradients: Letters,
-    module: nn.RNNBase,
-    p: Letters,
-    X: Float[np.ndarray, "T D"],
-    d_outputs: Float[np.ndarray, "T H"],
+    gradients: Letters, module: nn.RNNBase, p: Letters, X: Float[np.ndarray, "T D"], d_outputs: np.ndarray
 ) -> float:
     """How far gradients of an LSTM's letters are from autograd's, relative to the largest entry of each."""
-    theirs = autograd(module, lstm_names, p, X, d_outputs)[1]
-    ours = lstm_names({**gradients, "b": 0 * gradients["b"]})  # the bias of beta_2 + b has one gradient
+    theirs = autograd(module, p, X, d_outputs)[1]
+    ours = torch_names({**gradients, "b": 0 * gradients["b"]})  # the bias of beta_2 + b has one gradient
     ours |= {k: torch.from_numpy(gradients[k]) for k in ("h_0", "c_0")}
     return max(float((v - ours[k]).abs().max() / v.abs().max()) for k, v in theirs.items())
 
 
 def compare(
-    module: nn.RNNBase, run: Run, names: Names, p: Letters, d: Letters, X: Float[np.ndarray, "T D"]
+    module: nn.RNNBase, run: Run, p: Letters, d: Letters, X: Float[np.ndarray, "T D"], sign: int = 1
 ) -> tuple[float, float]:
     """How far a module is from the print: largest difference of outputs, relative one of a derivative."""
     printed = run(p, X)
     weights = np.cos(np.arange(printed.size)).reshape(printed.shape)
-    outputs, gradients = autograd(module, names, p, X, weights)
-    along = {**names(d), **{k: torch.tensor(d[k])[None] for k in ("h_0", "c_0") if k in d}}
+    outputs, gradients = autograd(module, p, X, weights, sign)
+    along = {**torch_names(d, sign), **{k: torch.tensor(d[k])[None] for k in ("h_0", "c_0") if k in d}}
     slope = sum(float((gradient * along[k]).sum()) for k, gradient in gradients.items())
     step = 1e-5
     ahead, behind = (run({k: p[k] + s * d[k] for k in p}, X) for s in (step, -step))
@@ -223,5 +174,4 @@ def rank(run: Run, p: Letters, X: Float[np.ndarray, "T D"], names: Sequence[str]
         for unit in np.eye(p[name].size).reshape(-1, *p[name].shape):
             ahead, behind = (run({**p, name: p[name] + s * unit}, X) for s in (1e-4, -1e-4))
             columns.append((ahead - behind).ravel())
-    values = np.linalg.svd(np.array(columns), compute_uv=False)
-    return int((values > 1e-6 * values[0]).sum())
+    return int(torch.linalg.matrix_rank(torch.from_numpy(np.array(columns)), rtol=1e-6))

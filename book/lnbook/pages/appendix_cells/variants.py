@@ -1,19 +1,17 @@
 r"""Variants of a layer-normalized LSTM on the same weights and inputs: what differs, and what cannot.
 
-Thirteen `IMPLEMENTATIONS`, with the settings with which `LSTM` computes each: they differ in what is
-normalized together, where the biases act, which cell the next step gets, and in $\epsilon$. *Source* each
-project's own code; the table beside this file also has the order of their gates, their initial forget bias,
-and what else to know. How far outputs are apart (`distances`), what each ignores (`changes`), how long a cell
-remembers (`memory`).
+Thirteen `IMPLEMENTATIONS` differ in what is normalized together, where the biases act, which cell the next
+step gets, and in $\epsilon$. *Source* each project's own code; the table beside this file has what else to
+know of them.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,15 +22,15 @@ from torch import Tensor
 from lnlib.rnn import LSTM
 from lnlib.rnn.variants import PLAIN, VARIANTS, Variant
 
+HH, IH = "weight_hh_l0", "weight_ih_l0"
 
-@dataclass(frozen=True)
-class Implementation:
+
+class Implementation(NamedTuple):
     """One public implementation."""
 
     title: str  # what it is called, and by whom
     row: Variant  # what is normalized where
     eps: float
-    bias: str  # where biases act
 
     @property
     def normalized(self) -> str:
@@ -47,15 +45,10 @@ class Implementation:
         """Which cell the next step starts from."""
         return "normalized" if self.row.cell == "carried" else "raw"
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Keywords for :class:`lnlib.rnn.LSTM`."""
-        return {"variant": self.row, "eps": self.eps}
-
 
 with Path(__file__).with_name("implementations.csv").open(encoding="utf-8") as _file:
-    IMPLEMENTATIONS = {
-        row["name"]: Implementation(
+    IMPLEMENTATIONS = [
+        Implementation(
             row["title"],
             Variant(
                 row["gates"],
@@ -65,13 +58,9 @@ with Path(__file__).with_name("implementations.csv").open(encoding="utf-8") as _
                 unbiased=bool(row["unbiased"]),
             ),
             float(row["eps"]),
-            row["bias"],
         )
         for row in csv.DictReader(_file)
-    }
-
-# Has every parameter that any variant has.
-EVERYTHING = Variant("separate", cell="carried", inner_bias="both")
+    ]
 
 # What can be normalized together, by the name under which the chapter compares it.
 SCHEMES: Mapping[str, Variant | None] = {
@@ -90,18 +79,21 @@ def settings(variant: str | Variant | None, eps: float = 1e-5) -> dict[str, Any]
     return {"norm": "none"} if variant in (None, "none") else {"variant": variant, "eps": eps}
 
 
-def as_variant(lstm: LSTM, **keywords: Any) -> LSTM:
+def as_variant(lstm: LSTM, variant: str | Variant | None, eps: float = 1e-5) -> LSTM:
     """The same weights in another variant: each parameter goes where its name is, and others are left out."""
     with torch.random.fork_rng(devices=[]):  # its initial weights are overwritten
-        other = LSTM(lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype, **keywords)
+        other = LSTM(
+            lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype, **settings(variant, eps)
+        )
     other.load_state_dict(lstm.state_dict(), strict=False)
     return other
 
 
 def random_lstm(inputs: int, units: int, generator: torch.Generator, spread: float = 0.0) -> LSTM:
     """A network with every parameter of every variant: weights of variance 1 / D and 1 / H."""
+    everything = Variant("separate", cell="carried", inner_bias="both")
     with torch.random.fork_rng(devices=[]):
-        lstm = LSTM(inputs, units, variant=EVERYTHING, dtype=torch.float64)
+        lstm = LSTM(inputs, units, variant=everything, dtype=torch.float64)
     with torch.no_grad():
         for name, p in lstm.named_parameters():
             drawn = torch.randn(p.shape, generator=generator, dtype=p.dtype)
@@ -131,31 +123,6 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     return sorted(np.flatnonzero(label == k).tolist() for k in range(count))
 
 
-Parameters = Mapping[str, Tensor]
-Change = Callable[[Parameters, Tensor, Tensor], tuple[dict[str, Tensor], Tensor]]
-HH, IH = "weight_hh_l0", "weight_ih_l0"
-
-
-def _one_gate(W: Tensor) -> Tensor:
-    """The first of four gates three times as large."""
-    first, *others = W.chunk(4)
-    return torch.cat([3 * first, *others])
-
-
-# From parameters, inputs and random numbers (T, N, H) to the changed parameters, and the inputs.
-TRANSFORMATIONS: Mapping[str, Change] = {
-    "W_h times 3": lambda p, x, _: ({HH: 3 * p[HH]}, x),
-    "W_x times 3": lambda p, x, _: ({IH: 3 * p[IH]}, x),
-    "both times 3": lambda p, x, _: ({HH: 3 * p[HH], IH: 3 * p[IH]}, x),
-    "one gate of both times 3": lambda p, x, _: ({HH: _one_gate(p[HH]), IH: _one_gate(p[IH])}, x),
-    "each x by its own factor": lambda p, x, v: ({}, x * v[..., :1].exp()),
-    "a row added to all rows": lambda p, x, v: (
-        {HH: p[HH] + v[0, 0], IH: p[IH] + v[0, 1, : p[IH].shape[1]]},
-        x,
-    ),
-}
-
-
 def unseen(v: Variant | None, transformation: str) -> bool:
     """Whether a transformation should leave a variant's outputs as they are."""
     v = v or PLAIN
@@ -175,43 +142,46 @@ def changes(
     variant: Variant | None, lstm: LSTM, x: Float[Tensor, "T N D"], generator: torch.Generator
 ) -> dict[str, float]:
     """By how much each transformation changes a variant's outputs, relative to them; epsilon is 0."""
-    network = as_variant(lstm, **settings(variant, 0.0))
+    network = as_variant(lstm, variant, 0.0)
     before, p = network(x)[0], {name: value.clone() for name, value in network.state_dict().items()}
     v = torch.randn(*x.shape[:2], lstm.hidden_size, generator=generator, dtype=x.dtype)
+    W_h, W_x = p[HH], p[IH]
+    one_gate = torch.ones(len(W_h), 1, dtype=x.dtype)
+    one_gate[: lstm.hidden_size] = 3
+    transformations = {
+        "W_h times 3": ({HH: 3 * W_h}, x),
+        "W_x times 3": ({IH: 3 * W_x}, x),
+        "both times 3": ({HH: 3 * W_h, IH: 3 * W_x}, x),
+        "one gate of both times 3": ({HH: one_gate * W_h, IH: one_gate * W_x}, x),
+        "each x by its own factor": ({}, x * v[..., :1].exp()),
+        "a row added to all rows": ({HH: W_h + v[0, 0], IH: W_x + v[0, 1, : W_x.shape[1]]}, x),
+    }
     found = {}
-    for name, change in TRANSFORMATIONS.items():
-        changed, inputs = change(p, x, v)
+    for name, (changed, inputs) in transformations.items():
         network.load_state_dict(p | changed)
         found[name] = float((network(inputs)[0] - before).norm() / before.norm())
     return found
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What is left of a cell's first value."""
-
-    correlation: Float[np.ndarray, " T"]  # over units, of the cell after each step with the first one
-    added: float  # variance that a step adds, in units of the first value's
-
-
 @torch.no_grad()
-def memory(cell: str, steps: int, *, opening: float, units: int, generator: torch.Generator) -> Memory:
-    """Hold a random cell with the forget gate open, while the input gate lets a share of random inputs in."""
-    lstm = as_variant(random_lstm(units, units, generator), **settings(Variant("separate", cell=cell)))
+def memory(cell: str, generator: torch.Generator) -> tuple[Float[np.ndarray, " 300"], float]:
+    """A cell that keeps all and lets a quarter in: correlation with its start, variance added by a step."""
+    units, opening = 256, 0.25
+    lstm = as_variant(random_lstm(units, units, generator), Variant("separate", cell=cell))
     p = dict(lstm.named_parameters())
     p["gain_hh_l0"].zero_()  # the gates do not look at h
     held = {0: float(np.log(opening / (1 - opening))), 1: 50.0, 3: 0.0}  # i, f, o; float64 has no more of f
     for gate, logit in held.items():
         rows = slice(gate * units, (gate + 1) * units)
         p["gain_ih_l0"][rows], p["bias_ih_l0"][rows] = 0.0, logit
-    x = torch.randn(steps, 8, units, generator=generator, dtype=torch.float64)
+    x = torch.randn(300, 8, units, generator=generator, dtype=torch.float64)
     first = torch.randn(1, 8, units, generator=generator, dtype=torch.float64)
     cells = lstm(x, (torch.zeros_like(first), first), return_cells=True)[-1]
     cosine = torch.cosine_similarity(
         cells - cells.mean(-1, keepdim=True), first - first.mean(-1, keepdim=True), -1
     )
     offered = opening * torch.tanh(lstm.cells()[0].inputs(x.flatten(0, 1))[:, 2 * units : 3 * units])
-    return Memory(cosine.mean(1).numpy(), float(offered.var() / first.var()))
+    return cosine.mean(1).numpy(), float(offered.var() / first.var())
 
 
 @torch.no_grad()
@@ -222,10 +192,9 @@ def unforgetting(norm: str, seed: int) -> Float[Tensor, "T H"]:
     shapes = (1000, inputs), (4 * units, units), (4 * units, inputs)
     x, W_h, W_x = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in shapes)
     net = LSTM(inputs, units, norm=norm, dtype=torch.float64)
-    net.get_parameter(HH).copy_(W_h / units**0.5)
-    net.get_parameter(IH).copy_(W_x / inputs**0.5)
-    for name in ("bias_ih_l0", "bias_hh_l0"):
-        net.get_parameter(name).zero_()
-    net.get_parameter("bias_ih_l0").chunk(4)[1].fill_(20.0)  # torch's order: i, f, g, o
+    bias = torch.zeros(4 * units)
+    bias[units : 2 * units] = 20.0  # torch's order: i, f, g, o
+    given = {HH: W_h / units**0.5, IH: W_x / inputs**0.5, "bias_ih_l0": bias, "bias_hh_l0": 0 * bias}
+    net.load_state_dict(given, strict=False)
     cells: Tensor = net(x, return_cells=True)[-1]
     return cells
