@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
@@ -17,6 +16,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "layer": {"color": LAYER, "ls": "-"},
     "inputs": {"color": LAYER, "ls": "-."},
 }
+NAME = {"va": "center", "size": 10}  # of a line
 Runs = Float[np.ndarray, "networks places"]
 Curve = Float[np.ndarray, " points"]
 
@@ -30,21 +30,17 @@ def story(
     fig, (left, middle, right) = plots.subplots(1, 3, figsize=(7.2, 3))
     for name, values in sizes.items():
         left.semilogy(values, **LOOKS["layer" if name == "layer norm" else "none"])
-        _write(left, name, len(values), values[-1])
+        on.name(left, name, [len(values)], values, (4, 0), **NAME)
     left.set(title="size of the state", xlabel="step", xlim=(0, 190), xticks=(0, 50, 100))
     for (norm, factor), values in by_lag.items():
         middle.semilogy(values, **LOOKS[norm])
         if norm == "layer" or factor > 1:  # below 1 the two lines are one
-            _write(middle, f"{factor:g}x", len(values), values[-1])
+            on.name(middle, f"{factor:g}x", [len(values)], values, (4, 0), **NAME)
     middle.set(title="gradient", xlabel="steps back", xlim=(0, 70), xticks=(0, 25, 50))
-    for (name, values), look, at in zip(
-        distances.items(),
-        ("layer", "inputs", "none"),
-        ((175, 1e-3), (105, 1e-14), (62, 1e-18)),
-        strict=True,
-    ):
+    places = ("layer", [175], [1e-3]), ("inputs", [105], [1e-14]), ("none", [62], [1e-18])
+    for (name, values), (look, x, y) in zip(distances.items(), places, strict=True):
         right.semilogy(values, **LOOKS[look])
-        _write(right, name, *at, (0, 0))
+        on.name(right, name, x, y, (0, 0), **NAME)
     right.set(title="distance of two copies", xlabel="step", xlim=(0, 330), ylim=(1e-20, 1e2))
     for ax in (left, middle, right):
         on.decades(ax.yaxis, ticks=6)
@@ -76,8 +72,3 @@ def exponents(
         ax.axhline(0, color=INK, lw=0.8)
         ax.legend(loc="lower right")
     return fig
-
-
-def _write(ax: Axes, text: str, x: float, y: float, away: tuple[float, float] = (4, 0), **look: Any) -> None:
-    """A name so many points away from a place of a line."""
-    on.name(ax, text, [x], [y], away, va="center", size=10, **look)

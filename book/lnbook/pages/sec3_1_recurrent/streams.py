@@ -6,8 +6,7 @@ any length.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +21,9 @@ from lnbook.training import fit, generators, sweep
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov, trace
 
+# How much is trained and tested: updates, steps of the long streams, seeds of what only illustrates and of
+# what decides a claim.
+SIZES = {"smoke": (20, 500, 1, 2), "book": (60, 1000, 1, 1), "study": (160, 5000, 3, 10)}
 NO_ANSWER = -100  # the target of a step at which no image ends: torch's cross entropy leaves it out
 STEPS = 50  # of the streams in training
 EARLY, LATE = 2, 50  # steps, counted from 1; both read the second row of an image of eight
@@ -51,57 +53,39 @@ class Streams:
 
 
 class Reader(nn.Module):
-    """A recurrent network, and a linear map from its state to ten digits."""
+    r"""64 units at their start, $W_{hh}$ the factor times a rotation, and a linear map to ten digits.
 
-    def __init__(self, rnn: RNN) -> None:
+    A rotation keeps every length, so the factor is what $W_{hh}$ alone does to a state in one step. Networks
+    of one seed have the same rotation and the same $W_{xh}$, of variance 1/D, whatever norm and factor.
+    """
+
+    def __init__(self, norm: str, factor: float, seed: int, **options: Any) -> None:
         super().__init__()
-        self.rnn, self.readout = rnn, nn.Linear(rnn.hidden_size, 10)
+        self.rnn, self.readout = RNN(8, 64, norm=norm, **options), nn.Linear(64, 10)
+        generator, _ = generators(seed)
+        with torch.no_grad():
+            nn.init.orthogonal_(self.rnn.all_weights[0][1], factor, generator=generator)
+            nn.init.normal_(self.rnn.all_weights[0][0], std=8**-0.5, generator=generator)
+            nn.init.normal_(self.readout.weight, std=1 / 8, generator=generator)
+            for name, value in self.named_parameters():
+                if "bias" in name:
+                    value.zero_()
 
     def forward(self, x: Float[Tensor, "T N D"]) -> Float[Tensor, "T N 10"]:
         return self.readout(self.rnn(x)[0])
 
 
-def reader(norm: str, factor: float, seed: int, *, width: int = 8, **options: Any) -> Reader:
-    r"""64 units at their start: $W_{hh}$ the factor times a rotation, $W_{xh}$ of variance 1/D, biases 0.
-
-    A rotation keeps every length, so the factor is what $W_{hh}$ alone does to a state in one step. Networks
-    of one seed have the same rotation and the same $W_{xh}$, whatever norm and factor.
-    """
-    rnn, (generator, _) = RNN(width, 64, norm=norm, **options), generators(seed)
-    model = Reader(rnn)
-    with torch.no_grad():
-        nn.init.orthogonal_(rnn.all_weights[0][1], factor, generator=generator)
-        nn.init.normal_(rnn.all_weights[0][0], std=width**-0.5, generator=generator)
-        nn.init.normal_(model.readout.weight, std=1 / 8, generator=generator)
-        for name, value in model.named_parameters():
-            if "bias" in name:
-                value.zero_()
-    return model
-
-
-def loss(logits: Float[Tensor, "T N 10"], y: Int64[Tensor, "T N"]) -> Float[Tensor, ""]:
-    """Mean negative log likelihood of the digits, over the steps at which one ends."""
-    return F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index=NO_ANSWER)
-
-
-def train(
-    images: Images,
-    norm: str,
-    factor: float,
-    seed: int,
-    *,
-    updates: int = 200,
-    anywhere: bool = False,
-    **options: Any,
-) -> Reader:
-    """A network trained on streams of 50 steps, 32 at a time, by Adam at 0.003, no gradient clipped."""
+def train(images: Images, norm: str, seed: int, updates: int, *, anywhere: bool, **options: Any) -> Reader:
+    """A network trained on 32 streams of 50 steps by Adam at 0.003; the loss counts where a digit ends."""
     streams, (_, order) = Streams(images, "train"), generators(seed)
-    model = reader(norm, factor, seed, width=streams.images.shape[2], **options)
+    model = Reader(norm, 1, seed, **options)
     batches = (streams.draw(STEPS, 32, order, anywhere=anywhere) for _ in range(updates))
-    adam = torch.optim.Adam(model.parameters(), 3e-3)
-    fit(model, batches, loss, adam, updates=updates, every=updates)
-    model.train(mode=False)
-    return model
+
+    def loss(logits: Float[Tensor, "T N 10"], y: Int64[Tensor, "T N"]) -> Float[Tensor, ""]:
+        return F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index=NO_ANSWER)
+
+    fit(model, batches, loss, torch.optim.Adam(model.parameters(), 3e-3), updates=updates, every=updates)
+    return model.train(mode=False)
 
 
 def growth(model: Reader, x: Float[Tensor, "T N D"]) -> float:
@@ -113,23 +97,18 @@ def growths(
     factors: Sequence[float], seeds: Sequence[int], x: Float[Tensor, "T N D"]
 ) -> dict[str, Float[np.ndarray, "seeds factors"]]:
     """The growth of networks at their start: plain, normalized as in Eq. (4), and each product by itself."""
-    kinds: dict[str, dict[str, Any]] = {
-        "none": {"norm": "none"},
-        "layer": {"norm": "layer"},
-        "separate": {"norm": "layer", "variant": "separate"},
-    }
-    return {
-        kind: np.array([[growth(reader(factor=f, seed=s, **of), x) for f in factors] for s in seeds])
-        for kind, of in kinds.items()
-    }
+    found = {}
+    kinds = {"none": ("none", "paper"), "layer": ("layer", "paper"), "separate": ("layer", "separate")}
+    for kind, (norm, variant) in kinds.items():
+        rows = [[growth(Reader(norm, f, s, variant=variant), x) for f in factors] for s in seeds]
+        found[kind] = np.array(rows)
+    return found
 
 
 def drift(model: Reader, x: Float[Tensor, "T N D"], after: int = 10) -> float:
     """By how many nats per step the spread of the summed inputs grows, by least squares, after some steps."""
-    level = trace(model.rnn, x).std.log().mean(1)[after:]
-    step = torch.arange(len(level), dtype=level.dtype)
-    centered = step - step.mean()
-    return float(centered @ level / centered.square().sum())
+    level = trace(model.rnn, x).std.log().mean(1)[after:].numpy()
+    return float(np.polyfit(np.arange(len(level)), level, 1)[0])
 
 
 def change(rnn: RNN, x: Float[Tensor, "T N D"]) -> float:
@@ -139,38 +118,25 @@ def change(rnn: RNN, x: Float[Tensor, "T N D"]) -> float:
     return float(np.mean([ks_2samp(*pair).statistic for pair in pairs]))
 
 
-@dataclass(frozen=True)
-class Run:
-    """One trained network: the percentage of right answers by step."""
+class Run(NamedTuple):
+    """One trained network."""
 
     norm: str
-    seed: int
     anywhere: bool  # streams begin at any row
-    within: float  # the steps of training, but for the first image
-    beyond: float  # all steps after them
+    lost: float  # points of right answers (%), from the steps of training, but the first image, to all later
     change: float  # of the distribution of a unit's summed input, from an early to a late step
 
 
 def measure(
-    images: Images,
-    norm: str,
-    seed: int,
-    *,
-    length: int,
-    updates: int,
-    anywhere: bool = False,
-    **options: Any,
+    images: Images, norm: str, seed: int, *, length: int, updates: int, anywhere: bool = False, **options: Any
 ) -> Run:
-    """Train a network of factor 1 as :func:`train` does, and test it on streams of another length."""
-    test = Streams(images, "test")
-    model = train(images, norm, 1, seed, updates=updates, anywhere=anywhere, **options)
-    draw = torch.Generator().manual_seed(1)
+    """Train a network as :func:`train` does, and test it on streams of another length."""
+    test, draw = Streams(images, "test"), torch.Generator().manual_seed(1)
+    model = train(images, norm, seed, updates, anywhere=anywhere, **options)
     short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((200, 500), (length, 100)))
-    within, beyond = (
-        _right(model, *short, slice(test.side, STEPS)),
-        _right(model, *long, slice(STEPS, length)),
-    )
-    return Run(norm, seed, anywhere, within, beyond, change(model.rnn, short[0]))
+    within = _right(model, *short, slice(test.side, STEPS))
+    beyond = _right(model, *long, slice(STEPS, length))
+    return Run(norm, anywhere, within - beyond, change(model.rnn, short[0]))
 
 
 @torch.no_grad()
@@ -180,34 +146,16 @@ def _right(model: Reader, x: Tensor, y: Tensor, steps: slice) -> float:
     return 100 * float(right[steps][y[steps] != NO_ANSWER].mean())
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much is trained: updates, steps of the long streams, seeds, processes."""
-
-    updates: int
-    length: int
-    few: int  # seeds of what only illustrates
-    many: int  # seeds of what decides a claim
-    processes: int | None
-
-
-SCALES = {
-    "smoke": Scale(20, 500, few=1, many=2, processes=1),
-    "book": Scale(60, 1000, few=1, many=1, processes=1),
-    "study": Scale(160, 5000, few=3, many=10, processes=None),
-}
-
-
 def compare(scale: str, seed: int, images: Images) -> list[Run]:
     """Networks with each norm on long streams; with batch norm also on streams that begin at any row."""
-    size = SCALES[scale]
+    updates, length, few, many = SIZES[scale]
     jobs: list[dict[str, Any]] = []
     for norm in ("batch", "none", "layer"):
-        for s in range(seed, seed + size.many):
-            job = {"norm": norm, "seed": s, "updates": size.updates, "length": size.length}
+        for s in range(seed, seed + many):
+            job = {"norm": norm, "seed": s, "updates": updates, "length": length}
             if norm == "batch":
                 job["max_steps"] = STEPS
             jobs.append(job)
-            if norm == "batch" and s < seed + size.few:
+            if norm == "batch" and s < seed + few:
                 jobs.append({**job, "anywhere": True})
-    return sweep(measure, jobs, common=(images,), processes=size.processes)
+    return sweep(measure, jobs, common=(images,), processes=None if scale == "study" else 1)

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from lnbook import data
-from lnbook.pages.sec3_1_recurrent.streams import NO_ANSWER, Streams, drift, reader
+from lnbook.pages.sec3_1_recurrent.streams import NO_ANSWER, Reader, Streams, drift
 
 
 @pytest.fixture(scope="module")
@@ -43,21 +43,21 @@ def test_a_stream_that_begins_anywhere_is_a_piece_of_one_that_does_not(streams):
 
 
 def test_networks_of_one_seed_start_alike_but_for_factor_and_norm():
-    plain, normed = reader("none", 1, 3), reader("layer", 4, 3)
+    plain, normed = Reader("none", 1, 3), Reader("layer", 4, 3)
     assert_close(normed.rnn.weight_hh_l0, 4 * plain.rnn.weight_hh_l0)
     assert_close(normed.rnn.weight_ih_l0, plain.rnn.weight_ih_l0)
     assert_close(normed.readout.weight, plain.readout.weight)
     assert_close(torch.linalg.svdvals(plain.rnn.weight_hh_l0), torch.ones(64))
-    batch = reader("batch", 1, 0, max_steps=5).rnn
+    batch = Reader("batch", 1, 0, max_steps=5).rnn
     assert_close(batch.gain_ih_l0, torch.full((64,), 0.1))  # its small gain stays
 
 
 def test_a_linear_factor_shows_as_drift(streams):
     x, _ = streams.draw(60, 4, seeded(), anywhere=True)
-    model = reader("none", 1.5, 0, nonlinearity="relu")
+    model = Reader("none", 1.5, 0, nonlinearity="relu")
     with torch.no_grad():
         model.rnn.weight_hh_l0.copy_(1.5 * torch.eye(64))
         model.rnn.weight_ih_l0.abs_()
     # positive weights keep every unit on the rectifier's linear side once inputs have added up
     assert drift(model, x.abs(), after=30) == pytest.approx(math.log(1.5), rel=1e-3)
-    assert abs(drift(reader("none", 1.5, 0), x)) < 0.01
+    assert abs(drift(Reader("none", 1.5, 0), x)) < 0.01

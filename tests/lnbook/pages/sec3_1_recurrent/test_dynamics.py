@@ -1,4 +1,4 @@
-"""Averages over a Gaussian variable, and what follows from them for recurrences of infinite width."""
+"""Averages over a Gaussian variable, recurrences of infinite width, and the derivative of finite ones."""
 
 import math
 
@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special
 
-from lnbook.pages.sec3_1_recurrent.mean_field import (
+from lnbook.pages.sec3_1_recurrent.dynamics import (
+    Networks,
     critical_share,
     exponent,
     gaussian_mean,
+    mean_square,
+    mean_square_slope,
     plain_exponent,
     plain_variance,
-    slope,
     strength,
+    weights,
 )
 
 gains = st.floats(0.05, 5.0)
@@ -34,8 +37,9 @@ def test_a_steep_function_is_integrated_as_well_as_by_an_adaptive_rule(g: float)
         return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / math.cosh(g * z) ** 4
 
     truth = integrate.quad(integrand, 0, 12, epsabs=1e-14, limit=500)[0] * 2
-    steepness = gaussian_mean(lambda z: slope(torch.tanh, g * z).square())
-    assert steepness == pytest.approx(truth, rel=1e-10)  # the adaptive rule's own tolerance
+    assert mean_square_slope(torch.tanh, g) == pytest.approx(
+        truth, rel=1e-10
+    )  # the adaptive rule's own tolerance
 
 
 @given(gains)
@@ -49,17 +53,27 @@ def test_the_exponent_of_an_error_function_has_a_closed_form(g: float) -> None:
 @given(gains)
 def test_at_the_critical_share_the_exponent_is_zero(g: float) -> None:
     r = critical_share(torch.tanh, g)
-    assert exponent(torch.tanh, g, share=r) == pytest.approx(0, abs=1e-12)
-    x = strength(torch.tanh, g, r)
-    square = gaussian_mean(lambda z: torch.tanh(g * z).square())
+    assert exponent(torch.tanh, g) + 0.5 * math.log(r) == pytest.approx(0, abs=1e-12)
+    x, square = strength(torch.tanh, g, r), mean_square(torch.tanh, g)
     assert square / (square + x**2) == pytest.approx(r, rel=1e-12)
 
 
 @given(st.floats(0.6, 5.0))
 def test_layer_norm_is_a_plain_network_on_its_chaotic_side(g: float) -> None:
-    s = g / math.sqrt(gaussian_mean(lambda z: torch.tanh(g * z).square()))
+    s = g / math.sqrt(mean_square(torch.tanh, g))
     assert s > 1
     # near s = 1 the fixed point is approached slowly, and is known to fewer digits
     assert math.sqrt(plain_variance(torch.tanh, s)) == pytest.approx(g, rel=1e-8)
     assert plain_exponent(torch.tanh, s) == pytest.approx(exponent(torch.tanh, g), abs=1e-8)
     assert plain_exponent(torch.tanh, 0.5) == pytest.approx(math.log(0.5), rel=1e-12)  # the silent side
+
+
+@pytest.mark.parametrize("norm", ["layer", "none"])
+def test_push_is_the_step_and_its_derivative(norm: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    net = Networks(weights(3, 8, generator), gain=(0.5, 2.0), strength=(0.0, 1.0), norm=norm)
+    h, v, noise = net.states(generator), net.states(generator), net.noise(generator)
+    new, pushed = net.push(h, v, noise)
+    truth, derivative = torch.autograd.functional.jvp(lambda h: net.step(h, noise), h, v)
+    torch.testing.assert_close(new, truth, rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(pushed, derivative, rtol=1e-11, atol=1e-12)

@@ -1,0 +1,199 @@
+r"""Random recurrences, in mean-field theory and run: their exponents, and copies that part or meet.
+
+$h^t = f(u^t)$ with $u^t = g\,a^t$ without a normalization and $u^t = g\,\bar a^t$ with layer norm, where
+$a^t = W h^{t-1} + x\,\xi^t$, $W_{ij}\sim N(0, s^2/H)$ and $\xi^t$ is fresh standard normal noise: what many
+independent inputs add up to. In theory $H\to\infty$: every summed input is then a Gaussian variable z times
+its standard deviation, and all that is left to compute are averages over z. f is an elementwise function of a
+float64 tensor; its derivative is autograd's.
+
+Networks that are run have s = 1 and f = tanh. Many of them (axis B) and settings of gain and strength of the
+inputs (axis S) run side by side, in float64 and without epsilon.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from lnbook.training import torch_threads
+from lnlib.rnn import LSTM
+from lnlib.rnn.diagnostics import lyapunov
+
+Function = Callable[[Tensor], Tensor]
+
+# Midpoints of equal steps: no node at 0, where a rectifier has its kink. At large g the poles of f(gz) come
+# near the real axis. There Gauss-Hermite quadrature fails first: 256 of its nodes miss E[f'(10z)^2] by 45 %.
+_STEP = 2.0**-8
+_NODES = _STEP * (torch.arange(-20 / _STEP, 20 / _STEP, dtype=torch.float64) + 0.5)
+_WEIGHTS = torch.exp(-_NODES.square() / 2) * _STEP / math.sqrt(2 * math.pi)
+# Of the LSTMs: how many, their units, the steps that are run, and of these left out at the start.
+LSTMS = {"smoke": (2, 32, 40, 15), "book": (2, 64, 120, 40), "study": (20, 64, 220, 70)}
+
+
+def gaussian_mean(f: Function) -> float:
+    r"""$E f(z) = \int f(z)\,e^{-z^2/2}\,dz/\sqrt{2\pi}$ by the trapezoidal rule, exponentially exact."""
+    return float(_WEIGHTS @ f(_NODES))
+
+
+def mean_square(f: Function, gain: float) -> float:
+    """$E[f(gz)^2]$."""
+    return gaussian_mean(lambda z: f(gain * z).square())
+
+
+def mean_square_slope(f: Function, gain: float) -> float:
+    """$E[f'(gz)^2]$."""
+    slope = torch.func.vmap(torch.func.grad(f))
+    return gaussian_mean(lambda z: slope(gain * z).square())
+
+
+def exponent(f: Function, gain: float) -> float:
+    r"""Largest Lyapunov exponent with layer norm, nats a step, at r = 1; positive if neighboring states part.
+
+    $\lambda = \frac12\log\frac{r\,g^2\,E[f'(gz)^2]}{E[f(gz)^2]}$ for the share r of the summed inputs'
+    variance that comes from the state, whatever the scale of the weights.
+
+    >>> round(exponent(torch.tanh, 1.0), 4)
+    0.0818
+    """
+    return 0.5 * math.log(gain**2 * mean_square_slope(f, gain) / mean_square(f, gain))
+
+
+def critical_share(f: Function, gain: float) -> float:
+    r"""The largest share r at which neighboring states do not part: $r^* = \min(1, e^{-2\lambda})$."""
+    return min(1.0, math.exp(-2 * exponent(f, gain)))
+
+
+def strength(f: Function, gain: float, share: float) -> float:
+    r"""How strong inputs leave the state a share r: $x = \sqrt{E[f(gz)^2]\,(1/r - 1)}$ at s = 1."""
+    return math.sqrt(mean_square(f, gain) * (1 / share - 1))
+
+
+def plain_variance(f: Function, scale: float) -> float:
+    r"""Variance of the summed inputs of a plain recurrence without inputs, once it has settled; 0 if silent.
+
+    The fixed point of $v \leftarrow s^2\,E[f(\sqrt v z)^2]$ from $v = s^2$, for a bounded f.
+
+    *Source* after Sompolinsky and others (1988).
+    """
+    v = scale**2
+    for _ in range(2000):
+        old, v = v, scale**2 * mean_square(f, math.sqrt(v))
+        if v < 1e-30:
+            return 0.0
+        if abs(v - old) <= 1e-13 * v:
+            break
+    return v
+
+
+def plain_exponent(f: Function, scale: float) -> float:
+    r"""Its largest Lyapunov exponent, $\lambda = \frac12\log\big(s^2\,E[f'(\sqrt v z)^2]\big)$.
+
+    *Source* Sompolinsky and others (1988), Molgedey and others (1992), in discrete time.
+    """
+    return 0.5 * math.log(scale**2 * mean_square_slope(f, math.sqrt(plain_variance(f, scale))))
+
+
+def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
+    """Recurrent weights of so many networks, independent and of variance 1/H."""
+    return torch.randn(count, H, H, generator=generator, dtype=torch.float64) / H**0.5
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Recurrences with weights of their own, each in several settings."""
+
+    W: Float[Tensor, "B H H"]
+    gain: Sequence[float]  # g of each setting
+    strength: Sequence[float]  # x of each setting; 0 for no input
+    norm: str = "layer"  # or "none"
+
+    def states(self, generator: torch.Generator) -> Float[Tensor, "B S H"]:
+        """Random states to start from, of unit variance."""
+        B, H, _ = self.W.shape
+        return torch.randn(B, len(self.gain), H, generator=generator, dtype=self.W.dtype)
+
+    def noise(self, generator: torch.Generator) -> Float[Tensor, "B 1 H"]:
+        """One step of inputs, the same for all settings of a network; zeros if no setting has inputs."""
+        B, H, _ = self.W.shape
+        if not any(self.strength):
+            return self.W.new_zeros(B, 1, H)
+        return torch.randn(B, 1, H, generator=generator, dtype=self.W.dtype)
+
+    def step(self, h: Float[Tensor, "B S H"], noise: Float[Tensor, "B 1 H"]) -> Float[Tensor, "B S H"]:
+        """The next states."""
+        return self._output(h @ self.W.mT, noise)
+
+    def push(
+        self, h: Float[Tensor, "B S H"], v: Float[Tensor, "B S H"], noise: Float[Tensor, "B 1 H"]
+    ) -> tuple[Float[Tensor, "B S H"], Float[Tensor, "B S H"]]:
+        """The next states, and the Jacobians times the directions v."""
+        a, da = (torch.cat([h, v], 1) @ self.W.mT).chunk(2, 1)
+        return torch.autograd.functional.jvp(lambda a: self._output(a, noise), a, da)
+
+    def _output(self, a: Float[Tensor, "B S H"], noise: Float[Tensor, "B 1 H"]) -> Float[Tensor, "B S H"]:
+        gain, strength = (torch.tensor(v, dtype=a.dtype)[:, None] for v in (self.gain, self.strength))
+        a = a + strength * noise
+        if self.norm == "none":
+            return torch.tanh(gain * a)
+        a = a - a.mean(-1, keepdim=True)
+        return torch.tanh(gain * a / a.square().mean(-1, keepdim=True).sqrt())
+
+
+def exponents(
+    networks: Networks, steps: int, skip: int, generator: torch.Generator
+) -> Float[np.ndarray, "B S"]:
+    """Largest Lyapunov exponents: the mean logarithmic growth of a random direction after `skip` steps."""
+    h, v = networks.states(generator), networks.states(generator)
+    total = torch.zeros(h.shape[:2], dtype=h.dtype)
+    with torch_threads(1):
+        for t in range(steps):
+            h, v = networks.push(h, v, networks.noise(generator))
+            growth = v.norm(dim=-1)
+            v = v / growth[..., None]
+            if t >= skip:
+                total += growth.log()
+    return (total / (steps - skip)).numpy()
+
+
+def twins(networks: Networks, skip: int, generator: torch.Generator) -> Float[np.ndarray, "T B S"]:
+    """The distance between two copies with the same inputs, set 1e-6 apart after `skip` steps."""
+    h = networks.states(generator)
+    for _ in range(skip):
+        h = networks.step(h, networks.noise(generator))
+    path = [torch.stack([h, h + 1e-6 * networks.states(generator)])]
+    for _ in range(300):
+        noise = networks.noise(generator)
+        path.append(torch.stack([networks.step(h, noise) for h in path[-1]]))
+    one, other = torch.stack(path, 1)
+    return (other - one).square().mean(-1).sqrt().numpy()
+
+
+def crossing(x: Float[np.ndarray, " S"], values: Float[np.ndarray, "B S"]) -> Float[np.ndarray, " B"]:
+    """Where each row, measured at ascending x, first becomes positive; by linear interpolation."""
+    if (values[:, 0] >= 0).any() or (values[:, -1] <= 0).any():
+        raise ValueError("a row does not cross zero from below; measure at shares further apart")
+    after, rows = (values > 0).argmax(1), np.arange(len(values))
+    low, high = values[rows, after - 1], values[rows, after]
+    return x[after - 1] - low * (x[after] - x[after - 1]) / (high - low)
+
+
+def lstm_exponents(variant: str, scale: str, seed: int) -> Float[np.ndarray, "draws biases"]:
+    """Largest exponents of LSTMs as torch starts them, with forget biases of 0 and 4, on normal inputs."""
+    draws, H, steps, skip = LSTMS[scale]
+    options = {"norm": "none"} if variant == "none" else {"variant": variant}
+    rows = []
+    with torch_threads(1), torch.random.fork_rng():
+        torch.manual_seed(seed)
+        for _ in range(draws):
+            lstm = LSTM(H, H, dtype=torch.float64, **options)
+            x = torch.randn(steps, 1, H, dtype=torch.float64)
+            state = torch.randn(2, 1, 2, H, dtype=torch.float64)[:, :, 1:]
+            bias = lstm.get_parameter("bias_hh_l0").detach()[H : 2 * H]  # torch's order: i, f, g, o
+            for more in (0.0, 4.0):
+                bias += more
+                rows.append(lyapunov(lstm, x, tuple(state), skip=skip)[:, 0])
+    return torch.stack(rows).reshape(draws, 2).numpy()
