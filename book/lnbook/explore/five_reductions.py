@@ -31,7 +31,7 @@ def five_reductions(*, seed: int = 0) -> Element:
     a = torch.from_numpy(np.round(offset + spread * rng.normal(size=(3, 4, 2, 2)), 1) + 0.0)
     rows = []
     for norm, (title, _) in FIVE.items():
-        count = means(norm, a.shape, "NCHW", GROUPS)
+        count = means(norm, a.shape, GROUPS)
         first = float(normalize(a, norm, groups=GROUPS, eps=EPS)[0, 0, 0, 0])
         of = f" ({GROUPS} groups)" if norm == "group" else ""
         rows.append([title + of, SPANS[norm], f"{count}", f"{a.numel() // count}", f"{first + 0.0:.2f}"])

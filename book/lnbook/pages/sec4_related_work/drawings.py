@@ -14,10 +14,7 @@ INK = plots.INK
 
 
 def blocks(marks: Mapping[str, Bool[np.ndarray, "N C P"]]) -> Figure:
-    """A block for each norm, with the numbers that share a mean with the one in front, top right.
-
-    Added are batch norm with statistics of its own for each step, and weight norm, which reads no data.
-    """
+    """A block for each norm, with the numbers that share a mean with the one in front, top right."""
     none = np.zeros_like(marks["batch"])
     by_step = none.copy()
     by_step[:, -1, 0] = True

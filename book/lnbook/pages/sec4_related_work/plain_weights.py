@@ -14,14 +14,12 @@ from torch import Tensor, nn
 from lnlib.norms.normalize import weight_norm
 from lnlib.rnn import LSTM, RNN
 
+Units = Float[Tensor, " H"]
+
 
 def plain_weights(
-    W: Float[Tensor, "H D"],
-    b: Float[Tensor, " H"],
-    gain: Float[Tensor, " H"],
-    mean: Float[Tensor, " H"],
-    std: Float[Tensor, " H"],
-) -> tuple[Float[Tensor, "H D"], Float[Tensor, " H"]]:
+    W: Float[Tensor, "H D"], b: Units, gain: Units, mean: Units, std: Units
+) -> tuple[Float[Tensor, "H D"], Units]:
     r"""Eq. (5) multiplied out: $w_i'=\frac{g_i}{\sigma_i}w_i$, $b_i'=b_i-\frac{g_i\mu_i}{\sigma_i}$."""
     return W * (gain / std).unsqueeze(1), b - gain * mean / std
 
@@ -30,17 +28,17 @@ def plain_weights(
 def plain_lstm(lstm: LSTM) -> nn.LSTM:
     """torch's LSTM of one layer that computes what a weight-normalized one does."""
     plain = nn.LSTM(lstm.input_size, lstm.hidden_size, dtype=lstm.weight_hh_l0.dtype)
-    for side in ("ih", "hh"):
-        W, gain = getattr(lstm, f"weight_{side}_l0"), getattr(lstm, f"gain_{side}_l0")
-        getattr(plain, f"weight_{side}_l0").copy_(weight_norm(W, gain))
-        getattr(plain, f"bias_{side}_l0").copy_(getattr(lstm, f"bias_{side}_l0"))
+    p = lstm.state_dict()
+    for weight in ("weight_ih_l0", "weight_hh_l0"):
+        p[weight] = weight_norm(p[weight], p.pop(weight.replace("weight", "gain")))
+    plain.load_state_dict(p)
     return plain
 
 
 @torch.no_grad()
 def plain_steps(rnn: RNN) -> list[tuple[Tensor, Tensor, Tensor]]:
     """For each step of a batch-normalized RNN at test time: weights of input and state, and the bias."""
-    p = dict([*rnn.named_parameters(), *rnn.named_buffers()])
+    p = rnn.state_dict()
     b, gain, steps = p["bias_ih_l0"] + p["bias_hh_l0"], p["gain_ih_l0"], []
     for mean, var in zip(p["running_mean_ih_l0"], p["running_var_ih_l0"], strict=True):
         std = (var + rnn.eps).sqrt()
@@ -58,10 +56,9 @@ def affine_misfit(x: Float[Tensor, "N D"], values: Float[Tensor, "N H"]) -> floa
 
 
 def path_norm(layers: Sequence[tuple[Float[Tensor, "_ _"], Float[Tensor, " _"]]]) -> Float[Tensor, ""]:
-    r"""$\phi = \Big(\sum_{\text{paths}}\prod_{e\in\text{path}} w_e^2\Big)^{1/2}$, over all paths.
+    r"""$\phi = \Big(\sum_{\text{paths}}\prod_{e\in\text{path}} w_e^2\Big)^{1/2}$ for layers (W, b).
 
-    A layer is (W, b). A path leads to an output from an input or from a bias, the weight of a unit that is
-    always 1.
+    A path leads to an output from an input or from a bias, the weight of a unit that is always 1.
 
     *Source* Neyshabur, Salakhutdinov, Srebro, "Path-SGD" (2015), with p = 2.
     """

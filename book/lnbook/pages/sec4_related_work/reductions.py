@@ -9,7 +9,6 @@ and $\sigma$ over says everything about it (`FIVE`). A *layout* names the axes i
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -18,20 +17,13 @@ from torch import Tensor, nn
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import group_norm, instance_norm, layer_norm
 
-
-class Reduction(NamedTuple):
-    """A normalization by what it averages over: some of "N", "C" and "P"."""
-
-    title: str
-    over: str
-
-
+# Titles, and what is averaged over: some of "N", "C" and "P".
 FIVE = {
-    "batch": Reduction("batch norm", "NP"),
-    "layer": Reduction("layer norm over C, H, W", "CP"),
-    "instance": Reduction("instance norm", "P"),
-    "group": Reduction("group norm", "CP"),  # of its channels those of one group
-    "channels": Reduction("layer norm over C", "C"),
+    "batch": ("batch norm", "NP"),
+    "layer": ("layer norm over C, H, W", "CP"),
+    "instance": ("instance norm", "P"),
+    "group": ("group norm", "CP"),  # of its channels those of one group
+    "channels": ("layer norm over C", "C"),
 }
 
 
@@ -45,12 +37,7 @@ def axes(over: str, layout: str) -> tuple[int, ...]:
 
 
 def normalize(
-    a: Float[Tensor, "..."],
-    norm: str,
-    layout: str = "NCHW",
-    *,
-    groups: int = 2,
-    eps: float = 1e-5,
+    a: Float[Tensor, "..."], norm: str, layout: str = "NCHW", *, groups: int = 2, eps: float = 1e-5
 ) -> Float[Tensor, "..."]:
     r"""One of the five normalizations, on a tensor of any layout."""
     case, channel = axes("N", layout) + axes("C", layout)
@@ -65,13 +52,13 @@ def normalize(
     return run[norm]().movedim((0, 1), (case, channel))
 
 
-def means(norm: str, shape: Sequence[int], layout: str, groups: int = 2) -> int:
-    """How many means, and as many standard deviations, one of the five computes.
+def means(norm: str, shape: Sequence[int], groups: int = 2) -> int:
+    """How many means, and as many standard deviations, one of the five computes for pictures (N, C, H, W).
 
-    >>> [means(norm, (8, 64, 14, 14), "NCHW", groups=4) for norm in FIVE]
+    >>> [means(norm, (8, 64, 14, 14), groups=4) for norm in FIVE]
     [64, 8, 512, 32, 1568]
     """
-    within = axes(FIVE[norm].over, layout)
+    within = axes(FIVE[norm][1], "NCHW")
     sets = math.prod(size for k, size in enumerate(shape) if k not in within)
     return sets * groups if norm == "group" else sets
 
@@ -79,16 +66,11 @@ def means(norm: str, shape: Sequence[int], layout: str, groups: int = 2) -> int:
 def against_torch(a: Float[Tensor, "N C H W"], norm: str, layer: nn.Module) -> float:
     """The largest difference of one of the five from a layer of `torch`, in outputs and in gradients."""
     weights = torch.linspace(-1, 1, a.numel(), dtype=a.dtype).sin().reshape(a.shape)
-    results = []
-    for ours in (True, False):
-        x = a.detach().clone().requires_grad_()
-        if ours:
-            out = normalize(x, norm)
-        else:
-            out = layer(x.movedim(1, -1)).movedim(-1, 1) if norm == "channels" else layer(x)
-        (gradient,) = torch.autograd.grad((out * weights).sum(), x)
-        results.append(torch.stack([out.detach(), gradient]))
-    return float((results[0] - results[1]).abs().max())
+    x = a.detach().clone().requires_grad_()
+    theirs = layer(x.movedim(1, -1)).movedim(-1, 1) if norm == "channels" else layer(x)
+    off = normalize(x, norm) - theirs
+    (gradient,) = torch.autograd.grad((off * weights).sum(), x)
+    return float(torch.stack([off.detach(), gradient]).abs().max())
 
 
 def sequence_change(steps: Float[Tensor, "N T C"], norm: str, share: float) -> float:

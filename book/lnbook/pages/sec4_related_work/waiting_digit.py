@@ -3,23 +3,129 @@ r"""Section 4, measured: the digit that one has to wait for, by LSTMs normalized
 A page is blank; at a random step a digit begins to pass by, a row of pixels a step; after the last step the
 network names it. The task is the same at any length, and a step's inputs have much the same distribution
 whichever step it is, so that statistics of one step can stand in for those of another.
+
+The methods of Section 4 differ in what a mean and a standard deviation are taken over, and in whether the
+state's projection and the cell are normalized too (`METHODS`). Formulas as in `lnlib.rnn.LSTM`, to which the
+tests hold them equal. Different here: S networks, one a start gain and seed, compute at once, as one axis of
+every tensor; and batch norm's statistics for test time are exact, those of a whole training set.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook.data import Images
-from lnbook.pages.sec4_related_work.recurrent_norms import METHODS, Stack, Statistics, gradient_by_lag, pool
 from lnbook.training import generators, sweep
+from lnlib.norms.batch import batch_norm
+from lnlib.norms.normalize import layer_norm
 
 SIZES = {"smoke": (16, 8, 30), "book": (16, 16, 120), "study": (32, 16, 300)}  # steps, units, updates
+EPS = 1e-5
+Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variances, (T or 1, S, 1, units)
+
+
+class Method(NamedTuple):
+    """Statistics over "nothing", "units", "cases", "cases and steps"; of the input's projection or `both`."""
+
+    over: str
+    both: bool = True
+
+
+METHODS: Mapping[str, Method] = {
+    "none": Method("nothing"),
+    "layer": Method("units"),
+    "batch": Method("cases"),  # Cooijmans et al. (2016)
+    "input, by step": Method("cases", both=False),  # Laurent et al. (2015), "frame-wise"
+    "input, by sequence": Method("cases and steps", both=False),  # the same, "sequence-wise"; Amodei et al.
+}
+
+
+class Stack:
+    """S LSTMs, with linear maps to 10 classes, of parameters `p`: one a gain and seed, alike for a seed."""
+
+    def __init__(self, method: Method, units: int, gains: Sequence[float], seeds: Sequence[int]) -> None:
+        self.method, self.units, self.size = method, units, len(gains) * len(seeds)
+        sizes = {"weight_ih": (4 * units, 8), "weight_hh": (4 * units, units), "readout": (10, units)}
+        initial, self.p = [generators(seed)[0] for seed in seeds], {}
+        for name, size in sizes.items():
+            parts = [(2 * torch.rand(size, generator=g) - 1) / units**0.5 for g in initial]
+            self.p[name] = torch.stack(parts).repeat(len(gains), 1, 1)
+        start = torch.tensor(gains).repeat_interleave(len(seeds)).view(-1, 1, 1)
+        self.p |= {"bias": torch.zeros(self.size, 1, 4 * units), "offset": torch.zeros(self.size, 1, 10)}
+        if method.over != "nothing":
+            self.p["gain_ih"] = start.repeat(1, 1, 4 * units)
+            if method.both:
+                self.p |= {"gain_hh": start.repeat(1, 1, 4 * units), "gain_cell": start.repeat(1, 1, units)}
+                self.p["bias_cell"] = torch.zeros(self.size, 1, units)
+        self.p = {name: value.requires_grad_() for name, value in self.p.items()}
+
+    def __call__(
+        self, x: Float[Tensor, "T S N D"], stored: Statistics | None = None
+    ) -> Float[Tensor, "S N 10"]:
+        """Logits after the last step; batch norm by the batch's statistics, or by stored ones."""
+        return self.readout(self.states(x, stored)[-1])
+
+    def readout(self, h: Float[Tensor, "S N H"]) -> Float[Tensor, "S N 10"]:
+        return h @ self.p["readout"].mT + self.p["offset"]
+
+    def states(
+        self, x: Tensor, stored: Statistics | None = None, record: dict[str, list[Any]] | None = None
+    ) -> list[Float[Tensor, "S N H"]]:
+        """h after each step; batch norm's statistics are appended to `record`, by place."""
+        p, over = self.p, self.method.over
+
+        def place(name: str, a: Float[Tensor, "*T S N G"], t: int | None = None) -> Float[Tensor, "*T S N G"]:
+            """Normalize here if the method does, and apply the gain."""
+            gain = p.get(f"gain_{name}")
+            if gain is None:
+                return a
+            if over == "units":
+                return gain * layer_norm(a, eps=EPS)
+            if stored is not None:
+                steps = torch.arange(len(a)) if t is None else torch.tensor(t)
+                mean, var = (v[steps.clamp(max=len(v) - 1)] for v in stored[name])
+                return gain * (a - mean) / (var + EPS).sqrt()
+            if record is not None:
+                all_steps, axes = a if t is None else a[None], (0, -2) if over == "cases and steps" else -2
+                var, mean = torch.var_mean(all_steps, axes, correction=0, keepdim=True)
+                record.setdefault(name, []).append((mean, var))
+            axis = 1 if over == "cases and steps" else 0  # the steps are further cases
+            moved = a.movedim(-2, axis)
+            rows = moved.flatten(0, axis)  # of cases; all other axes count as units
+            every = gain.squeeze(1).expand_as(rows[0]).flatten()
+            return batch_norm(rows.flatten(1), every, eps=EPS).view_as(moved).movedim(axis, -2)
+
+        projected = place("ih", x @ p["weight_ih"].mT) + p["bias"]
+        h = c = x.new_zeros(*x.shape[1:3], self.units)
+        states = []
+        for t, a in enumerate(projected):
+            gates = a + place("hh", h @ p["weight_hh"].mT, t)
+            i, f, _, o = torch.sigmoid(gates).chunk(4, -1)  # one call, and one quarter too many, is faster
+            c = f * c + i * torch.tanh(gates[..., 2 * self.units : 3 * self.units])
+            h = o * torch.tanh(place("cell", c, t) + p.get("bias_cell", 0))
+            states.append(h)
+        return states
+
+    @torch.no_grad()
+    def population(self, x: Float[Tensor, "T N D"]) -> Statistics:
+        """Batch norm's statistics over these cases, at each step, each place normalized by them in turn."""
+        record: dict[str, list[Any]] = {}
+        self.states(x.unsqueeze(1).expand(-1, self.size, -1, -1), record=record)
+        return {name: tuple(map(torch.cat, zip(*pairs, strict=True))) for name, pairs in record.items()}  # type: ignore[misc]
+
+
+def pool(stored: Statistics) -> dict[str, tuple[Tensor, Tensor]]:
+    """At each place one mean and variance for all steps: those of all cases and steps together."""
+
+    def together(mean: Tensor, var: Tensor) -> tuple[Tensor, Tensor]:
+        return mean.mean(0, keepdim=True), (var + mean.var(0, correction=0)).mean(0, keepdim=True)
+
+    return {name: together(*pair) for name, pair in stored.items()}
 
 
 def pixels(images: Images) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -40,94 +146,65 @@ def waiting(
     return x
 
 
-@dataclass(frozen=True)
-class Tested:
-    """Test errors of a setting's networks in percent, a seed each.
-
-    `errors`: at once and twice the trained length. `pooled`: batch norm's at that length, with its stored
-    statistics of all steps pooled; NaN for other methods.
-    """
-
-    errors: Mapping[int, Float[np.ndarray, " seeds"]]
-    pooled: Float[np.ndarray, " seeds"]
-
-
-def compare(images: Images, scale: str, seeds: Sequence[int]) -> dict[tuple[str, float], Tested]:
-    """Train the norms on batches of 32, batch and layer norm from two gains each; by method and gain."""
-    steps, units, updates = SIZES[scale]
+def compare(
+    images: Images, scale: str, seeds: Sequence[int]
+) -> dict[tuple[str, float], Float[np.ndarray, "3 seeds"]]:
+    """`train` each norm, batch and layer norm from two gains each; by method and gain."""
     gains = {method: [0.1, 1.0] if METHODS[method].both else [1.0] for method in METHODS if method != "none"}
-    common = {"seeds": list(seeds), "steps": steps, "units": units, "updates": updates}
-    jobs: list[dict[str, Any]] = [{"method": m, "gains": start} | common for m, start in gains.items()]
+    jobs = [{"method": m, "gains": g, "seeds": list(seeds), "scale": scale} for m, g in gains.items()]
     found = sweep(train, jobs, common=(pixels(images),), processes=None if scale == "study" else 1)
     settings = [(method, gain) for method, start in gains.items() for gain in start]
     return dict(zip(settings, (each for some in found for each in some), strict=True))
 
 
 def train(
-    arrays: tuple[np.ndarray, ...],
-    *,
-    method: str,
-    gains: Sequence[float],
-    seeds: Sequence[int],
-    steps: int,
-    units: int,
-    updates: int,
-    batch: int = 32,
-) -> list[Tested]:
-    """Train one method by Adam at 0.01 from all gains and seeds, gradients clipped at norm 1, and test it.
+    arrays: tuple[np.ndarray, ...], *, method: str, gains: Sequence[float], seeds: Sequence[int], scale: str
+) -> list[Float[np.ndarray, "3 seeds"]]:
+    """Train from all gains and seeds by Adam at 0.01, gradients clipped at norm 1; test errors in percent.
 
-    Networks of one seed see the same cases. A result for each gain.
+    For each gain: at once and twice the trained length, and at once with batch norm's stored statistics of
+    all steps pooled, NaN for other methods. Networks of one seed see the same batches of 32 cases.
     """
+    steps, units, updates = SIZES[scale]
     X, Y, test_x, test_y = map(torch.from_numpy, arrays)
     order = [generators(seed)[1] for seed in seeds]
-    stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, gains, seeds)
+    stack = Stack(METHODS[method], units, gains, seeds)
     optimizer = torch.optim.Adam(stack.p.values(), 0.01, fused=True)
     for _ in range(updates):
-        chosen = [torch.randint(len(X), (batch,), generator=g) for g in order]
+        chosen = [torch.randint(len(X), (32,), generator=g) for g in order]
         x = torch.stack([waiting(X[c], steps, g) for c, g in zip(chosen, order, strict=True)], 1)
         y = Y[torch.stack(chosen)].repeat(len(gains), 1)
         each = cross_entropy(stack(x.repeat(1, len(gains), 1, 1)).movedim(-1, 1), y, reduction="none").mean(1)
         optimizer.zero_grad()
         each.sum().backward()
-        _clip([p.grad for p in stack.p.values() if p.grad is not None])
+        gradients = [p.grad for p in stack.p.values() if p.grad is not None]  # (S, _, _) each
+        norm = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0).sqrt()
+        for g in gradients:
+            g *= (1 / norm).clamp(max=1.0).view(-1, 1, 1)
         optimizer.step()
-    by_length, pooled = _test(stack, waiting(X, steps, order[0]), test_x, test_y)
-    parts = [slice(k * len(seeds), (k + 1) * len(seeds)) for k in range(len(gains))]
-    return [Tested({n: e[k].numpy() for n, e in by_length.items()}, pooled[k].numpy()) for k in parts]
+
+    @torch.no_grad()
+    def error(length: int, statistics: Statistics | None) -> Float[np.ndarray, "gains seeds"]:
+        shown = waiting(test_x, length, torch.Generator().manual_seed(length)).unsqueeze(1)
+        answers = stack(shown.expand(-1, stack.size, -1, -1), statistics).argmax(-1)
+        return (100 * (answers != test_y).float().mean(1)).view(len(gains), -1).numpy()
+
+    by_cases = stack.method.over.startswith("cases")
+    stored = stack.population(waiting(X, steps, order[0])) if by_cases else None
+    once, twice = error(steps, stored), error(2 * steps, stored)
+    pooled = error(steps, pool(stored)) if stored else np.full_like(once, np.nan)
+    return list(np.stack([once, twice, pooled], 1))
 
 
 def first_gradients(
     images: Images, method: str, gain: float, scale: str, seeds: Sequence[int]
 ) -> Float[Tensor, "S T"]:
-    """`gradient_by_lag` of networks at their start, on the first 128 training cases."""
+    r"""At the start, $\lVert\partial L/\partial h^{T-k}\rVert$ over the same at k = 0, for each k."""
     X, Y, *_ = map(torch.from_numpy, pixels(images))
     steps, units, _ = SIZES[scale]
-    stack = Stack(METHODS[method], X.shape[2], units, int(Y.max()) + 1, [gain], seeds)
+    stack = Stack(METHODS[method], units, [gain], seeds)
     x = waiting(X[:128], steps, torch.Generator().manual_seed(seeds[0])).unsqueeze(1)
-    return gradient_by_lag(stack, x.expand(-1, stack.size, -1, -1), Y[:128].expand(stack.size, -1))
-
-
-def _clip(gradients: Sequence[Float[Tensor, "S _ _"] | Float[Tensor, "S _"]]) -> None:
-    """Scale each network's gradient to at most norm 1, in place."""
-    norm = torch.stack([g.flatten(1).square().sum(1) for g in gradients]).sum(0).sqrt()
-    factor = (1 / norm).clamp(max=1.0)
-    for g in gradients:
-        g *= factor.view(-1, *[1] * (g.dim() - 1))
-
-
-@torch.no_grad()
-def _test(
-    stack: Stack,
-    all_cases: Float[Tensor, "T N D"],
-    x: Float[Tensor, "M rows columns"],
-    y: Int64[Tensor, " M"],
-) -> tuple[dict[int, Tensor], Tensor]:
-    def error(length: int, statistics: Statistics | None) -> Float[Tensor, " S"]:
-        shown = waiting(x, length, torch.Generator().manual_seed(length)).unsqueeze(1)
-        answers = stack(shown.expand(-1, stack.size, -1, -1), statistics).argmax(-1)
-        return 100 * (answers != y).float().mean(1)
-
-    steps = len(all_cases)
-    stored = stack.population(all_cases) if stack.method.over.startswith("cases") else None
-    by_length = {k: error(k * steps, stored) for k in (1, 2)}
-    return by_length, torch.full((stack.size,), torch.nan) if stored is None else error(steps, pool(stored))
+    states = stack.states(x.expand(-1, stack.size, -1, -1))
+    loss = cross_entropy(stack.readout(states[-1]).flatten(0, 1), Y[:128].repeat(stack.size))
+    norms = torch.stack([d.flatten(1).norm(dim=1) for d in torch.autograd.grad(loss, states)], 1).flip(1)
+    return norms / norms[:, :1]
