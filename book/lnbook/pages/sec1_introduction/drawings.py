@@ -27,14 +27,13 @@ def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
 def split(sizes: Sequence[int], angles: Mapping[str, Float[np.ndarray, "sizes draws"]]) -> Figure:
     """Degrees between the updates of a whole batch and a split one, or other cases."""
     fig, ax = plots.subplots(figsize=(5.8, 3.3))
-    looks = {"batch": ("--", "o"), "other cases": (":", ""), "layer": ("-", "s")}
+    looks = {"batch": ("batch", "--o"), "other cases": ("none", ":"), "layer": ("layer", "-s")}
     for name, values in angles.items():
-        color = plots.COLORS["none" if name == "other cases" else name]
-        line, mark = looks[name]
-        if mark:
-            ax.plot(sizes, values, mark, color=color, ms=3, alpha=0.3, mew=0)
-        label = name if name == "other cases" else f"{name} norm, split"
-        ax.plot(sizes, np.median(values, 1), color=color, ls=line, marker=mark or None, ms=5, label=label)
+        norm, look = looks[name]
+        if norm != "none":
+            ax.plot(sizes, values, look[-1], color=plots.COLORS[norm], ms=3, alpha=0.3, mew=0)
+        label = name if norm == "none" else f"{name} norm, split"
+        ax.plot(sizes, np.median(values, 1), look, color=plots.COLORS[norm], ms=5, label=label)
     ax.set_xscale("log", base=2)
     on.exactly(ax.xaxis, sizes)
     ax.set(xlabel="cases in a share", ylabel="angle between updates", ylim=(-4, 100))

@@ -1,32 +1,124 @@
 r"""What a batch's gradient is when processes share the batch, and what they send to find it.
 
-Functions whose first argument is a `Group` run in every process of one (see `parallel`), or with
-`ALONE` in this process. Arrays go in and come out, since tensors do not travel between processes.
+Functions whose first argument is a `Group` run in every process of `Processes`, or with `ALONE` in this one.
+Arrays go in and come out, since tensors do not travel between processes.
 """
 
-from collections.abc import Sequence
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from datetime import timedelta
 from itertools import accumulate, pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import cross_entropy
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC2701
 
 import lnlib
-from lnbook.pages.sec1_introduction.sync_batch_norm import SyncBatchNorm, standardize_together
 from lnbook.shared.permutation_mnist import network
 from lnbook.training import Group, generators
 
-NORMS = ("none", "rms", "weight", "layer", "batch", "sync")
+
+class Processes:
+    """`world` processes, one torch thread each, in one gloo group over the loopback interface."""
+
+    def __init__(self, world: int) -> None:
+        self.world, self._folder = world, TemporaryDirectory(prefix="lnlib-group-")
+        context = get_context("spawn")
+        ranks = context.SimpleQueue()
+        for rank in range(world):
+            ranks.put(rank)
+        meeting = (Path(self._folder.name) / "meet").as_uri()
+        self._pool = ProcessPoolExecutor(world, context, _join, (world, meeting, ranks))
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
+        """`function(group, *arguments, **named)` in every process; the answers in the order of the ranks."""
+        asked = [self._pool.submit(_answer, function, arguments, named) for _ in range(self.world)]
+        done, _ = wait(asked, return_when=FIRST_EXCEPTION)
+        answers = dict(future.result() for future in done)
+        return [answers[rank] for rank in range(self.world)]
+
+    def close(self) -> None:
+        """End the processes."""
+        self._pool.shutdown()
+        self._folder.cleanup()
+
+
+def _join(world: int, meeting: str, ranks: Any) -> None:
+    """What a process does first: join the group."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # gloo greets on stdout
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", next(n for _, n in socket.if_nameindex() if n[:2] == "lo"))
+    torch.set_num_threads(1)
+    patience = timedelta(minutes=2)
+    dist.init_process_group("gloo", meeting, patience, world_size=world, rank=ranks.get())
+
+
+def _answer(
+    function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> tuple[int, Any]:
+    """The rank of this process, and what the function returns in it."""
+    dist.barrier()  # who waits here takes no second call
+    group = Group(dist.get_rank(), dist.get_world_size())
+    return group.rank, function(group, *arguments, **named)
+
+
+class SyncBatchNorm(lnlib.BatchNorm):
+    """Eq. (2) in training, over the batches of all processes: `torch.nn.SyncBatchNorm` without a GPU."""
+
+    def forward(self, a: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
+        return StandardizeTogether.apply(a) * self.weight + self.bias
+
+
+class StandardizeTogether(torch.autograd.Function):
+    r"""Standardize axis 1 over the cases of all processes, $(a_i - \mu_i)/\sqrt{\sigma_i^2+10^{-5}}$.
+
+    Each sends number, mean and squared deviations of its cases, which combine as in Chan, Golub, LeVeque
+    (1983), so that large means cost no accuracy. The gradient is that of the *sum* of all processes' losses.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        own = x.mean(0)
+        mine = torch.cat([own.new_tensor([len(x)]), own, (x - own).square().sum(0)])
+        parts = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, mine)
+        counts, means, squares = torch.stack(parts).split([1, len(own), len(own)], 1)
+        cases = counts.sum()
+        mean = (counts * means).sum(0) / cases
+        var = (squares + counts * (means - mean).square()).sum(0) / cases
+        std = (var + 1e-5).sqrt()
+        out = (x - mean) / std
+        ctx.save_for_backward(out, std, cases)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d: Tensor) -> Tensor:
+        out, std, cases = ctx.saved_tensors  # (d - mean(d) - out mean(out d)) / std, over all processes
+        sums = torch.stack([d.sum(0), (d * out).sum(0)])
+        dist.all_reduce(sums)
+        plain, along = sums / cases
+        return (d - plain - out * along) / std
 
 
 def classifier(units: Sequence[int], norm: str, seed: int = 0) -> nn.Module:
     """The network of Section 6.6 (`permutation_mnist.network`); "sync" is batch norm, synchronized."""
     model = network(units, "batch" if norm == "sync" else norm, generators(seed)[0]).double()  # type: ignore[arg-type]
-    return SyncBatchNorm.convert(model) if norm == "sync" else model
+    if norm == "sync":
+        for layer in model.modules():
+            if isinstance(layer, lnlib.BatchNorm):
+                layer.__class__ = SyncBatchNorm
+    return model
 
 
 def gradient(
@@ -39,11 +131,10 @@ def gradient(
     shares: Sequence[int] | None = None,
     weighted: bool = True,
 ) -> Float[np.ndarray, " P"]:
-    """The gradient of a `classifier`'s loss on N cases, computed by all K processes together.
+    """The gradient of a `classifier`'s loss on N cases, of which process k has `shares[k]`, by default N / K.
 
-    Process k has `shares[k]` of the cases; all the same, by default. Its loss is K / N times the sum over its
-    own cases, so that the average over the processes is the mean over all cases, for any shares; or, not
-    `weighted`, the mean over its own cases.
+    Its loss is K / N times the sum over its cases, so that the average over processes is the mean over cases
+    for any shares; or, not `weighted`, the mean over its own.
     """
     shares = shares or [len(x) // group.world] * group.world
     first, last = list(pairwise(accumulate(shares, initial=0)))[group.rank]
@@ -122,4 +213,4 @@ def split_units(
     a: Tensor = torch.from_numpy(x) @ rows.mT
     if norm == "batch":
         return lnlib.batch_norm(a).numpy()
-    return (standardize_together(a.mT).mT if sync else lnlib.layer_norm(a)).numpy()
+    return (StandardizeTogether.apply(a.mT).mT if sync else lnlib.layer_norm(a)).numpy()
