@@ -1,16 +1,21 @@
-"""Reading the ledger of recorded evidence: by section, all races together."""
+"""Reading the ledger of recorded evidence: by section, all races of Section 6 together."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log, nan, sqrt
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from scipy import stats
+from scipy.special import stdtrit
 
 from lnbook import curves, races
-from lnbook.ledger.intervals import LEVEL
+from lnbook.figures import axes as on
+from lnbook.figures import plots
+from lnbook.ledger.intervals import LEVEL, TWO_SIDED
 from lnbook.ledger.printed import printed_table
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import Measurement
@@ -108,9 +113,8 @@ def advantage(found: Mapping[str, Factors]) -> curves.Mean:
 
     $$\exp\Big(\frac1K\sum_k \ell_k - \frac1M\sum_m \ell_m\Big)$$
 
-    with the logarithms $\ell$ of the factors. Its 95 % interval is that of Welch and Satterthwaite, from the
-    spread between the experiments of each kind: it says what other experiments of these kinds would do. NaN
-    if a kind has fewer than two.
+    with the logarithms $\ell$ of the factors, and the 95 % interval of Welch and Satterthwaite over the
+    experiments of each kind. NaN if a kind has fewer than two.
     """
     logs: dict[bool, list[float]] = {True: [], False: []}
     for section, factors in found.items():
@@ -122,6 +126,49 @@ def advantage(found: Mapping[str, Factors]) -> curves.Mean:
     return curves.Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
 
 
+class Pooled(NamedTuple):
+    """A random-effects summary of several experiments' factors."""
+
+    value: float  # the geometric mean of the experiments' true factors
+    low: float  # its 95 % interval
+    high: float
+    next_low: float  # where the true factor of one more experiment lies (95 % prediction interval)
+    next_high: float
+    heterogeneity: float  # I squared, the share of the spread that seeds do not explain
+
+
+def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
+    r"""Several experiments' factors together, each with a true factor of its own.
+
+    With $y_k$ the mean log factor of experiment k of K, $v_k$ its squared standard error over seeds, and
+    $w_k=1/v_k$: DerSimonian and Laird's $\tau^2=\max(0,(Q-K+1)/(\sum w-\sum w^2/\sum w))$ with
+    $Q=\sum w(y-\bar y_w)^2$ is the variance between experiments. The mean has weights $1/(v_k+\tau^2)$, its
+    interval is Hartung and Knapp's, of Student's t over K - 1, and that of the next experiment adds
+    $\tau^2$ and has K - 2.
+
+    *Source* DerSimonian and Laird (1986); Hartung and Knapp (2001); Higgins and others (2009).
+
+    Takes factors above 0, one a seed, of at least three experiments of two seeds.
+
+    >>> all_alike = pooled([[2.0, 2.1, 1.9], [2.0, 2.2, 1.8], [2.0, 1.9, 2.1]])
+    >>> round(all_alike.value, 1), all_alike.heterogeneity
+    (2.0, 0.0)
+    """
+    logs = [np.log(np.asarray(one, dtype=float)) for one in experiments]
+    y = np.array([one.mean() for one in logs])
+    v = np.array([one.var(ddof=1) / len(one) for one in logs])
+    w, K = 1 / v, len(y)
+    Q = float(w @ (y - w @ y / w.sum()) ** 2)
+    between = max(0.0, (Q - K + 1) / (w.sum() - (w**2).sum() / w.sum()))
+    w = 1 / (v + between)
+    mean = float(w @ y / w.sum())
+    error2 = float(w @ (y - mean) ** 2 / (K - 1) / w.sum())
+    half = stdtrit(K - 1, TWO_SIDED) * sqrt(error2)
+    ahead = stdtrit(K - 2, TWO_SIDED) * sqrt(between + error2)
+    value, low, high, next_low, next_high = (exp(mean + x) for x in (0, -half, half, -ahead, ahead))
+    return Pooled(value, low, high, next_low, next_high, max(0.0, 1 - (K - 1) / Q) if Q > 0 else 0.0)
+
+
 def with_confidence(found: Measurement, confidence: float) -> Measurement:
     """The same measurement with an interval of another confidence than `1 - LEVEL`, by Student's t.
 
@@ -129,8 +176,6 @@ def with_confidence(found: Measurement, confidence: float) -> Measurement:
     >>> round(wide.low, 3), round(wide.high, 3)
     (-0.317, 6.317)
     """
-    if not found.has_interval:
-        return found
     wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 1 - LEVEL))
     low, high = (found.value + (end - found.value) * wanted / had for end in (found.low, found.high))
     return replace(found, low=low, high=high)
@@ -150,3 +195,29 @@ def seen() -> dict[str, tuple[float, float, float]]:
                 error = sqrt((p * (1 - p) + q * (1 - q)) / n)
                 found[name] = 100 * (p - q), n, (p - q) / error
     return found
+
+
+def forest(
+    races: Mapping[str, Factors], summaries: Mapping[str, Pooled], printed: Mapping[str, float]
+) -> Figure:
+    """The factors at both step sizes and as printed; their means with the range of another experiment."""
+    fig, ax = plots.subplots(figsize=(7.0, 0.9 + 0.29 * (len(races) + len(summaries))))
+    looks = [{"mfc": plots.COLORS["layer"]}, {"mfc": "white"}]
+    common = {"color": plots.COLORS["layer"], "lw": 1.6, "marker": "o", "ms": 6}
+    for y, (section, pair) in enumerate(races.items()):
+        for found, look, shift in zip(pair, looks, (-0.13, 0.13), strict=True):
+            ax.plot([found.low, found.high], [y + shift] * 2, color=plots.COLORS["layer"], lw=1.6)
+            ax.plot(found.value, y + shift, **(common | look))
+        if section in printed:
+            ax.plot(printed[section], y, color=plots.INK, marker="x", ms=7, mew=1.8)
+    for y, (mean, look) in enumerate(zip(summaries.values(), looks, strict=True), start=len(races)):
+        ax.plot([mean.next_low, mean.next_high], [y, y], color=plots.COLORS["none"], lw=7, alpha=0.5)
+        ax.plot([mean.low, mean.high], [y, y], color=plots.INK, lw=1.8)
+        ax.plot(mean.value, y, **(common | look | {"color": plots.INK, "marker": "D"}))
+    ax.axvline(1, color=plots.INK, lw=1)
+    ax.set(xscale="log", xlabel="updates without a norm over those with layer norm", xlim=(0.24, 4.2))
+    names = [SECTIONS[section] for section in races] + [f"mean, {name}" for name in summaries]
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    on.exactly(ax.xaxis, [0.25, 0.5, 0.7, 1, 1.4, 2, 4])
+    return fig
