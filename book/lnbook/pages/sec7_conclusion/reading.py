@@ -93,10 +93,10 @@ def of_both(found: Mapping[str, Measurement]) -> dict[str, Factors]:
 
 
 def by_size() -> pd.DataFrame:
-    """Section 6.5's factors at own step sizes: a row a seed, a column a pair of characters and batch size."""
+    """Section 6.5's factors at own step sizes: a row a seed, a column a pair of points and batch size."""
     rows, _ = curves.recorded("handwriting_sizes")
     race, found = races.RACES["6.5"], {}
-    for size, some in rows.groupby(["longest", "batch_size"]):
+    for size, some in rows.groupby(["points", "batch_size"]):
         own = races.at_own_steps(races.tidy(some, race), race.chosen["lowest loss"])
         found[size] = races.factors(own)
     return pd.DataFrame(found)
