@@ -90,10 +90,10 @@ def late(column: str, rows: int = 10) -> Measure:
 
 
 class Mean(NamedTuple):
-    """A mean over seeds with its 95 % interval, as `Ledger.measure` takes it; formats as a reader is told it.
+    """A mean over seeds with its 95 % interval, as `Page.measure` takes it; formats as a reader is told it.
 
     >>> f"{mean_of([1.0, 1.0, 1.0, 1.0, 1.0]):.2f}", f"{mean_of([1.0, 2.0]):.2f}", f"{mean_of([]):.2f}"
-    ('1.00 (95 %: 1.00 to 1.00)', '1.50 (2 seeds, no interval)', 'no number')
+    ('1.00 [1.00, 1.00]', '1.50 (2 seeds, no interval)', 'no number')
     """
 
     value: float
@@ -106,7 +106,7 @@ class Mean(NamedTuple):
             return format(self.value, form) if math.isfinite(self.value) else "no number"
         if self.n < FEWEST:
             return f"{self.value:{form}} ({self.n} seeds, no interval)"
-        return f"{self.value:{form}} (95 %: {self.low:{form}} to {self.high:{form}})"
+        return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
 def mean_of(values: Sequence[float] | pd.Series, *, geometric: bool = False) -> Mean:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log, nan, sqrt
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -179,6 +180,17 @@ def with_confidence(found: Measurement, confidence: float) -> Measurement:
     wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 1 - LEVEL))
     low, high = (found.value + (end - found.value) * wanted / had for end in (found.low, found.high))
     return replace(found, low=low, high=high)
+
+
+def ratios() -> dict[str, float]:
+    """Layer norm's own step size over that without a norm, medians over seeds, in Sections 6.1 to 6.6."""
+    found = {}
+    for section, race in races.RACES.items():
+        if section < "6.7":
+            rows = races.tidy(curves.recorded(race.experiment)[0], race)
+            own = races.own_steps(rows, next(iter(race.chosen.values())))
+            found[section] = median(own["layer"].values()) / median(own["none"].values())
+    return found
 
 
 def seen() -> dict[str, tuple[float, float, float]]:
