@@ -20,7 +20,6 @@ from torch.func import jvp
 from torch.utils.data import DataLoader, TensorDataset
 
 from lnbook.pages.beyond_exact_fisher import models
-from lnbook.pages.beyond_exact_fisher.evidence import log_evidence
 from lnbook.pages.beyond_exact_fisher.gauge import canonical
 
 # A dependency of laplace-torch imports torchvision. Where torch is built for the CPU and torchvision is not,
@@ -68,7 +67,7 @@ def measure(rounds: int) -> Iterator[Row]:
         for taken, weights in {"as they are": plain, "canonical": canonical(plain, x)}.items():
             calls = {
                 "laplace_torch": partial(laplace_torch, weights, x, y),
-                "lnlib": partial(log_evidence, weights, x, y),
+                "lnlib": partial(models.log_evidence, weights, x, y),
             }
             row: Row = {"factor": factor, "weights": taken} | {name: call() for name, call in calls.items()}
             for name, each in in_turn(calls, rounds, warm_up=0).items():

@@ -12,8 +12,8 @@ from laplace import Laplace
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from lnbook.pages.beyond_exact_fisher.evidence import log_evidence
 from lnbook.pages.beyond_exact_fisher.gauge import canonical
+from lnbook.pages.beyond_exact_fisher.models import log_evidence
 from lnlib import LayerNorm
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "beyond_exact_fisher.ipynb"

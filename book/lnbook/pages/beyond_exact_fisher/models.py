@@ -1,4 +1,4 @@
-r"""The page's models: a random layer, a network at random weights, a trained one and its rescaled copies.
+r"""The page's models, and Laplace's evidence of them.
 
 The networks have two hidden layers and a softmax on a linear layer. At random weights (Section 5.2.2, first
 paragraph: a block for each neuron) the layers are tanh of $g\odot\mathrm{norm}(Wx)+b$; the trained one has
@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int, Int64
+from jaxtyping import Float, Int, Int64, Shaped
 from torch import Tensor, nn
-from torch.nn.functional import avg_pool2d, cross_entropy, log_softmax
+from torch.nn.functional import avg_pool2d, cross_entropy, kl_div, log_softmax
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from lnbook import data
@@ -21,13 +21,29 @@ from lnlib import LayerNorm
 from lnlib.fisher import GGN
 from lnlib.glm import GLM
 
-FRONT = (0, 3)  # the layers in front of a norm
-
 
 def random_model(family: str, norm: str, H: int, D: int, generator: torch.Generator) -> GLM:
     """Standard normal weights, normal biases, and gains around 1, in float64."""
     W, b, g = (torch.randn(*n, generator=generator, dtype=torch.float64) for n in ((H, D), (H,), (H,)))
     return GLM(family, W, b, norm=norm, gain=(g / 3).exp())
+
+
+def network(inputs: int, units: int, seed: int, *, norm: bool, bias: bool) -> nn.Sequential:
+    """Two hidden layers of tanh and ten logits, in float64: weights N(0, 1/D), biases 0, gains 1."""
+    generator = torch.Generator().manual_seed(seed)
+    model = nn.Sequential()
+    for D, H in pairwise((inputs, units, units)):
+        model.append(nn.Linear(D, H, bias=bias))
+        if norm:
+            model.append(LayerNorm(H, eps=0.0))
+        model.append(nn.Tanh())
+    model.append(nn.Linear(units, 10)).double()
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            nn.init.normal_(layer.weight, std=layer.in_features**-0.5, generator=generator)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
+    return model
 
 
 class Start(NamedTuple):
@@ -42,31 +58,21 @@ class Start(NamedTuple):
 def at_random_weights(
     X: Float[Tensor, "N D"], labels: Int[Tensor, " N"], norm: str | None, seed: int, *, units: int
 ) -> Start:
-    r"""Norm "layer" or None, ten classes; weights of variance $1/D$, biases 0, gains 1."""
-    generator = torch.Generator().manual_seed(seed)
-    model = nn.Sequential()
-    for D, H in ((X.shape[1], units), (units, units), (units, 10)):
-        hidden = len(model) < 2
-        linear = nn.Linear(D, H, bias=not (norm and hidden), dtype=X.dtype)
-        nn.init.normal_(linear.weight, std=D**-0.5, generator=generator)
-        if linear.bias is not None:
-            nn.init.zeros_(linear.bias)
-        between = [LayerNorm(H, eps=0.0, dtype=X.dtype)] if norm and hidden else []
-        model.append(nn.Sequential(linear, *between, *[nn.Tanh()] * hidden))
+    """Norm "layer" or None."""
+    model = network(X.shape[1], units, seed, norm=norm is not None, bias=norm is None)
     parameters = list(model.parameters())
     gradient = torch.autograd.grad(cross_entropy(model(X), labels), parameters)
-    neuron = [
-        units * k + torch.arange(len(p)).repeat_interleave(p[0].numel())
-        for k, layer in enumerate(model)
-        for p in layer.parameters()
-    ]
+    neuron, first = [], -units
+    for layer in model:
+        first += units * isinstance(layer, nn.Linear)
+        neuron += [first + torch.arange(len(p)).repeat_interleave(p[0].numel()) for p in layer.parameters()]
 
     @torch.no_grad()
     def divergence(step: Tensor) -> float:
         other = copy.deepcopy(model)
         vector_to_parameters(parameters_to_vector(parameters) + step, other.parameters())
-        log_p, log_q = (log_softmax(network(X), -1) for network in (model, other))
-        return float((log_p.exp() * (log_p - log_q)).sum(1).mean())
+        log_p, log_q = (log_softmax(net(X), -1) for net in (model, other))
+        return float(kl_div(log_q, log_p, reduction="batchmean", log_target=True))
 
     return Start(parameters_to_vector(gradient), GGN(model, X).to_dense(), torch.cat(neuron), divergence)
 
@@ -80,19 +86,8 @@ def pooled_digits(cases: int) -> tuple[Float[Tensor, "N 16"], Int64[Tensor, " N"
 def trained_network(
     x: Float[Tensor, "N 16"], y: Int64[Tensor, " N"], *, hidden: int, seed: int, steps: int
 ) -> nn.Sequential:
-    r"""Layer norm with $\epsilon = 0$ in both hidden layers, after Adam's steps on all cases at once.
-
-    It starts from weights $N(0, 1/D)$ and biases 0, in float64.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    layers: list[nn.Module] = []
-    for inputs, units in pairwise((16, hidden, hidden)):
-        layers += [nn.Linear(inputs, units), LayerNorm(units, eps=0.0), nn.Tanh()]
-    model = nn.Sequential(*layers, nn.Linear(hidden, 10)).double()
-    for layer in model:
-        if isinstance(layer, nn.Linear):
-            nn.init.normal_(layer.weight, std=layer.in_features**-0.5, generator=generator)
-            nn.init.zeros_(layer.bias)
+    """Layer norm in both hidden layers, after Adam's steps on all cases at once."""
+    model = network(16, hidden, seed, norm=True, bias=True)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(steps):
         optimizer.zero_grad()
@@ -104,8 +99,23 @@ def trained_network(
 def stretched(model: nn.Sequential, factor: float) -> nn.Sequential:
     """A copy whose weights and biases in front of the norms are multiplied: the same function."""
     other = copy.deepcopy(model)
-    with torch.no_grad():
-        for layer in FRONT:
-            for p in other[layer].parameters():
-                p.mul_(factor)
+    for p in (*other[0].parameters(), *other[3].parameters()):
+        p.data.mul_(factor)
     return other
+
+
+def log_evidence(
+    model: nn.Module, X: Shaped[Tensor, "N ..."], y: Int64[Tensor, " N"], prior_precision: float = 1.0
+) -> float:
+    r"""The logarithm of Laplace's approximation of the evidence of the classes (nats), logits as outputs.
+
+    $$\sum_n\log p(y_n\mid z_n) - \frac\delta2\|\theta\|^2
+      - \frac12\log\det\Big(I + \frac N\delta F\Big),\qquad \theta\sim\mathcal N(0, I/\delta).$$
+
+    *Source* MacKay (1992), Daxberger et al. (2021); what norms do to it: Antorán et al. (2022).
+    """
+    F = GGN(model, X)
+    ratio = F.to_dense() * (len(X) / prior_precision)
+    ratio.diagonal().add_(1)
+    cost = prior_precision * F.theta.square().sum() + torch.logdet(ratio)
+    return -float(cross_entropy(F.outputs, y, reduction="sum") + cost / 2)

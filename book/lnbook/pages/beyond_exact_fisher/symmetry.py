@@ -6,12 +6,9 @@ $g_i \to g_i/t_i$ as long as
 
 $$\sum_i t_i\,w_i^c = 0 \qquad\text{and}\qquad \sum_i t_i^2\,w_i^c w_i^{c\top} = S .$$
 
-The first keeps the rows centered, the second keeps every case's $\sigma$. Read $w_i^c$ as unit masses in D
-dimensions: each slides on its ray, the center of mass and the moments of inertia stay. That is
-$D + D(D+1)/2$ conditions on $H$ numbers, so that wide layers have moves to spare.
+The first keeps the rows centered, the second keeps every case's $\sigma$: $D + D(D+1)/2$ conditions on $H$
+numbers.
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import replace
@@ -22,6 +19,8 @@ from torch import Tensor
 
 from lnlib.glm import GLM
 
+STEP = 0.02
+
 
 def slid(glm: GLM, t: Float[Tensor, " H"]) -> GLM:
     r"""$w_i^c \to t_i w_i^c$ and $g_i \to g_i/t_i$; the mean row stays."""
@@ -30,16 +29,13 @@ def slid(glm: GLM, t: Float[Tensor, " H"]) -> GLM:
     return replace(glm, W=mean + t[:, None] * (glm.W - mean), gain=glm.gain / t)
 
 
-def slide(
-    W: Float[Tensor, "H D"], direction: Float[Tensor, " H"], length: float, step: float = 0.02
-) -> Float[Tensor, "S H"]:
+def slide(W: Float[Tensor, "H D"], direction: Float[Tensor, " H"], length: float) -> Float[Tensor, "S H"]:
     r"""A path of factors t along the hidden symmetry, from ones, each point exact to rounding.
 
     With c(t) the two conditions above, right sides taken to the left, and A their derivative: predictor, the
-    last direction less $A^+A$ times it; corrector, Newton's $t \leftarrow t - A^+c(t)$. The path ends early
-    where the next factor would not be positive: there a gain diverges.
+    last direction less $A^+A$ times it; corrector, Newton's $t \leftarrow t - A^+c(t)$. It ends before 0.
     """
-    Wc, t = W - W.mean(0), W.new_ones(len(W))
+    Wc, path = W - W.mean(0), [W.new_ones(len(W))]
     d, e = torch.triu_indices(W.shape[1], W.shape[1])
     pairs = (Wc[:, d] * Wc[:, e]).mT  # the upper triangle of each w_i w_i^T, one column per unit
     enough = 64 * torch.finfo(W.dtype).eps * float(Wc.square().sum())
@@ -50,18 +46,16 @@ def slide(
     def shortest(A: Tensor, off: Tensor) -> Float[Tensor, " H"]:
         return torch.linalg.lstsq(A, off, driver="gelsd").solution  # A^+ times off
 
-    path = [t]
-    for _ in range(math.ceil(length / step)):
-        A = derivative(t)
+    for _ in range(math.ceil(length / STEP)):
+        A = derivative(path[-1])
         direction = torch.nn.functional.normalize(direction - shortest(A, A @ direction), dim=0)
-        new = t + step * direction
+        t = path[-1] + STEP * direction
         for _ in range(20):
-            off = torch.cat([Wc.mT @ new, pairs @ (new.square() - 1)])
+            off = torch.cat([Wc.mT @ t, pairs @ (t.square() - 1)])
             if float(off.abs().max()) <= enough:
                 break
-            new = new - shortest(derivative(new), off)
-        if not bool((new > 0).all()):
+            t = t - shortest(derivative(t), off)
+        if not bool((t > 0).all()):
             break
-        t = new
         path.append(t)
     return torch.stack(path)

@@ -1,13 +1,11 @@
 """Laplace's evidence against a dense one by hand."""
 
-import math
-
 import pytest
 import torch
 from nets import brute_force, mlp, softmax_covariance
 from torch import Tensor, nn
 
-from lnbook.pages.beyond_exact_fisher.evidence import log_evidence
+from lnbook.pages.beyond_exact_fisher.models import log_evidence
 
 
 def classes(X: Tensor) -> Tensor:
@@ -26,11 +24,3 @@ def test_it_is_the_formula():
     expected = fit - delta / 2 * theta.square().sum() - ratio / 2
     # a hundred terms, rounded once each
     assert log_evidence(model, X, y, prior_precision=delta) == pytest.approx(float(expected), rel=1e-12)
-
-
-@pytest.mark.usefixtures("as_users_call")
-@pytest.mark.parametrize("precision", [0.0, math.inf, math.nan])
-def test_a_precision_is_positive(precision):
-    model, X = mlp(nn.LayerNorm)
-    with pytest.raises(ValueError, match=rf"prior_precision is {precision}; .* give a number > 0"):
-        log_evidence(model, X, classes(X), prior_precision=precision)

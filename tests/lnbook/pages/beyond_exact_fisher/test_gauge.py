@@ -1,7 +1,7 @@
 """What no prediction sees of a network's weights: found, projected on, moved along, and nothing too much."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -81,7 +81,7 @@ def test_epsilon_breaks_the_scale_by_the_reported_share():
     model, X = mlp(nn.LayerNorm, eps=1e-2)
     a = model[0](X).detach()
     first, second = gauge(model, X).broken
-    assert first.layers == ("0",)
+    assert first.parameters == ("0.weight", "0.bias")
     assert first.residual == pytest.approx(float((1e-2 / (a.var(1, correction=0) + 1e-2)).max()), rel=1e-12)
     worst = max(first.residual, second.residual)
     assert gauge(model, X, tolerance=worst).dimension == DIRECTIONS["mlp, torch's layer norm"]
@@ -92,7 +92,7 @@ def test_rms_norms_own_epsilon_is_the_unit_roundoff():
     model, X = mlp(nn.RMSNorm)
     model[1].eps = None
     found = gauge(model, X)
-    assert [scale.layers for scale in found.broken] == [("0",)]
+    assert [scale.parameters for scale in found.broken] == [("0.weight", "0.bias")]
     assert 0 < found.broken[0].residual < 1e-13
 
 
@@ -172,13 +172,17 @@ FREE = {
 }
 
 
+def parameters(layers: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{layer}.{p}" for layer in layers for p in ("weight", "bias"))
+
+
 @pytest.mark.parametrize("name", FREE)
 def test_a_layer_is_free_where_every_path_of_it_ends_in_a_norm_and_only_sums_lie_between(name):
     net, common, scales = FREE[name]
     model, X = randomized(copy.deepcopy(net)), draw(5, 4)
     found = gauge(model, X)
-    assert set(found.shifts) == {f"{layer}.{p}" for layer in common for p in ("weight", "bias")}
-    assert [scale.layers for scale in found.scales] == scales
+    assert tuple(found.shifts) == parameters(common)
+    assert [scale.parameters for scale in found.scales] == [parameters(layers) for layers in scales]
     assert found.broken == ()
     step = found.project(draw(found.along.shape[1]))
     for other in (canonical(model, X), moved(model, theta_of(model) + 0.1 * step)):
