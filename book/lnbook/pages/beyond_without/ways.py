@@ -4,11 +4,9 @@ Rows are cases, so matrices multiply from the right. *Source* Jiang and others (
 and others (2025), Zhang and others (2019), Bachlechner and others (2021), Brock and others (2021).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -45,16 +43,8 @@ def _gains(p: Parameters) -> Parameters:
     return {**p, "gain": ones, "bias": 0 * ones}
 
 
-def _normed(x: Tensor, p: Parameters) -> Tensor:
-    return p["gain"] * layer_norm(x, eps=EPS) + p["bias"]
-
-
 def _rms(x: Tensor, p: Parameters) -> Tensor:
     return rms_norm(x, eps=EPS)
-
-
-def _tanh(x: Tensor, p: Parameters) -> Tensor:
-    return p["gain"] * (p["alpha"] * x).tanh() + p["bias"]
 
 
 def _before(
@@ -64,7 +54,7 @@ def _before(
     return Method(lambda x, p: x + branch(read(x, p), p), read, start)
 
 
-LAYERED = _before(_normed, _gains)
+LAYERED = _before(lambda x, p: p["gain"] * layer_norm(x, eps=EPS) + p["bias"], _gains)
 FOLDED = Method(lambda x, p: x + (_rms(x, p) @ p["W1"] + p["c"]).relu() @ p["W2"], _rms)
 
 
@@ -72,8 +62,8 @@ def folded(networks: Networks) -> tuple[Networks, Float[Tensor, "S 1 K"]]:
     """Gains and biases moved to the matrices that read, means to those that write; and the logits' bias."""
     p, out = networks.stack, networks.out
     stack = {"W1": p["gain"].mT[:-1] * p["W1"], "c": p["bias"][:-1] @ p["W1"], "W2": off_mean(p["W2"])}
-    less = replace(networks, into=off_mean(networks.into), stack=stack, out=p["gain"].mT[-1] * out)
-    return less, p["bias"][-1] @ out
+    into, scaled = off_mean(networks.into), p["gain"].mT[-1] * out
+    return replace(networks, method=FOLDED, into=into, stack=stack, out=scaled), p["bias"][-1] @ out
 
 
 def faded(share: float) -> Method:
@@ -88,18 +78,14 @@ def faded(share: float) -> Method:
 
 def holding_deviations(networks: Networks, x: Float[Tensor, "*S N D"]) -> Networks:
     """With the mean deviation over cases that each norm divides by, as the fixed `sigma`."""
-    streams = torch.stack(networks.streams(LAYERED, x))
+    streams = torch.stack(replace(networks, method=LAYERED).streams(x))
     own = (streams.var(-1, correction=0, keepdim=True) + EPS).sqrt()
-    return networks.adding(sigma=own.mean(-2, keepdim=True))
+    return replace(networks, fixed={"sigma": own.mean(-2, keepdim=True)})
 
 
 def _alpha(p: Parameters) -> Parameters:
     p = _gains(p)
     return {**p, "alpha": 0.5 * p["gain"][..., :1]}
-
-
-def _centered_writers(p: Parameters) -> Parameters:
-    return {**p, "W2": off_mean(p["W2"])}
 
 
 def _fixup(p: Parameters) -> Parameters:
@@ -124,9 +110,9 @@ def _standardized_block(x: Tensor, p: Parameters) -> Tensor:
 
 WAYS = {
     "layer norm": LAYERED,
-    "layer norm, W2 = 0": replace(LAYERED, start=lambda p: _gains({**p, "W2": 0 * p["W2"]})),
-    "RMSNorm, folded": _before(_rms, _centered_writers),
-    "dynamic tanh": _before(_tanh, _alpha),
+    "layer norm, W2 = 0": LAYERED._replace(start=lambda p: _gains({**p, "W2": 0 * p["W2"]})),
+    "RMSNorm, folded": _before(_rms, lambda p: {**p, "W2": off_mean(p["W2"])}),
+    "dynamic tanh": _before(lambda x, p: p["gain"] * (p["alpha"] * x).tanh() + p["bias"], _alpha),
     "standardized weights": Method(_standardized_block),
     "Fixup": Method(_fixup_block, start=_fixup),
     "ReZero": Method(lambda x, p: x + p["s"] * branch(x, p), start=_factor_of_zero),
@@ -139,40 +125,28 @@ def new(
     name: str, depth: int, width: int, seeds: Sequence[int], dtype: torch.dtype = torch.float32
 ) -> Networks:
     """Networks of `WAYS` before training, with the numbers that their blocks divide by."""
-    networks = begin(WAYS[name], depth, width, seeds, dtype=dtype)
+    networks = begin(WAYS[name], depth, width, seeds, dtype)
     if name == "standardized weights":
         blocks = torch.arange(depth).to(networks.into)[:, None, None, None]
-        return networks.adding(beta=(1 + ALPHA**2 * blocks).sqrt().expand(-1, len(seeds), 1, 1))
+        beta = (1 + ALPHA**2 * blocks).sqrt().expand(-1, len(seeds), 1, 1)
+        return replace(networks, fixed={"beta": beta})
     if name == "RMSNorm, folded":
         return replace(networks, into=off_mean(networks.into))
     if name == "faded out":
-        cases = torch.randn(256, networks.into.shape[1], generator=torch.Generator().manual_seed(0))
+        cases = torch.randn(256, 64, generator=torch.Generator().manual_seed(0))
         return holding_deviations(networks, cases.to(dtype))
     return networks
 
 
-@dataclass(frozen=True)
-class Jobs:
-    """What a way does of the norm's four jobs.
-
-    Before training: the mean square of what is read after the most blocks, and a small first step there over
-    one at the fewest. Of one linear map: by which share what is read changes if the weights or a case double.
-    """
-
-    size: float
-    step: float
-    weights: float
-    case: float
-
-
-def jobs(depths: tuple[int, int], seeds: Sequence[int], width: int = 16) -> dict[str, Jobs]:
-    """The table of jobs, at two depths; geometric means over seeds.
+def jobs(depths: tuple[int, int], seeds: Sequence[int]) -> dict[str, dict[str, float]]:
+    """Size at the most blocks, first step there over that at the fewest (geometric means over seeds); and the
+    relative change of what is read from one linear map if the weights, or a case, double.
 
     >>> found = jobs((2, 4), [0])
-    >>> found["layer norm"].weights < 1e-12, found["dynamic tanh"].case < 1, found["ReZero"].case
+    >>> found["layer norm"]["weights"] < 1e-12, found["dynamic tanh"]["case"] < 1, found["ReZero"]["case"]
     (True, True, 1.0)
     """
-    x, W = torch.randn(2, width, width, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    x, W = torch.randn(2, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     sigma = off_mean(x @ W).var(-1, correction=0).sqrt().mean()
     reads: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         "layer norm": lambda x, W: layer_norm(x @ W, eps=0.0),
@@ -182,24 +156,14 @@ def jobs(depths: tuple[int, int], seeds: Sequence[int], width: int = 16) -> dict
         "faded out": lambda x, W: x @ off_mean(W) / sigma,
     }
     found = {}
-    for name in (name for name in WAYS if name != "layer norm, W2 = 0"):
-        (_, few), (size, many) = (_begun(name, depth, width, seeds) for depth in depths)
+    for name in WAYS:
+        if name == "layer norm, W2 = 0":
+            continue
+        (_, few), (size, many) = (first_step(new(name, d, 16, seeds, torch.float64)) for d in depths)
+        grown = torch.stack([*many.values()]).sum(0) / torch.stack([*few.values()]).sum(0)
         read = reads.get(name, torch.matmul)
-        base, changed = read(x, W), (read(x, 2 * W), read(2 * x, W))
-        weights, case = (float((y - base).norm() / base.norm()) for y in changed)
-        found[name] = Jobs(size, many / few, weights, case)
+        base = read(x, W)
+        changes = [float((y - base).norm() / base.norm()) for y in (read(x, 2 * W), read(2 * x, W))]
+        begins = [float(each.log().mean().exp()) for each in (size, grown)]
+        found[name] = dict(zip(("size", "step", "weights", "case"), (*begins, *changes), strict=True))
     return found
-
-
-def before_training(
-    name: str, depth: int, width: int, seeds: Sequence[int]
-) -> tuple[Float[Tensor, " S"], dict[str, Float[Tensor, " S"]]]:
-    """`first_step` of new networks of `WAYS`, in float64."""
-    return first_step(new(name, depth, width, seeds, torch.float64), WAYS[name], seeds)
-
-
-def _begun(name: str, depth: int, width: int, seeds: Sequence[int]) -> tuple[float, float]:
-    """How blocks begin: the size of what is read, and of a first step; geometric means."""
-    size, moved = before_training(name, depth, width, seeds)
-    step = torch.stack([*moved.values()]).sum(0)
-    return float(size.log().mean().exp()), float(step.log().mean().exp())

@@ -24,7 +24,7 @@ def layered() -> ways.Networks:
 
 @pytest.mark.parametrize("name", ["layer norm, W2 = 0", "Fixup", "ReZero"])
 def test_blocks_that_begin_by_adding_nothing_leave_the_stream_as_it_is(name):
-    first, *_, last = ways.new(name, 5, 8, SEEDS, torch.float64).streams(ways.WAYS[name], cases())
+    first, *_, last = ways.new(name, 5, 8, SEEDS, torch.float64).streams(cases())
     assert torch.equal(first, last)
 
 
@@ -32,15 +32,15 @@ def test_folded_networks_compute_the_same_with_rms_norms_that_have_no_parameters
     nets, x = layered(), cases()
     less, bias = ways.folded(nets)
     assert "gain" not in less.stack
-    found = less.logits(ways.FOLDED, x) + bias
-    torch.testing.assert_close(found, nets.logits(ways.LAYERED, x), rtol=0, atol=1e-11)  # rounding
+    found = less.logits(x) + bias
+    torch.testing.assert_close(found, nets.logits(x), rtol=0, atol=1e-11)  # rounding
 
 
 def test_a_norm_is_faded_from_each_cases_deviation_to_the_mean_one():
     nets, x = layered(), cases()
     held = ways.holding_deviations(nets, x)
-    full = held.logits(ways.faded(1), x)
-    torch.testing.assert_close(full, nets.logits(ways.LAYERED, x), rtol=0, atol=1e-11)  # rounding
-    own = (held.streams(ways.LAYERED, x)[-1].var(-1, correction=0) + 1e-5).sqrt()
+    full = replace(held, method=ways.faded(1)).logits(x)
+    torch.testing.assert_close(full, nets.logits(x), rtol=0, atol=1e-11)  # rounding
+    own = (held.streams(x)[-1].var(-1, correction=0) + 1e-5).sqrt()
     torch.testing.assert_close(held.fixed["sigma"][-1, :, 0, 0], own.mean(-1))
-    assert (held.logits(ways.faded(0), x) - full).abs().max() > 0.01
+    assert (replace(held, method=ways.faded(0)).logits(x) - full).abs().max() > 0.01
