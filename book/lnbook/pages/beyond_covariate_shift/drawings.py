@@ -42,10 +42,9 @@ def explanations(found: Mapping[str, Measurement]) -> Figure:
     names: list[str] = []
     for title, group in EXPLANATIONS.items():
         places = np.arange(len(names), len(names) + len(group))
-        intervals = [(found[id].value, found[id].low, found[id].high) for id in group]
-        mean, low, high = np.array(intervals).T
-        look = {"fmt": "o", "ms": 5, "capsize": 3, "lw": 1.4, "color": plots.COLORS["layer"]}
-        ax.errorbar(mean, places, xerr=(mean - low, high - mean), **look)
+        mean, low, high = np.array([(found[id].value, found[id].low, found[id].high) for id in group]).T
+        look = {"ms": 5, "capsize": 3, "lw": 1.4, "color": plots.COLORS["layer"]}
+        ax.errorbar(mean, places, xerr=(mean - low, high - mean), fmt="o", **look)
         ax.text(2.4, places.mean(), title, va="center")
         ax.axhline(places[-1] + 0.5, color=plots.GRID, lw=0.8)
         names += group.values()

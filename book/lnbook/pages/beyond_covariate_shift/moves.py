@@ -1,8 +1,4 @@
-r"""How the units of a layer move while the layers below learn, and what that does.
-
-Their summed inputs change together (`change_above`, `strongest`); so does the gradient above (`dependence`).
-`drifting` puts the move of one network's units into another.
-"""
+"""How the units of a layer move while the layers below learn, and what that does."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -17,27 +13,17 @@ from lnlib import batch_norm
 
 
 def change_above(
-    cases: Cases,
-    f: Callable[[Tensor], Tensor],
-    seed: int,
-    *,
-    H: int = 200,
-    steps: int = 20,
-    random: bool = False,
+    cases: Cases, f: Callable[[Tensor], Tensor], seed: int, *, H: int = 200, steps: int = 20, random: bool
 ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
-    """The upper layer's summed inputs, and their change once the layer below it has learned.
+    """The summed inputs of the upper of two layers, its weights new, and their change once the lower learned.
 
-    Two hidden layers of H units are trained by gradient descent on all cases at once. Only the lower one's
-    new weights are then used; the upper one's stay as they were, so what changes is its input. `random` is
-    the control: the lower weights move as far (in Frobenius norm), in a random direction.
+    Or, the control: once the lower weights have moved as far (in Frobenius norm) in a random direction.
     """
     x, y = cases
     generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
-    sizes = (x.shape[1], H, H, 10)
-    layers = [
-        (torch.randn(o, i, generator=generator) * (power / i) ** 0.5).requires_grad_()
-        for i, o in pairwise(sizes)
-    ]
+    pairs = pairwise((x.shape[1], H, H, 10))
+    layers = [torch.randn(o, i, generator=generator) * (power / i) ** 0.5 for i, o in pairs]
+    layers = [w.requires_grad_() for w in layers]
     lower, upper = (w.detach().clone() for w in layers[:2])
     for _ in range(steps):
         loss = cross_entropy(f(f(x @ layers[0].T) @ layers[1].T) @ layers[2].T, y)
@@ -53,25 +39,10 @@ def change_above(
     return before @ upper.T, (after - before) @ upper.T
 
 
-def strongest(change: Float[Tensor, "N H"]) -> Float[Tensor, "20"]:
-    """Share of a squared change in its 1, 2, ..., 20 strongest orthogonal directions among the units."""
-    power = torch.linalg.svdvals(change).square()
-    return (power.cumsum(0) / power.sum())[:20]
-
-
-def dependence(
-    cases: Cases, seed: int, normalize: Normalize | None = None, *, units: int = 100
-) -> tuple[float, float]:
-    r"""How much the gradient of the second layer's weights depends on what the first layer puts out.
-
-    After twenty updates the first layer alone makes one more, by which its outputs on 256 probe cases
-    change by some matrix. The second layer's gradient $\delta h^\top$ changes with them, and is computed
-    again for the same matrix with a random sign at each entry: as large, without any correlation.
-
-    Of the gradient it gives the relative change, as learned and scrambled.
-    """
+def dependence(cases: Cases, seed: int, units: int) -> tuple[float, float]:
+    """Relative change of the second layer's gradient by an update of the first, and by it at random signs."""
     x, y = cases
-    network = Network((x.shape[1], units, units, units, 10), seed, normalize)
+    network = Network((x.shape[1], units, units, units, 10), seed)
     generator = torch.Generator().manual_seed(seed)
     batches = torch.randint(len(x), (21, BATCH), generator=generator)
     for batch in batches[:-1]:
@@ -83,16 +54,15 @@ def dependence(
         return torch.autograd.grad(loss, network.layers[1][0])[0]
 
     def outputs() -> Tensor:
-        with torch.no_grad():
-            return torch.relu(network(x[probe])[1][0])
+        return torch.relu(network(x[probe])[1][0]).detach()
 
     before = outputs()
     network.update(x[batches[-1]], y[batches[-1]], rate=0.1, layers=slice(1))
     change = outputs() - before
     signs = torch.randint(2, change.shape, generator=generator) * 2 - 1
     old = gradient(before)
-    learned, scrambled = ((gradient(before + d) - old).norm() / old.norm() for d in (change, signs * change))
-    return float(learned), float(scrambled)
+    learned, scrambled = (gradient(before + d) - old for d in (change, signs * change))
+    return float(learned.norm() / old.norm()), float(scrambled.norm() / old.norm())
 
 
 def drifting(run: Run, *, held: bool = False) -> Normalize:

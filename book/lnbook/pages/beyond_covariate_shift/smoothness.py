@@ -11,17 +11,17 @@ scale of the weights.
 $t\,\lVert\nabla L\rVert^2$ only: the share of the loss that a straight line may promise. Ours; no unit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
-from torch.func import functional_call
+from torch.func import functional_call, grad
 
 from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, loss, losses
+from lnbook.races import arrival
 from lnbook.training import torch_threads
 
 STEPS = (0.5, 1.0, 2.0, 4.0)  # times the step size
@@ -29,22 +29,18 @@ SHARES = 2.0 ** np.arange(-6.0, 7.0)  # promised decreases, in units of the loss
 
 Run = dict[str, Float[np.ndarray, "S T"]]
 Parameters = Mapping[str, Tensor]  # each (S, ...)
+Names = tuple[str, ...]  # how the names of parameters begin
 
 
+@torch.no_grad()
 def sharpness(
-    model: Twins,
-    x: Float[Tensor, "S N D"],
-    y: Int64[Tensor, "S N"],
-    rate: float,
-    *,
-    moved: tuple[str, ...] = ("",),
+    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], rate: float, *, moved: Names = ("",)
 ) -> Float[Tensor, " S"]:
-    """The largest change of the gradient along a step, over the distance; each start's."""
-    start, slopes = _gradient(model, x, y, moved)
-    found = []
-    for step in STEPS:
-        t = step * rate
-        _, others = _gradient(model, x, y, moved, _moved(start, slopes, x.new_full((len(x),), t)))
+    """Each start's largest change of the gradient along a step of parameters, over the distance."""
+    start, _, slope_at = _line(model, x, y, moved)
+    slopes, found = slope_at(start), []
+    for t in (step * rate for step in STEPS):
+        others = slope_at(_moved(start, slopes, x.new_full((len(x),), t)))
         change = _squares({name: others[name] - slope for name, slope in slopes.items()}).sqrt()
         found.append(change / (t * _squares(slopes).sqrt()))
     return torch.stack(found).amax(0)
@@ -52,82 +48,68 @@ def sharpness(
 
 @torch.no_grad()
 def reach(
-    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], *, moved: tuple[str, ...] = ("",)
+    model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], *, moved: Names = ("",)
 ) -> Float[Tensor, " S"]:
-    """The promised share of the loss of which half comes true; each start's. `moved` as in `sharpness`."""
-    with torch.enable_grad():
-        start, slopes = _gradient(model, x, y, moved)
-    power, before = _squares(slopes), losses(model(x), y)
-    kept = []
+    """The promised share of the loss of which half comes true; each start's."""
+    start, loss_at, slope_at = _line(model, x, y, moved)
+    slopes, before, kept = slope_at(start), loss_at(start), []
+    power = _squares(slopes)
     for share in SHARES.tolist():
-        t = share * before / power
-        after = losses(functional_call(model, dict(_moved(start, slopes, t)), (x,)), y)
+        after = loss_at(_moved(start, slopes, share * before / power))
         kept.append((before - after) / (share * before))
-    log, found = np.log(SHARES), []
-    for run in torch.stack(kept, 1).double().numpy():
-        below = np.flatnonzero(~(run >= 0.5))
-        k = below[0] if len(below) else len(run)
-        if 0 < k < len(run):
-            found.append(log[k - 1] + (run[k - 1] - 0.5) / (run[k - 1] - run[k]) * (log[k] - log[k - 1]))
-        else:
-            found.append(log[min(k, len(run) - 1)])
+    log, runs = np.log(SHARES), torch.stack(kept, 1).double().numpy()
+    found = [min(arrival({"time": log, "level": run}, 0.5), log[-1]) for run in runs]
     return torch.tensor(np.exp(found))
 
 
-def along_training(
+def compare(
     arrays: Arrays,
     *,
-    norm: str,
-    hidden: Sequence[int],
-    rate: float,
+    units: int,
+    depths: Sequence[int],
+    rates: Sequence[float],
     seeds: Sequence[int],
     updates: int,
     every: int,
-) -> Run:
-    """Gradient descent: `loss`, `sharpness` and `reach` on 128 cases, at first and every few updates."""
+) -> dict[int, list[dict[str, Run]]]:
+    """Gradient descent's `loss`, `sharpness` and `reach` on 128 cases, by depth, step size and norm."""
     x, y = (torch.from_numpy(part) for part in arrays[:2])
-    model = Twins((x.shape[1], *hidden, 10), norm, seeds)
-    optimizer = torch.optim.SGD(model.parameters(), lr=rate)
     probe = x[:128].expand(len(seeds), -1, -1), y[:128].expand(len(seeds), -1)
-    found: dict[str, list[Tensor]] = {"loss": [], "sharpness": [], "reach": []}
-    for update, cases in enumerate(islice(batches_of(x, y, 64, seeds), updates + 1)):
-        if update % every == 0:
-            found["loss"].append(losses(model(probe[0]), probe[1]).detach())
-            found["sharpness"].append(sharpness(model, *probe, rate))
-            found["reach"].append(reach(model, *probe))
-        optimizer.zero_grad()
-        loss(model(cases[0]), cases[1]).backward()
-        optimizer.step()
-    return {name: torch.stack(values, 1).double().numpy() for name, values in found.items()}
 
+    def along_training(depth: int, rate: float, norm: str) -> Run:
+        model, found = Twins((x.shape[1], *[units] * depth, 10), norm, seeds), []
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        for update, cases in enumerate(islice(batches_of(x, y, 64, seeds), updates + 1)):
+            if update % every == 0:
+                now = losses(model(probe[0]), probe[1]).detach()
+                found.append((now, sharpness(model, *probe, rate), reach(model, *probe)))
+            optimizer.zero_grad()
+            loss(model(cases[0]), cases[1]).backward()
+            optimizer.step()
+        measures = [torch.stack(values, 1).double().numpy() for values in zip(*found, strict=True)]
+        return dict(zip(("loss", "sharpness", "reach"), measures, strict=True))
 
-def compare(
-    arrays: Arrays, *, units: int, depths: Sequence[int], rates: Sequence[float], **common: Any
-) -> dict[int, dict[float, dict[str, Run]]]:
-    """`along_training` without a norm, with batch norm and with layer norm: by depth, step size and norm."""
-
-    def runs(depth: int, rate: float) -> dict[str, Run]:
-        norms, hidden = ("none", "batch", "layer"), (units,) * depth
-        return {n: along_training(arrays, norm=n, hidden=hidden, rate=rate, **common) for n in norms}
-
+    norms, compared = ("none", "batch", "layer"), {}
     with torch_threads(1):
-        return {depth: {rate: runs(depth, rate) for rate in rates} for depth in depths}
+        for depth in depths:
+            compared[depth] = [{norm: along_training(depth, rate, norm) for norm in norms} for rate in rates]
+    return compared
 
 
-def over_none(runs: Mapping[float, Mapping[str, Run]], norm: str, measure: str) -> Float[np.ndarray, " S"]:
+def over_none(runs: Sequence[Mapping[str, Run]], norm: str, measure: str) -> Float[np.ndarray, " S"]:
     """How many times as large a measure is with a norm as without, in logarithms, over all step sizes."""
     found = []
-    for each in runs.values():
+    for each in runs:
         if measure == "reach":
-            values = matched(each, measure)
-            found.append(np.log(values[norm] / values["none"]))
+            reaches = matched(each)
+            found.append(np.log(reaches[norm] / reaches["none"]))
         else:
             found.append(np.log(each[norm][measure] / each["none"][measure]).mean(1))
     return np.mean(found, 0)
 
 
-def matched(runs: Mapping[str, Run], name: str) -> dict[str, Float[np.ndarray, " S"]]:
-    """The geometric mean of a measure at equal losses: five of them that all runs of a start pass.
+def matched(runs: Mapping[str, Run]) -> dict[str, Float[np.ndarray, " S"]]:
+    """The geometric mean of the reach at equal losses: five of them that all runs of a start pass.
 
     They lie evenly in the logarithm, from the smallest of the runs' first losses to the largest of their
     lowest, ends not counted. A run reads its measure off where its loss first came so low.
@@ -137,36 +119,28 @@ def matched(runs: Mapping[str, Run], name: str) -> dict[str, Float[np.ndarray, "
     end = np.max([low[:, -1] for low in lowest.values()], 0)
     share = np.arange(1, 6) / 6
     wanted = np.log(top)[:, None] * (1 - share) + np.log(end)[:, None] * share
-    return {
-        norm: np.exp(
-            [
-                np.interp(-want, -np.log(low), np.log(values)).mean()
-                for want, low, values in zip(wanted, lowest[norm], run[name], strict=True)
-            ]
-        )
-        for norm, run in runs.items()
-    }
+    found = {}
+    for norm, run in runs.items():
+        starts = zip(wanted, -np.log(lowest[norm]), np.log(run["reach"]), strict=True)
+        found[norm] = np.exp([np.interp(-want, low, values).mean() for want, low, values in starts])
+    return found
 
 
-def _gradient(
-    model: Twins, x: Tensor, y: Tensor, moved: tuple[str, ...], at: Parameters | None = None
-) -> tuple[Parameters, Parameters]:
-    """The parameters that are moved, and the gradient with respect to them."""
-    named = dict(model.named_parameters()) if at is None else at
-    point = {
-        name: p.detach().requires_grad_() for name, p in named.items() if p.numel() and name.startswith(moved)
-    }
-    value = loss(functional_call(model, dict(point), (x,)), y)
-    slopes = torch.autograd.grad(value, list(point.values()))
-    return point, dict(zip(point, slopes, strict=True))
+def _line(
+    model: Twins, x: Tensor, y: Tensor, moved: Names
+) -> tuple[Parameters, Callable[[Parameters], Tensor], Callable[[Parameters], Parameters]]:
+    """The parameters that are moved, and each start's loss and gradient as functions of them."""
+    start = {n: p.detach() for n, p in model.named_parameters() if p.numel() and n.startswith(moved)}
+
+    def each(at: Parameters) -> Float[Tensor, " S"]:
+        return losses(functional_call(model, dict(at), (x,)), y)
+
+    return start, each, grad(lambda at: each(at).sum())
 
 
 def _moved(start: Parameters, slopes: Parameters, t: Float[Tensor, " S"]) -> Parameters:
     """The parameters after a step of t against the gradient, each start with its own t."""
-    return {
-        name: (p - t.to(p.dtype).view(-1, *[1] * (p.ndim - 1)) * slopes[name]).detach()
-        for name, p in start.items()
-    }
+    return {name: p - t.to(p.dtype).view(-1, *[1] * (p.ndim - 1)) * slopes[name] for name, p in start.items()}
 
 
 def _squares(parameters: Parameters) -> Float[Tensor, " S"]:

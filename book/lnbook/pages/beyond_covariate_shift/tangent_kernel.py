@@ -5,24 +5,18 @@ $\Theta = JJ^\top$ (N K, N K), however many weights there are. A norm of the out
 derivative, so that it acts on both sides of $\Theta$.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import eigsh
 from torch import Tensor
 
-DEPTH, OUTPUTS = 3, 10  # hidden layers, and outputs K
-NORMS = {"none": None, "batch": 0, "layer": 1}  # axes of the outputs over which each takes its mean
 
-
-def random_network(
-    width: int, generator: torch.Generator, depth: int = DEPTH, outputs: int = OUTPUTS
-) -> list[Float[Tensor, "_ _"]]:
-    """Weights of a relu network of one width, inputs included: N(0, 2 / inputs), in float64; no biases."""
-    sizes = [width] * (depth + 1) + [outputs]
+def random_network(sizes: Sequence[int], generator: torch.Generator) -> list[Float[Tensor, "_ _"]]:
+    """Weights of a relu network: N(0, 2 / inputs), in float64; no biases."""
     pairs = pairwise(sizes)
     return [torch.randn(H, D, generator=generator, dtype=torch.float64) * (2 / D) ** 0.5 for D, H in pairs]
 
@@ -35,10 +29,9 @@ def tangent_kernel(
     $\delta_{nk}$ is the derivative of output k of case n with respect to the summed inputs of layer l, h what
     the layer reads: products of gradients, without the gradients.
     """
-    layers, h = [x], x
+    layers = [x]
     for W in weights[:-1]:
-        h = torch.relu(h @ W.T)
-        layers.append(h)
+        layers.append(torch.relu(layers[-1] @ W.T))
     N, K = len(x), len(weights[-1])
     delta = torch.eye(K, dtype=x.dtype).expand(N, K, K)
     kernel = torch.zeros(N * K, N * K, dtype=x.dtype)
@@ -49,42 +42,29 @@ def tangent_kernel(
     return layers[-1] @ weights[-1].T, kernel
 
 
-def largest(
-    kernel: Float[Tensor, "M M"], norm: Callable[[Float[Tensor, " M"]], Float[Tensor, " M"]] | None = None
-) -> float:
-    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start."""
-    M = len(kernel)
-
-    def product(v: np.ndarray) -> np.ndarray:
-        t = torch.from_numpy(v).flatten()
-        return (kernel @ t if norm is None else norm(kernel @ norm(t))).numpy()
-
-    operator = LinearOperator((M, M), matvec=product, dtype=np.float64)
-    start = np.linspace(1, 2, M)
-    return float(eigsh(operator, k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)[0])
-
-
-def derivative(z: Float[Tensor, "N K"], axis: int) -> Callable[[Float[Tensor, " NK"]], Float[Tensor, " NK"]]:
-    """What a norm of the outputs z over one axis makes of their change."""
+def normed(kernel: Float[Tensor, "NK NK"], z: Float[Tensor, "N K"], axis: int) -> Float[Tensor, "NK NK"]:
+    """The kernel under a norm of the outputs z over one axis: its derivative, symmetric, on both sides."""
     centered = z - z.mean(axis, keepdim=True)
     std = centered.square().mean(axis, keepdim=True).sqrt()
     unit = centered / std
-
-    def through(v: Float[Tensor, " NK"]) -> Float[Tensor, " NK"]:
-        v = v.view_as(z)
-        along = (unit * v).mean(axis, keepdim=True)
-        return ((v - v.mean(axis, keepdim=True) - unit * along) / std).flatten()
-
-    return through
+    for _ in range(2):
+        rows = kernel.reshape(-1, *z.shape)
+        along = (unit * rows).mean(axis - 2, keepdim=True)
+        kernel = ((rows - rows.mean(axis - 2, keepdim=True) - unit * along) / std).flatten(1).T
+    return kernel
 
 
-def largest_eigenvalues(
-    width: int, network: int, norms: Sequence[str] = tuple(NORMS), outputs: int = OUTPUTS
-) -> list[float]:
-    """Largest eigenvalues of a random network's Fisher matrix on half as many cases as units, by norm."""
+def largest(kernel: Float[Tensor, "M M"]) -> float:
+    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start."""
+    start = np.linspace(1, 2, len(kernel))
+    found = eigsh(kernel.numpy(), k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)
+    return float(found[0])
+
+
+def largest_eigenvalues(width: int, network: int) -> list[float]:
+    """Of a random network's Fisher matrix on half as many cases as units: no norm, batch norm, layer norm."""
     generator = torch.Generator().manual_seed(1000 * width + network)
-    weights, cases = random_network(width, generator, outputs=outputs), width // 2
+    weights, cases = random_network((*[width] * 4, 10), generator), width // 2
     x = torch.randn(cases, width, generator=generator, dtype=torch.float64)
     z, kernel = tangent_kernel(weights, x)
-    axes = [NORMS[name] for name in norms]
-    return [largest(kernel, None if axis is None else derivative(z, axis)) / cases for axis in axes]
+    return [largest(each) / cases for each in (kernel, normed(kernel, z, 0), normed(kernel, z, 1))]

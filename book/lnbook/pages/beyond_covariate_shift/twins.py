@@ -1,13 +1,12 @@
 r"""One network from several starts, trained side by side: rectifier layers with a normalization or without.
 
 Each start has its own weights and sees its own mini-batches. Their losses are added up, so that the gradient
-of each is its own, and Adam, like plain gradient descent, keeps them apart. All arrays have an axis S of
-starts in front; on a small network this takes a fraction of the time of one run after the other.
+of each is its own, and Adam, like plain gradient descent, keeps them apart.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lnbook.data import Images
-from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators
+from lnbook.training import Cases, Minibatches, NonFiniteLoss, Row, fit, generators, sweep
 from lnlib.norms.normalize import layer_norm
 from lnlib.norms.standardize import over_root
 
@@ -26,8 +25,7 @@ def detached_layer_norm(
 ) -> Float[Tensor, "..."]:
     """Normalize each case over its units, and differentiate as if some of its statistics were constants.
 
-    *Source* with both it is the DetachNorm of Xu, Sun, Zhang, Zhao, Lin, "Understanding and Improving Layer
-    Normalization" (2019).
+    *Source* with both DetachNorm: Xu and others, "Understanding and Improving Layer Normalization" (2019).
     """
     x = a - a.detach()[..., :1]  # a shift changes nothing, and equal values become 0
     mean = x.mean(-1, keepdim=True)
@@ -37,8 +35,8 @@ def detached_layer_norm(
     return over_root(d, power.detach() if "std" in detach else power)
 
 
-NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
-    "none": None,
+NORMS: Mapping[str, Callable[[Tensor, float], Tensor]] = {
+    "none": lambda a, eps: a,
     "batch": lambda a, eps: layer_norm(a, eps=eps, dim=1),
     "layer": lambda a, eps: layer_norm(a, eps=eps),
     "simple": lambda a, eps: layer_norm(a, eps=eps),
@@ -48,6 +46,7 @@ NORMS: Mapping[str, Callable[[Tensor, float], Tensor] | None] = {
 }
 GAINS, BIASES = ("batch", "layer"), ("none", "batch", "layer")  # the others learn neither
 
+Place = tuple[int, float]  # hidden layers, and the scale of their initial weights
 Arrays = tuple[
     Float[np.ndarray, "N D"], Int64[np.ndarray, " N"], Float[np.ndarray, "M D"], Int64[np.ndarray, " M"]
 ]
@@ -67,9 +66,7 @@ def pictures(images: Images, cases: int) -> Arrays:
 class Twins(nn.Module):
     r"""The networks: $h^{l+1} = \max(0, g\,N(W h^l) + b)$, and logits $W h + b$, for each of S starts.
 
-    Without a norm there is a bias, with batch and layer norm a gain and a bias, with "simple" layer norm and
-    the detached ones neither. Initial weights are He's, the same whatever the norm; in hidden layers times
-    `scale`.
+    Initial weights are He's, the same whatever the norm; in hidden layers times `scale`.
     """
 
     def __init__(
@@ -99,11 +96,9 @@ class Twins(nn.Module):
 
     def forward(self, h: Float[Tensor, "S N D"], received: list[Tensor] | None = None) -> Tensor:
         """The logits; each hidden layer's normalized summed inputs are added to `received`, if given."""
-        normalize = NORMS[self.norm]
         *hidden, last = self.weights
         for W, g, b in zip(hidden, self.gains, self.biases, strict=False):
-            a = h @ W.mT
-            a = a if normalize is None else normalize(a, self.eps)
+            a = NORMS[self.norm](h @ W.mT, self.eps)
             if received is not None:
                 received.append(a)
             a = a * g if len(g) else a
@@ -129,13 +124,6 @@ def batches_of(x: Tensor, y: Tensor, size: int, seeds: Sequence[int]) -> Iterato
         yield tuple(torch.stack(parts) for parts in zip(*drawn, strict=True))
 
 
-def final_losses(model: Twins, x: Float[Tensor, "N D"], y: Int64[Tensor, " N"]) -> Float[Tensor, " S"]:
-    """Each start's loss on the first 1,000 of these cases."""
-    S = len(model.weights[0])
-    with torch.no_grad():
-        return losses(model(x[:1000].expand(S, -1, -1)), y[:1000].expand(S, -1))
-
-
 def train_run(
     arrays: Arrays,
     *,
@@ -144,19 +132,42 @@ def train_run(
     rate: float,
     seeds: Sequence[int],
     updates: int,
-    scale: float = 1.0,
+    scale: float,
 ) -> Row:
-    """The job, and each start's final training `loss` (nats) and test `error` (%), or infinity."""
+    """Each start's last loss on 1,000 training cases (nats) and test error (%), or infinity."""
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
     S = len(seeds)
     model = Twins((x.shape[1], *hidden, 10), norm, seeds, scale=scale)
     batches, adam = batches_of(x, y, 64, seeds), torch.optim.Adam(model.parameters(), lr=rate, fused=True)
-    job = {"norm": norm, "hidden": len(hidden), "scale": scale, "rate": rate}
     try:
         fit(model, batches, loss, adam, updates=updates, every=updates)
     except NonFiniteLoss:
-        return job | dict.fromkeys(("loss", "error"), np.full(S, np.inf))
+        return dict.fromkeys(("loss", "error"), np.full(S, np.inf))
     with torch.no_grad():
+        last = losses(model(x[:1000].expand(S, -1, -1)), y[:1000].expand(S, -1))
         wrong = model(test_x.expand(S, -1, -1)).argmax(2) != test_y
     error = 100 * wrong.float().mean(1)
-    return job | {"loss": final_losses(model, x, y).double().numpy(), "error": error.double().numpy()}
+    return {"loss": last.double().numpy(), "error": error.double().numpy()}
+
+
+def study(
+    arrays: Arrays,
+    methods: Mapping[Place, Sequence[str]],
+    *,
+    units: int,
+    rates: Sequence[float],
+    processes: int | None,
+    **common: Any,
+) -> dict[tuple[Place, str], Row]:
+    """`train_run` of each place's methods, from the same starts: at the rate of the lowest mean log loss."""
+    jobs = [
+        {"norm": norm, "hidden": (units,) * depth, "scale": scale, "rate": rate, **common}
+        for (depth, scale), norms in methods.items()
+        for norm in norms
+        for rate in rates
+    ]
+    best: dict[tuple[Place, str], Row] = {}
+    for job, row in zip(jobs, sweep(train_run, jobs, common=(arrays,), processes=processes), strict=True):
+        key = (len(job["hidden"]), job["scale"]), job["norm"]
+        best[key] = min(best.get(key, row), row, key=lambda each: np.log(each["loss"]).mean())
+    return best

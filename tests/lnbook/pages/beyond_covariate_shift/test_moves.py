@@ -16,7 +16,7 @@ def cases() -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_the_change_is_what_the_new_lower_layer_does_to_the_old_upper_one(cases) -> None:
     (a, still), (again, small), (_, larger) = (
-        moves.change_above(cases, torch.relu, seed=1, H=7, steps=steps) for steps in (0, 3, 6)
+        moves.change_above(cases, torch.relu, seed=1, H=7, steps=steps, random=False) for steps in (0, 3, 6)
     )
     assert torch.equal(a, again)
     assert 0 == still.norm() < small.norm() < larger.norm()

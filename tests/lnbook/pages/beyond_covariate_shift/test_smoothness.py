@@ -50,7 +50,7 @@ def test_a_measure_that_depends_on_the_loss_alone_is_equal_at_equal_losses() -> 
         loss = 2.3 * np.exp(-rate * np.arange(30.0))[None]
         return {"loss": loss, "reach": loss**-0.7}
 
-    found = smoothness.matched({"slow": run(0.05), "fast": run(0.2)}, "reach")
+    found = smoothness.matched({"slow": run(0.05), "fast": run(0.2)})
     np.testing.assert_allclose(found["slow"], found["fast"], rtol=1e-9)  # both are straight lines in logs
     middle = math.sqrt(2.3 * 2.3 * math.exp(-0.05 * 29))
     np.testing.assert_allclose(found["slow"], middle**-0.7, rtol=1e-9)
