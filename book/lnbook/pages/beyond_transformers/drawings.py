@@ -1,9 +1,11 @@
 """The Transformer chapter's pictures: where the norm stands, learning curves, and two quantities by depth."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
@@ -11,7 +13,7 @@ from lnbook.figures import plots
 from lnbook.shared.characters import Job
 from lnbook.training import Row
 
-INK, LAYER = plots.INK, plots.COLORS["layer"]
+INK, LAYER, TEAL = plots.INK, plots.COLORS["layer"], plots.OTHERS["teal"]
 # Panels and lines of the learning curves. All but the first are at their best of the learning rates 0.0003,
 # 0.001, 0.003 and 0.01, by the mean bits of seeds 100 to 102.
 JOBS: dict[str, dict[str, Job]] = {
@@ -42,9 +44,8 @@ def placements() -> Figure:
         ax.axis("off")
         plus = boxes.index("+")
         for k, text in enumerate(boxes):
-            norm, circle = text == "LN", text == "+"
-            box = _box("circle" if circle else "round", LAYER if norm else "none", INK)
-            ink = "white" if norm else INK
+            box = {"boxstyle": f"{'circle' if text == '+' else 'round'},pad=0.35", "ec": INK}
+            box["fc"], ink = (LAYER, "white") if text == "LN" else ("none", INK)
             ax.text(0, 1 + k, text, ha="center", va="center", fontsize=9, color=ink, bbox=box)
         for k in range(-1, len(boxes)):
             ax.annotate("", (0, k + 1.7), (0, k + 1.3), arrowprops={"arrowstyle": "->", "color": INK})
@@ -59,7 +60,7 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
     looks = {
         "no warm-up": (LAYER, "--", "s"),
         "warm-up": (LAYER, "-", "o"),
-        "no warm-up, a third of the rate": (plots.OTHERS["teal"], "-.", "v"),
+        "no warm-up, a third of the rate": (TEAL, "-.", "v"),
     }
     for ax, (title, jobs) in zip(axes, JOBS.items(), strict=True):
         for name, job in jobs.items():
@@ -73,8 +74,7 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
             if ax is axes[-1]:  # the other panel has curves there
                 ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)
         ax.set(title=title, xlabel="updates", xticks=updates)
-    named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
-    fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
+    _legend(fig, axes)
     axes[0].set_ylabel("bits a character (test)")
     axes[0].set_ylim(bottom=min(yardsticks.values()) - 0.12)
     return fig
@@ -84,7 +84,7 @@ def by_depth(panels: Mapping[str, tuple[Sequence[int], Lines]]) -> Figure:
     """A panel a quantity, on logarithmic axes: marks are networks, lines what is derived."""
     looks = {
         "norm before": (LAYER, "-", "o"),
-        "scaled": (plots.OTHERS["teal"], "-.", "^"),
+        "scaled": (TEAL, "-.", "^"),
         "norm after": (LAYER, "--", "s"),
         "DeepNorm": (plots.OTHERS["magenta"], "-", "D"),
     }
@@ -96,10 +96,12 @@ def by_depth(panels: Mapping[str, tuple[Sequence[int], Lines]]) -> Figure:
             on.runs(ax, depths, found, mark, name, color=color)
         ax.set(xscale="log", yscale="log", xlabel="depth (blocks)", title=quantity)
         on.exactly(ax.xaxis, depths)
-    named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
-    fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)
+    _legend(fig, axes)
     return fig
 
 
-def _box(style: str, face: str, edge: str) -> dict[str, str]:
-    return {"boxstyle": f"{style},pad=0.35", "facecolor": face, "edgecolor": edge}
+def _legend(fig: Figure, axes: Sequence[Axes]) -> None:
+    named: dict[Any, Any] = {
+        line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]
+    }
+    fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)

@@ -5,7 +5,7 @@ All networks of a placement train at once, a network a seed: weights have a lead
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,55 +13,51 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnbook.pages.beyond_transformers.stacks import Place, Weights, draw, streams
+from lnbook.pages.beyond_transformers.residual_gradients import Place, Weights, draw, streams
 from lnbook.shared.digits import Cases
 from lnbook.training import torch_threads
 from lnlib.norms import layer_norm
 
-
-@dataclass(frozen=True)
-class Size:
-    """Blocks, units, updates, cases of a mini-batch, Adam's learning rate."""
-
-    depth: int
-    width: int
-    updates: int
-    batch: int
-    rate: float
+BATCH = 32  # cases of a mini-batch
+Size = tuple[int, int, int, float]  # blocks, units, updates, Adam's learning rate
+SIZES = {"smoke": (6, 16, 40, 3e-3), "book": (12, 32, 200, 2e-3), "study": (12, 32, 200, 2e-3)}
 
 
-_FULL = Size(12, 32, 200, 32, 2e-3)
-SIZES = {"smoke": Size(6, 16, 40, 32, 3e-3), "book": _FULL, "study": _FULL}
-
-
-@dataclass(frozen=True)
-class Networks:
+class Networks(NamedTuple):
     """S networks: a linear map into the stream, the blocks, a layer norm and a linear map out of it."""
 
+    place: Place
     into: Float[Tensor, "S D H"]
     blocks: list[Weights]
     out: Float[Tensor, "S H 10"]
 
-    def logits(self, place: Place, x: Tensor, without: int | None = None) -> Tensor:
-        """(S, N, 10) for cases (N, D), or (S, N, D) where each network has its own."""
-        stream = streams(place, self.blocks, x @ self.into, without)[-1]
+    def logits(self, x: Float[Tensor, "*S N D"], without: int | None = None) -> Float[Tensor, "S N 10"]:
+        """Of cases, which may be each network's own, with all blocks or without one."""
+        stream = streams(self.place, self.blocks, x @ self.into, without)[-1]
         return layer_norm(stream, eps=0.0) @ self.out
 
 
 def train(place: Place, cases: Cases, seeds: Sequence[int], size: Size) -> Networks:
     """Networks after Adam; those of a seed begin with the same weights and see the same cases anywhere."""
-    x, y = cases
+    (x, y), (depth, width, updates, rate) = cases, size
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    networks = _start(x.shape[1], generators, size)
-    parameters = [networks.into, *(W for pair in networks.blocks for W in pair), networks.out]
+
+    def linear(rows: int, columns: int) -> Tensor:
+        drawn = [torch.randn(rows, columns, generator=g) for g in generators]
+        return torch.stack(drawn) / math.sqrt(rows)
+
+    stacks = [draw(depth, width, g) for g in generators]
+    flat = [torch.stack(Ws).float() for block in zip(*stacks, strict=True) for Ws in zip(*block, strict=True)]
+    parameters = [linear(x.shape[1], width), *flat, linear(width, 10)]
+    blocks = list(zip(flat[::2], flat[1::2], strict=True))
+    networks = Networks(place, parameters[0], blocks, parameters[-1])
     for W in parameters:
         W.requires_grad_()
-    optimizer = torch.optim.Adam(parameters, lr=size.rate)
+    optimizer = torch.optim.Adam(parameters, lr=rate)
     with torch_threads(1):
-        for _ in range(size.updates):
-            chosen = torch.stack([torch.randint(len(y), (size.batch,), generator=g) for g in generators])
-            logits = networks.logits(place, x[chosen])
-            loss = cross_entropy(logits.flatten(0, 1), y[chosen].flatten())
+        for _ in range(updates):
+            chosen = torch.stack([torch.randint(len(y), (BATCH,), generator=g) for g in generators])
+            loss = cross_entropy(networks.logits(x[chosen]).flatten(0, 1), y[chosen].flatten())
             optimizer.zero_grad()
             (len(seeds) * loss).backward()  # the sum of the networks' losses: none feels another
             optimizer.step()
@@ -70,38 +66,16 @@ def train(place: Place, cases: Cases, seeds: Sequence[int], size: Size) -> Netwo
     return networks
 
 
-def losses(
-    networks: Networks, place: Place, cases: Cases, without: int | None = None
-) -> Float[np.ndarray, " S"]:
+def losses(networks: Networks, cases: Cases, without: int | None = None) -> Float[np.ndarray, " S"]:
     """Mean loss (nats) of every network, with all its blocks or without one."""
     x, y = cases
-    with torch_threads(1), torch.no_grad():
-        logits = networks.logits(place, x, without).double()
+    with torch_threads(1):
+        logits = networks.logits(x, without).double()
     return np.array([float(cross_entropy(z, y)) for z in logits])
 
 
-def cost(networks: Networks, place: Place, cases: Cases) -> Float[np.ndarray, "S depth"]:
+def cost(networks: Networks, cases: Cases) -> Float[np.ndarray, "S depth"]:
     """The loss without block k less the loss with all, for every k."""
     numbers = range(1, len(networks.blocks) + 1)
-    whole = losses(networks, place, cases)
-    return np.stack([losses(networks, place, cases, number) - whole for number in numbers], 1)
-
-
-def late_share(costs: Float[np.ndarray, "S depth"]) -> Float[np.ndarray, " S"]:
-    """The last third's part of the sum of costs; 1/3 if all blocks cost alike."""
-    return costs[:, -costs.shape[1] // 3 :].sum(1) / costs.sum(1)
-
-
-def _start(inputs: int, generators: Sequence[torch.Generator], size: Size) -> Networks:
-    """Blocks as in `stacks`; the maps in and out have variance 1 over their inputs."""
-
-    def linear(rows: int, columns: int) -> Tensor:
-        drawn = [torch.randn(rows, columns, generator=g) for g in generators]
-        return torch.stack(drawn) / math.sqrt(rows)
-
-    stacks = [draw(size.depth, size.width, g) for g in generators]
-    blocks = [
-        (torch.stack([W1 for W1, _ in pairs]).float(), torch.stack([W2 for _, W2 in pairs]).float())
-        for pairs in zip(*stacks, strict=True)  # a block of every network
-    ]
-    return Networks(linear(inputs, size.width), blocks, linear(size.width, 10))
+    whole = losses(networks, cases)
+    return np.stack([losses(networks, cases, number) - whole for number in numbers], 1)

@@ -1,4 +1,4 @@
-r"""Residual networks at initialization: where the norm stands, and what gradient each block receives.
+r"""Residual networks at initialization: where the norm stands, what each block receives and what it adds.
 
 A stack of L blocks $F_l(u) = W_2\,\mathrm{relu}(W_1 u)$ on vectors of H units. $W_1$ has variance 2/H, so
 that hidden units have mean square 1; $W_2$ has variance c/(4H), so that a block, of 4 H hidden units, adds
@@ -16,12 +16,13 @@ placement  block                                               output y
 
 The loss is linear, $\frac1N\sum_n r_n^\top y_n$ with a random $r_n$ of length 1 for each of N cases: what is
 measured is the network and no particular task.
+
+Other rules of where the norms stand are a `Place`: (x, F, k, L) to the next x, for block k of L; there c = 1.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 
 import numpy as np
 import torch
@@ -33,7 +34,6 @@ from lnbook.ledger.intervals import interval
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
-PLACEMENTS = ("post", "pre", "summed", "output", "none")
 CASES = 16  # N
 # Depths, units, and the depth at which all blocks are measured.
 SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
@@ -42,20 +42,26 @@ SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
     "study": ((1, 2, 4, 8, 16, 32, 64), 64, 16),
 }
 Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
+Branch = Callable[[Tensor], Tensor]
+Place = Callable[[Tensor, Branch, int, int], Tensor]
+Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]
+
+
+def _normal(generator: torch.Generator, *shape: int) -> Tensor:
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def _inputs(generator: torch.Generator, cases: int, width: int) -> Float[Tensor, "cases width"]:
+    """Normalized cases: mean 0 and mean square 1 over the units."""
+    return layer_norm(_normal(generator, cases, width), eps=0.0)
 
 
 def gradient_by_block(
-    placement: str,
-    depth: int,
-    width: int = 64,
-    seeds: Sequence[int] = range(5),
-    *,
-    branch: float = 1.0,
+    placement: str, depth: int, width: int, seeds: Sequence[int] = range(5), *, branch: float = 1.0
 ) -> Float[np.ndarray, "seeds depth"]:
     r"""$\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ of every block, the first block first.
 
-    L is the `depth`, H the `width`, c the `branch`; each seed draws a network and its cases.
-    After Xiong et al. (2020), Section 3.3.
+    c is the `branch`; each seed draws a network and its cases. After Xiong et al. (2020), Section 3.3.
     """
     rows = []
     with torch_threads(1):
@@ -67,12 +73,7 @@ def gradient_by_block(
 
 
 def gradient_by_depth(
-    placement: str,
-    depths: Sequence[int],
-    width: int = 64,
-    seeds: Sequence[int] = range(5),
-    *,
-    branch: float = 1.0,
+    placement: str, depths: Sequence[int], width: int, seeds: Sequence[int] = range(5), *, branch: float = 1.0
 ) -> Float[np.ndarray, "seeds depths"]:
     """The same of the *last* block in networks of several depths, after their Theorem 1."""
     columns = [gradient_by_block(placement, L, width, seeds, branch=branch)[:, -1] for L in depths]
@@ -80,12 +81,10 @@ def gradient_by_depth(
 
 
 def wide_limit(placement: str, depth: int, block: int, width: int, *, branch: float = 1.0) -> float:
-    r"""What :func:`gradient_by_block` tends to for many units.
+    r"""What :func:`gradient_by_block` tends to for many units, for block l from 1 to L.
 
     $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre", "summed", "output") or
     $(1+c)^{(L-1)/2}$ ("none").
-
-    `block` is l, from 1 to L.
     """
     factor = {"post": (1 + branch) ** -0.5, "none": (1 + branch) ** ((depth - 1) / 2)}
     factor |= dict.fromkeys(("pre", "summed", "output"), (1 + branch * block) ** -0.5)
@@ -93,33 +92,26 @@ def wide_limit(placement: str, depth: int, block: int, width: int, *, branch: fl
 
 
 def output_change(
-    placement: str,
-    depth: int,
-    width: int = 64,
-    seeds: Sequence[int] = range(5),
-    *,
-    branch: float = 1.0,
+    placement: str, depth: int, width: int, seeds: Sequence[int] = range(5), *, branch: float = 1.0
 ) -> Float[np.ndarray, " seeds"]:
     r"""How far the output moves if every weight of the stack moves by the same relative amount at random.
 
     $\lVert y(W + \delta\,sE) - y(W)\rVert/(\delta\,\lVert y\rVert)$ with fresh standard normal E, s the
-    standard deviation of a matrix's weights and $\delta = 0.001$: an update that does not ask how
-    large the gradient is.
-
-    Liu et al. (2020), Theorem 2, as a measurement.
+    standard deviation of a matrix's weights and $\delta = 0.001$. *Source* Liu et al. (2020), Theorem 2.
     """
-    step, rows = 1e-3, []
+    rows = []
     with torch_threads(1), torch.no_grad():
         for seed in seeds:
             stack = Stack(placement, depth, width, branch=branch, seed=seed)
             before = stack.output(stack.W1, stack.W2)
-            after = stack.output(*([W + step * stack.like(W) for W in Ws] for Ws in (stack.W1, stack.W2)))
-            rows.append((after - before).norm() / (step * before.norm()))
+            moved = [W + 1e-3 * (W.std() * _normal(stack.generator, *W.shape)) for W in stack.W1 + stack.W2]
+            after = stack.output(moved[:depth], moved[depth:])
+            rows.append((after - before).norm() / (1e-3 * before.norm()))
     return torch.stack(rows).numpy()
 
 
 def before_training(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
-    """Before training: the last block's gradient by depth, every block's, how far a random step moves y."""
+    """The last block's gradient by depth, every block's, how far a random step moves y."""
     depths, width, L = SIZES[scale]
     both = ("post", "pre")
     last = {p: gradient_by_depth(p, depths, width, seeds) for p in both}
@@ -130,9 +122,7 @@ def before_training(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, C
 
 def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) -> Float[np.ndarray, " seeds"]:
     """The power p of a power law $L^p$, for each seed: the slope of logarithms by least squares."""
-    x = np.log(np.asarray(depths, dtype=float))
-    x = x - x.mean()
-    return np.log(norms) @ x / (x @ x)
+    return np.polyfit(np.log(depths), np.log(norms).T, 1)[0]
 
 
 def farthest(powers: Float[np.ndarray, " seeds"], expected: float) -> float:
@@ -146,14 +136,14 @@ class Stack:
 
     def __init__(self, placement: str, depth: int, width: int, *, seed: int, branch: float = 1.0) -> None:
         self.placement, self.branch = placement, branch
-        self.generator = torch.Generator().manual_seed(seed)
+        self.generator = generator = torch.Generator().manual_seed(seed)
         hidden = 4 * width
-        self.W1 = [math.sqrt(2 / width) * self._draw(hidden, width) for _ in range(depth)]
-        self.W2 = [math.sqrt(branch / hidden) * self._draw(width, hidden) for _ in range(depth)]
+        self.W1 = [math.sqrt(2 / width) * _normal(generator, hidden, width) for _ in range(depth)]
+        self.W2 = [math.sqrt(branch / hidden) * _normal(generator, width, hidden) for _ in range(depth)]
         for W in self.W2:
             W.requires_grad_()
-        self.x = layer_norm(self._draw(CASES, width), eps=0.0)
-        self.readout = normalize(self._draw(CASES, width), dim=-1)
+        self.x = _inputs(generator, CASES, width)
+        self.readout = normalize(_normal(generator, CASES, width), dim=-1)
 
     def output(self, W1: Sequence[Tensor], W2: Sequence[Tensor]) -> Float[Tensor, "N H"]:
         """y for these weights."""
@@ -169,9 +159,82 @@ class Stack:
             x = layer_norm(x, eps=0.0) if placement == "post" else x
         return x if placement in ("post", "none") else layer_norm(x, eps=0.0)
 
-    def like(self, W: Tensor) -> Tensor:
-        """Standard normal numbers times the standard deviation of a matrix's own."""
-        return W.std() * self._draw(*W.shape)
 
-    def _draw(self, *shape: int) -> Tensor:
-        return torch.randn(*shape, generator=self.generator, dtype=torch.float64)
+def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) -> list[Weights]:
+    r"""$W_1$ and $W_2$ of every block, both times `size`."""
+    scales, hidden = (size * math.sqrt(2 / width), size * math.sqrt(1 / (4 * width))), 4 * width
+    return [
+        (scales[0] * _normal(generator, hidden, width), scales[1] * _normal(generator, width, hidden))
+        for _ in range(depth)
+    ]
+
+
+def branch(weights: Weights) -> Branch:
+    r"""The block's function $F(u) = W_2\,\mathrm{relu}(W_1u)$; leading axes of the weights are networks."""
+    W1, W2 = weights
+    return lambda u: (u @ W1.mT).relu() @ W2.mT
+
+
+def streams(
+    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"], without: int | None = None
+) -> list[Float[Tensor, "... H"]]:
+    """The stream in front of the first block and behind every block; block `without`, from 1, is skipped."""
+    found = [x]
+    for number, W in enumerate(weights, 1):
+        found.append(found[-1] if number == without else place(found[-1], branch(W), number, len(weights)))
+    return found
+
+
+def vectors(
+    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"]
+) -> Float[Tensor, "depth ... H"]:
+    """What every block adds to the stream, $x_k - x_{k-1}$."""
+    return torch.stack([after - before for before, after in pairwise(streams(place, weights, x))])
+
+
+def added(
+    place: Place, depths: Sequence[int], width: int, seeds: Sequence[int]
+) -> Float[np.ndarray, "seeds depths"]:
+    r"""Mean square over 16 cases and the units of what k blocks add, $x_k - x_0$, k a depth."""
+    rows = []
+    with torch_threads(1), torch.no_grad():
+        for seed in seeds:
+            generator = torch.Generator().manual_seed(seed)
+            x = _inputs(generator, CASES, width)
+            found = streams(place, draw(max(depths), width, generator), x)
+            rows.append([float((found[k] - x).square().mean()) for k in depths])
+    return np.array(rows)
+
+
+def _pairs(flat: Sequence[Tensor]) -> list[Weights]:
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def step_changes(
+    place: Place,
+    depths: Sequence[int],
+    width: int,
+    seeds: Sequence[int],
+    size: Callable[[int], float] = lambda depth: 1.0,
+) -> Float[np.ndarray, "seeds depths"]:
+    r"""How far one small step of gradient descent on all weights moves the output, per learning rate.
+
+    $\lVert y(\theta-\eta\nabla\mathcal L)-y(\theta)\rVert/\eta$ with $\mathcal L = r^\top y$ for one case and
+    a random r of length 1; `size` gives the size of the weights for a depth.
+
+    *Source* the model update of Wang et al. (2022), Section 3, for a linear loss.
+    """
+    found, rate = np.empty((len(seeds), len(depths))), 1e-8
+    with torch_threads(1):
+        for (s, seed), (d, depth) in product(enumerate(seeds), enumerate(depths)):
+            generator = torch.Generator().manual_seed(seed)
+            x = _inputs(generator, 1, width)
+            r = normalize(_inputs(generator, 1, width), dim=-1)
+            flat = [W.requires_grad_() for pair in draw(depth, width, generator, size(depth)) for W in pair]
+            y = streams(place, _pairs(flat), x)[-1]
+            slopes = torch.autograd.grad((r * y).sum(), flat)
+            with torch.no_grad():
+                moved = [W - rate * slope for W, slope in zip(flat, slopes, strict=True)]
+                change = streams(place, _pairs(moved), x)[-1] - y
+            found[s, d] = float(change.norm()) / rate
+    return found

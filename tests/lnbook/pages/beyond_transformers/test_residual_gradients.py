@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from lnbook.pages.beyond_transformers import residual_gradients as residual
-from lnbook.pages.beyond_transformers.residual_gradients import PLACEMENTS
+
+PLACEMENTS = ("post", "pre", "summed", "output", "none")
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
