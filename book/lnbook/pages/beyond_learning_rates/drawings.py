@@ -12,7 +12,6 @@ from lnbook.figures import plots
 
 INK, LAYER = plots.INK, plots.COLORS["layer"]
 TEAL, RED, OLIVE = (plots.OTHERS[name] for name in ("teal", "red", "olive"))
-MARKS = "os^"
 Curve = Float[np.ndarray, " points"]
 
 
@@ -59,8 +58,7 @@ def brakes(
     left.set(xlabel="update", title="length of the weights (start: 1)")
     left.set_xlim(1, 3 * len(values))
     for (name, values), color, line in zip(loss.items(), (LAYER, INK, INK), ("-", "--", ":"), strict=True):
-        for seed in values:
-            right.loglog(tried, seed, "o", color=color, alpha=0.4, ms=4, mew=0)
+        right.loglog(tried, values.T, "o", color=color, alpha=0.4, ms=4, mew=0)
         right.loglog(tried, values.mean(0), color=color, ls=line, label=name)
     right.set(xlabel="learning rate of the weights", title="training loss at the end", ylim=(None, 6))
     on.exactly(right.xaxis, tried)
@@ -74,14 +72,13 @@ def brakes(
 def turns(panels: Mapping[str, tuple[Curve, Float[np.ndarray, "points layers"]]]) -> Figure:
     """Measured angle of each layer, a mark each, against the predicted one; the line is equality."""
     fig, axes = plots.subplots(1, len(panels), figsize=(7.2, 3.4), sharex=True, sharey=True)
-    every = [predicted for predicted, _ in panels.values()]
-    ends = 0.7 * np.min(every), 1.4 * np.max(every)
+    every = np.concatenate([predicted for predicted, _ in panels.values()])
+    ends = 0.7 * every.min(), 1.4 * every.max()
     for ax, (title, (predicted, found)) in zip(axes, panels.items(), strict=True):
         ax.loglog(ends, ends, color=INK, lw=1)
-        for k, (mark, color) in enumerate(zip(MARKS, (TEAL, RED, OLIVE), strict=True)):
-            ax.loglog(
-                predicted, found[:, k], mark, color=color, ms=6, mfc="none", mew=1.4, label=f"layer {k + 1}"
-            )
+        for k, (mark, color) in enumerate(zip("os^", (TEAL, RED, OLIVE), strict=True)):
+            look = {"ms": 6, "mfc": "none", "mew": 1.4, "label": f"layer {k + 1}"}
+            ax.loglog(predicted, found[:, k], mark, color=color, **look)
         ax.set(title=title, xlabel="predicted")
         on.plain(ax.xaxis, ax.yaxis)
     axes[0].set_ylabel("measured")

@@ -1,15 +1,21 @@
-r"""Many small networks whose trained weights are all scale-invariant, trained together, and how they turn.
+r"""Networks whose hidden weights have an invisible length: how they turn and grow.
 
-Hidden layers of layer norm without epsilon and relu, and a readout that stays as it was drawn: each trained
-layer has an invisible length. AdamW, that is, Adam with decoupled decay:
+`train`: many small networks at once, their hidden layers of layer norm without epsilon and relu, and a
+readout that stays as it was drawn. AdamW, that is, Adam with decoupled decay:
 $m \leftarrow \beta_1m+(1-\beta_1)G$, $v\leftarrow\beta_2v+(1-\beta_2)G^2$,
 $W \leftarrow (1-\eta\lambda)W-\eta\,\hat m/\sqrt{\hat v}$.
+
+`descend`, for Section 5.2.2: one hidden layer, its weights W normalized. Plain stochastic gradient descent,
+with or without weight decay on W: $W \leftarrow (1 - \lambda\rho)W - \rho\,\nabla L$ at learning rate $\rho$
+and decay $\lambda$.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
@@ -17,17 +23,18 @@ from torch.nn.functional import cross_entropy
 
 from lnbook import data
 from lnbook.training import generators, torch_threads
-from lnlib import layer_norm
+from lnlib.norms import batch_norm, layer_norm, weight_norm
 
 LAYERS = (64, 32, 32)  # units of the hidden layers
 BETA2, EPS = 0.99, 1e-8  # of Adam; 0.99 forgets the start within the runs
 READOUT = 3.0  # scale of the readout: at 1 no weights fit random labels
 CLASSES = 10
 BATCH = 32  # cases of an update
+REST = 0.1  # learning rate of all parameters but W in `descend`
+Cases = tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]  # labels 0 to 9
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     r"""One run: its seed, rate $\eta$, decay $\lambda$ and momentum $\beta_1$."""
 
     seed: int
@@ -38,24 +45,15 @@ class Setting:
     orthogonal: bool = False  # Muon's steps, without momentum: the gradient's `polar` part
 
 
-@dataclass(frozen=True)
-class Walk:
-    """What the runs did: loss before each update, and each layer's length after it.
+class Walk(NamedTuple):
+    """What the runs did."""
 
-    `turn` is the root mean square of the tangents by which a layer turns in an update, in the second half of
-    the run, where the length has settled.
-    """
-
-    loss: Float[Tensor, "R T"]
-    length: Float[Tensor, "R T L"]
-    turn: Float[Tensor, "R L"]
-
-    def last_losses(self, updates: int) -> Float[Tensor, "R S"]:
-        """Mean loss of the last ten updates of each task, which had so many."""
-        return self.loss.unflatten(1, (-1, updates))[..., -10:].mean(-1)
+    loss: Float[Tensor, "R T"]  # before each update
+    length: Float[Tensor, "R T L"]  # of each layer, after it
+    turn: Float[Tensor, "R L"]  # root mean square of the tangents of its angles, in the run's second half
 
 
-def digits(cases: int) -> tuple[Float[Tensor, "N D"], Int64[Tensor, " N"]]:
+def digits(cases: int) -> Cases:
     """The first training digits of scikit-learn less their mean, without the pixels that are blank in all."""
     x, y = (torch.from_numpy(part[:cases]) for part in data.load("digits").flat("train"))
     x = x[:, x.amax(0) > 0].float()
@@ -69,42 +67,27 @@ def noisy(y: Int64[Tensor, " N"], updates: int, share: float, seed: int) -> Int6
     return torch.where(torch.rand(drawn.shape, generator=g) < share, drawn, y)
 
 
-class Networks:
-    """R networks, one a seed, as batched matrices.
+def begin(
+    seeds: Sequence[int], inputs: int, layers: Sequence[int] = LAYERS, dtype: torch.dtype = torch.float32
+) -> tuple[list[Float[Tensor, "R H D"]], Float[Tensor, "R 10 H"]]:
+    """The weights of each hidden layer, and a readout that is not trained, of a network for each seed."""
+    drawn = []
+    for seed in seeds:
+        initial, pairs = generators(seed)[0], pairwise((inputs, *layers, CLASSES))
+        drawn.append([torch.randn(H, D, generator=initial) / D**0.5 for D, H in pairs])
+    *weights, readout = (torch.stack(parts).to(dtype) for parts in zip(*drawn, strict=True))
+    return weights, READOUT * readout
 
-    The `weights` of each hidden layer, (R, H, D), have variance 1 / D. The `readout`, (R, 10, H), is not
-    trained and has variance 9 / H, so that the logits can fit any labels.
-    """
 
-    def __init__(
-        self,
-        seeds: Sequence[int],
-        inputs: int,
-        layers: Sequence[int] = LAYERS,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
-        sizes = (inputs, *layers, CLASSES)
-        drawn = []
-        for seed in seeds:
-            initial = generators(seed)[0]
-            pairs = pairwise(sizes)
-            drawn.append([torch.randn(H, D, generator=initial) / D**0.5 for D, H in pairs])
-        *self.weights, readout = (torch.stack(parts).to(dtype) for parts in zip(*drawn, strict=True))
-        self.readout = READOUT * readout
-
-    def outputs(self, weights: Sequence[Float[Tensor, "R _ _"]], x: Float[Tensor, "R N D"]) -> Tensor:
-        """Logits, (R, N, 10)."""
-        for W in weights:
-            x = torch.relu(layer_norm(x @ W.mT, eps=0.0))
-        return x @ self.readout.mT
-
-    def slopes(
-        self, x: Float[Tensor, "R N D"], y: Int64[Tensor, "R N"]
-    ) -> tuple[Float[Tensor, " R"], list[Float[Tensor, "R _ _"]]]:
-        """Each network's mean cross-entropy and its gradient for each layer."""
-        weights = [W.detach().requires_grad_() for W in self.weights]
-        losses = cross_entropy(self.outputs(weights, x).mT, y, reduction="none").mean(1)
-        return losses.detach(), list(torch.autograd.grad(losses.sum(), weights))
+def slopes(
+    weights: Sequence[Tensor], readout: Tensor, x: Float[Tensor, "R N D"], y: Int64[Tensor, "R N"]
+) -> tuple[Float[Tensor, " R"], list[Float[Tensor, "R _ _"]]]:
+    """Each network's mean cross-entropy and its gradient for each layer."""
+    weights = [W.detach().requires_grad_() for W in weights]
+    for W in weights:
+        x = torch.relu(layer_norm(x @ W.mT, eps=0.0))
+    losses = cross_entropy((x @ readout.mT).mT, y, reduction="none").mean(1)
+    return losses.detach(), list(torch.autograd.grad(losses.sum(), weights))
 
 
 def seen(W: Float[Tensor, "*R H D"]) -> Float[Tensor, "*R H D"]:
@@ -124,13 +107,7 @@ def angles(one: Float[Tensor, "*R H D"], two: Float[Tensor, "*R H D"]) -> Float[
 
 
 def polar(G: Float[Tensor, "*R H D"]) -> Float[Tensor, "*R H D"]:
-    r"""$UV^\top$ of the gradient $U\Sigma V^\top$: its singular values above rounding all set to 1.
-
-    >>> G = torch.tensor([[3.0, 0.0], [0.0, 0.1]])
-    >>> polar(G)
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+    r"""$UV^\top$ of the gradient $U\Sigma V^\top$: its singular values above rounding all set to 1."""
     U, s, Vh = torch.linalg.svd(G, full_matrices=False)
     kept = s > 1e-5 * s[..., :1]
     return (U * kept[..., None, :].to(U)) @ Vh
@@ -144,31 +121,29 @@ def train(
     layers: Sequence[int] = LAYERS,
 ) -> Walk:
     """Train every setting on one task after the other, each with so many updates and a row of the labels."""
-    networks = Networks([s.seed for s in settings], x.shape[1], layers)
+    weights, readout = begin([s.seed for s in settings], x.shape[1], layers)
     order = {s.seed: generators(s.seed)[1] for s in settings}
     rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
-    held = column(settings, "held").bool()
-    some_held = bool(held.any())
-    straight = column(settings, "orthogonal").bool()
-    visible = [seen(W) for W in networks.weights]
+    held, straight = (column(settings, name).bool() for name in ("held", "orthogonal"))
+    visible = [seen(W) for W in weights]
     first = [length(W) for W in visible]
-    m, v = ([torch.zeros_like(W) for W in networks.weights] for _ in range(2))
+    m, v = ([torch.zeros_like(W) for W in weights] for _ in range(2))
     losses, lengths, turns, whole = [], [], [], len(labels) * updates
     with torch_threads(1), torch.no_grad():
         for t in range(whole):
             drawn = {seed: torch.randint(len(x), (BATCH,), generator=g) for seed, g in order.items()}
             cases = torch.stack([drawn[s.seed] for s in settings])
             with torch.enable_grad():
-                loss, slopes = networks.slopes(x[cases], labels[t // updates][cases])
+                loss, gradients = slopes(weights, readout, x[cases], labels[t // updates][cases])
             before = list(visible)
-            for k, (W, G) in enumerate(zip(networks.weights, slopes, strict=True)):
+            for k, (W, G) in enumerate(zip(weights, gradients, strict=True)):
                 m[k].mul_(momentum).add_((1 - momentum) * G)
                 v[k].mul_(BETA2).addcmul_(G, G, value=1 - BETA2)
                 step = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
                 if straight.any():
                     step = torch.where(straight, polar(G), step)
                 W.mul_(1 - rate * decay).sub_(rate * step)
-                if some_held:
+                if held.any():
                     W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
                 visible[k] = seen(W)
             losses.append(loss)
@@ -183,3 +158,89 @@ def train(
 def column(settings: Sequence[Setting], name: str) -> Float[Tensor, "R 1 1"]:
     """One field of all settings, to multiply weights with."""
     return torch.tensor([float(getattr(s, name)) for s in settings])[:, None, None]
+
+
+class Descent(NamedTuple):
+    """What one run's hidden weights did, update by update."""
+
+    length: Float[np.ndarray, " updates"]  # norm of what the model sees of W, before each update
+    gradient: Float[np.ndarray, " updates"]  # norm of W's gradient
+    angle: Float[np.ndarray, " updates"]  # by which the update turned W, in radians
+    loss: Float[np.ndarray, " updates"]  # of the mini-batch
+
+
+def descend(
+    cases: Cases,
+    seed: int,
+    *,
+    rate: float,
+    updates: int,
+    decay: float = 0.0,
+    scale: float = 1.0,
+    units: int = 100,
+    held: float | None = None,
+) -> Descent:
+    """Train with layer norm from weights of one seed, times `scale`, or held at a length."""
+    x, y = cases
+    initial, order = generators(seed)
+    D = x.shape[1]
+    W = scale * torch.randn(units, D, generator=initial) / D**0.5
+    V = torch.randn(10, units, generator=initial) / units**0.5
+    if held is not None:
+        W *= held / length(seen(W))
+    parameters = [p.requires_grad_() for p in (W, torch.ones(units), torch.zeros(units), V, torch.zeros(10))]
+    W, g, b, V, c = parameters
+    rows = []
+    with torch_threads(1):  # so small a network gains nothing from more, and its numbers would depend on it
+        for _ in range(updates):
+            drawn = torch.randint(len(x), (64,), generator=order)
+            hidden = torch.relu(layer_norm(x[drawn] @ W.T, g, eps=0.0) + b)
+            loss = cross_entropy(hidden @ V.T + c, y[drawn])
+            gradients = torch.autograd.grad(loss, parameters)
+            with torch.no_grad():
+                before = seen(W)
+                W *= 1 - rate * decay
+                for p, gradient in zip(parameters, gradients, strict=True):
+                    p -= (rate if p is W else REST) * gradient
+                if held is not None:
+                    W *= held / length(seen(W))
+                found = length(before), gradients[0].norm(), angles(before, seen(W)), loss
+            rows.append([value.item() for value in found])
+    return Descent(*np.array(rows).T)
+
+
+def brakes(
+    cases: Cases, rates: Sequence[float], seeds: Sequence[int], updates: int
+) -> dict[str, list[list[Descent]]]:
+    """Runs by learning rate and seed: W's length free, or held where it begins or ends."""
+    found: dict[str, list[list[Descent]]] = {"free": [], "held: first length": [], "held: last length": []}
+    for rate in rates:
+        run = partial(descend, cases, rate=rate, updates=updates)
+        ends = [run(seed) for seed in seeds]
+        found["free"].append(ends)
+        for way, end in (("held: first length", 0), ("held: last length", -1)):
+            walks = zip(seeds, ends, strict=True)
+            found[way].append([run(seed, held=float(walk.length[end])) for seed, walk in walks])
+    return found
+
+
+def last_losses(walks: Sequence[Sequence[Descent]]) -> Float[np.ndarray, "seeds rates"]:
+    """Mean loss of each run's last 50 updates, by rate and seed; one that diverged counts as guessing."""
+    losses = np.array([[walk.loss[-50:].mean() for walk in runs] for runs in walks]).T
+    return np.fmin(losses, np.log(10))
+
+
+def first_gradient(
+    method: str, cases: Cases, seed: int, norm: float
+) -> tuple[Float[Tensor, "H D"], Float[Tensor, "H D"]]:
+    """Random hidden weights of a given norm, in float64, and the loss's gradient with respect to them."""
+    x, y = cases[0].double(), cases[1]
+    draw = torch.Generator().manual_seed(seed)
+    W = torch.randn(100, x.shape[1], generator=draw, dtype=torch.float64)
+    W = (norm * W / W.norm()).requires_grad_()
+    V = torch.randn(10, 100, generator=draw, dtype=torch.float64) / 10
+    a = x @ (weight_norm(W, W.new_ones(100)) if method == "weight" else W).T
+    if method in ("batch", "layer"):
+        a = (layer_norm if method == "layer" else batch_norm)(a, eps=0.0)
+    (G,) = torch.autograd.grad(cross_entropy(torch.relu(a) @ V.T, y), W)
+    return W.detach(), G
