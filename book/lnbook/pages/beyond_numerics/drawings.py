@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.pages.beyond_numerics.epsilons import Program, short_below
+from lnbook.pages.beyond_numerics.epsilons import short_below
 from lnbook.pages.beyond_numerics.precision import Reading
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
@@ -27,8 +27,8 @@ LOOKS = {
 def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure:
     """Relative errors against |mean|/std in one precision: of the variance, and of the outputs."""
     fig, axes = plots.subplots(1, 2, figsize=(7.2, 3.5), sharey=True)
-    for ax, field, title in zip(
-        axes, ("variance", "output"), ("of the variance", "of the outputs"), strict=True
+    for ax, (field, title) in zip(
+        axes, {"variance": "of the variance", "output": "of the outputs"}.items(), strict=True
     ):
         for name, values in seen.items():
             color, line = LOOKS[name]
@@ -44,14 +44,13 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
         ax.set(xlabel=r"$\kappa$, mean over std", title=title, ylim=(roundoff / 16, 30))
         on.decades(ax.xaxis, ax.yaxis, ticks=5)
     axes[0].set_ylabel("relative error")
-    handles, names = axes[1].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside upper center", ncols=3)
+    fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
 
 
-def atlas(programs: Sequence[Program]) -> Figure:
+def atlas(programs: pd.DataFrame) -> Figure:
     """For each program, where its outputs are one percent short (filled) and where they are half (open)."""
-    order = sorted(programs, key=lambda p: short_below(p.eps, p.place))
+    order = sorted(programs.itertuples(), key=lambda p: short_below(p.eps, p.place))
     fig, ax = plots.subplots(figsize=(5.6, 0.29 * len(order) + 0.9))
     looks = {"inside": (LAYER, "o"), "outside": (BATCH, "s")}
     for y, program in enumerate(order):
@@ -71,26 +70,26 @@ def atlas(programs: Sequence[Program]) -> Figure:
 
 
 def spans(rows: Mapping[str, Sequence[str]], powers: Sequence[float]) -> Figure:
-    """Verdicts by magnitude as bars: rows of :func:`lnbook.pages.beyond_numerics.precision.verdicts`."""
+    """Verdicts by magnitude as bars, a power of ten each."""
     fig, ax = plots.subplots(figsize=(5.8, 0.42 * len(rows) + 1.3))
-    looks = {"right": (LAYER, ""), "wrong": (BATCH, "//"), "nan": (NONE, "xx")}
-    step = powers[1] - powers[0]
+    looks = {
+        "right": (LAYER, "", "right"),
+        "wrong": (BATCH, "//", "wrong, and silent"),
+        "nan": (NONE, "xx", "NaN or infinite"),
+    }
     for y, verdicts in enumerate(reversed(list(rows.values()))):
-        first = powers[0] - step / 2
+        first = powers[0] - 0.5
         for verdict, run in groupby(verdicts):
-            width = step * len(list(run))
+            width = len(list(run))
             if verdict:
-                color, hatch = looks[verdict]
+                color, hatch, _ = looks[verdict]
                 ax.barh(y, width, 0.7, first, color=color, hatch=hatch, ec=INK if hatch else color, lw=0)
             first += width
-    names = {"right": "right", "wrong": "wrong, and silent", "nan": "NaN or infinite"}
-    for verdict, (color, hatch) in looks.items():
-        ax.barh(np.nan, 0, color=color, hatch=hatch, ec=INK, lw=0, label=names[verdict])
+    for color, hatch, name in looks.values():
+        ax.barh(np.nan, 0, color=color, hatch=hatch, ec=INK, lw=0, label=name)
     ax.set_yticks(range(len(rows)), list(rows)[::-1])
-    ax.set(
-        xlabel="standard deviation of the summed inputs", xlim=(powers[0] - step / 2, powers[-1] + step / 2)
-    )
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda p, _: f"$10^{{{p:.0f}}}$"))
+    ax.set(xlabel="standard deviation of the summed inputs", xlim=(powers[0] - 0.5, powers[-1] + 0.5))
+    ax.xaxis.set_major_formatter("$10^{{{x:.0f}}}$")
     ax.grid(visible=False)
     fig.legend(loc="outside upper center", ncols=3)
     return fig

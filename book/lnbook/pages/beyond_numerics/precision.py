@@ -33,15 +33,11 @@ REPORTED = {
 
 
 class Slide(NamedTuple):
-    """Cases of about one tilt |mean|/std, and their exact moments."""
+    """Cases of about one tilt |mean|/std, their exact moments, and the median of their exact tilts."""
 
     cases: Float[Tensor, "N H"]
     true: list[Moments]
-
-    @property
-    def tilt(self) -> float:
-        """The median tilt of the cases, exact for the numbers they hold."""
-        return float(np.median([t.tilt for t in self.true]))
+    tilt: float
 
 
 class Reading(NamedTuple):
@@ -59,18 +55,15 @@ def roundoff(dtype: torch.dtype) -> float:
 
 
 def slide(tilt: float, dtype: torch.dtype, cases: int, units: int, generator: torch.Generator) -> Slide:
-    r"""Normal cases with means between 1 and 2 and standard deviations `tilt` times as small, rounded.
-
-    `tilt` is $|\mu|/\sigma$ before rounding, up to about `1 / roundoff(dtype)`. Cases whose values all
-    rounded to the same number have no tilt and are drawn again.
-    """
+    """Normal cases with means of 1 to 2, standard deviations `tilt` times as small, not all values equal."""
     kept: list[Tensor] = []
     while len(kept) < cases:
         mean = 1 + torch.rand(cases, 1, generator=generator, dtype=torch.float64)
         noise = torch.randn(cases, units, generator=generator, dtype=torch.float64)
         kept += [row for row in (mean * (1 + noise / tilt)).to(dtype) if row.min() < row.max()]
     drawn = torch.stack(kept[:cases])
-    return Slide(drawn, [moments(case) for case in drawn])
+    true = [moments(case) for case in drawn]
+    return Slide(drawn, true, float(np.median([t.tilt for t in true])))
 
 
 def slides(
@@ -89,34 +82,23 @@ def readings(
     for view in views:
         unit, x = roundoff(view.cases.dtype), view.cases.float() if wide else view.cases
         outputs = layer_norm_by(x, way, eps=0.0) if way else norm(x)  # type: ignore[misc]
-        outputs, seen = outputs.to(view.cases.dtype), math.nan
-        off = [output_error(t, y) / unit for t, y in zip(view.true, outputs, strict=True)]
-        if way:
-            variances = way(x).variance.double().flatten().tolist()
-            wrong = [variance_error(t, v) / unit for t, v in zip(view.true, variances, strict=True)]
-            seen = float(np.median(wrong))
-        result.append(Reading(view.tilt, seen, float(np.median(off)), max(off)))
+        off = [e / unit for e in map(output_error, view.true, outputs.to(view.cases.dtype))]
+        seen = way(x).variance.double().flatten().tolist() if way else []
+        wrong = [e / unit for e in map(variance_error, view.true, seen)] or [math.nan]
+        result.append(Reading(view.tilt, float(np.median(wrong)), float(np.median(off)), max(off)))
     return result
 
 
 def slope(tilts: Sequence[float], errors: Sequence[float], above: float, below: float) -> float:
-    """The power of the tilt by which errors grow, by least squares over those between two levels.
-
-    The levels leave out what is still at the floor of roundings, and what is all lost.
-
-    >>> slope([1, 10, 100, 1000], [1, 50, 5000, 5e5], above=2, below=1e6)
-    2.0
-    """
+    """The power of the tilt by which errors grow, by least squares over those between two levels."""
     kept = np.log([(t, e) for t, e in zip(tilts, errors, strict=True) if above < e < below])
     return round(float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0]), 12)
 
 
 def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype: torch.dtype) -> list[str]:
-    """What a layer norm without epsilon makes of one case at magnitudes from tiny to huge.
+    """What a layer norm makes of a case times powers of ten: right, wrong, or nan for infinite ones, too.
 
-    The case has a standard deviation of about 1 and is judged for the numbers that it holds after rounding:
-    "right"; "nan", also for infinite outputs; "wrong" for finite ones, which nobody notices; and "" where the
-    dtype cannot hold the case, since a value of it overflows or nothing but one number is left.
+    "" where the dtype cannot hold the case: a value overflows, or nothing but one number is left.
 
     >>> from lnbook.shared.variances import two_passes
     >>> case = torch.tensor([-1.0, 0.5, 0.5], dtype=torch.float64)
@@ -130,8 +112,6 @@ def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype
             found.append("")
             continue
         y = norm(x)[0]
-        if not y.isfinite().all():
-            found.append("nan")
-        else:
-            found.append("right" if output_error(moments(x[0]), y) <= 0.01 else "wrong")
+        close = "right" if output_error(moments(x[0]), y) <= 0.01 else "wrong"
+        found.append(close if y.isfinite().all() else "nan")
     return found
