@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
@@ -21,7 +23,7 @@ LOW, HIGH = 0.05, 4.0
 def sizes(entries: Mapping[str, float]) -> Figure:
     """Relative errors of what is printed, a row per entry, in two columns; a name begins with its number."""
     fig, halves = plots.subplots(1, 2, figsize=(7.2, 3.6), sharex=True)
-    names, half = list(entries), -(-len(entries) // 2)
+    half = -(-len(entries) // 2)
     for place, (name, size) in enumerate(entries.items()):
         kind, _, color, marker = next(k for k in KINDS if int(name[1:3]) <= k[1])
         ax, row = halves[place // half], place % half
@@ -30,7 +32,7 @@ def sizes(entries: Mapping[str, float]) -> Figure:
         ax.plot(end, row, marker, color=color, ms=6, clip_on=False, label=kind)
         if not math.isfinite(size):
             ax.annotate("NaN", (HIGH, row), (-8, 3), textcoords="offset points", ha="right")
-    for ax, some in zip(halves, (names[:half], names[half:]), strict=True):
+    for ax, some in zip(halves, np.split(list(entries), [half]), strict=True):
         ax.set_xscale("log")
         ax.set(xlim=(LOW, 1.2 * HIGH), ylim=(half - 0.4, -0.6), xlabel="relative error as printed")
         on.exactly(ax.xaxis, [0.1, 0.5, 2], ["10 %", "50 %", "200 %"])
@@ -38,8 +40,8 @@ def sizes(entries: Mapping[str, float]) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.grid(visible=False, axis="y")
-    shown = {
-        label: mark for ax in halves for mark, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    shown: dict[Any, Any] = {
+        mark.get_label(): mark for ax in halves for mark in ax.get_legend_handles_labels()[0]
     }
-    fig.legend(shown.values(), shown, loc="outside upper center", ncols=2)
+    fig.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=2)
     return fig

@@ -1,4 +1,4 @@
-"""What an update of a layer-normalized LSTM costs, measured so that a busy machine does not matter."""
+"""What an update of a layer-normalized LSTM costs: processor time, which leaves out other programs."""
 
 import time
 from collections.abc import Callable
@@ -36,21 +36,17 @@ def updates(
 
 
 def cost_ratio(
-    task: Callable[[], object], other: Callable[[], object], rounds: int = 9
+    task: Callable[[], object], other: Callable[[], object], rounds: int
 ) -> tuple[float, float, float]:
     """The median of the ratios of processor time, task over other, and its 95 % interval.
 
-    In each round both run once, on one thread, and take turns in going first; a round before the first is not
-    counted. Processor time leaves out what other programs take, and the interval, the inverse of the sign
-    test, assumes nothing about how the ratios are distributed; fewer than 6 have no interval of 95 %.
+    In each round both run once and take turns in going first; a round before the first is not counted. The
+    interval is the inverse of the sign test.
     """
     ratios, seconds = [], partial(timeit, timer=time.process_time, number=1)
     with torch_threads(1):
         for r in range(rounds + 1):
-            if r % 2:
-                mine, theirs = seconds(task), seconds(other)
-            else:
-                theirs, mine = seconds(other), seconds(task)
-            ratios.append(mine / theirs)
+            first, second = (seconds(each) for each in ((task, other) if r % 2 else (other, task)))
+            ratios.append(first / second if r % 2 else second / first)
     interval = stats.quantile_test(ratios[1:], p=0.5).confidence_interval(1 - LEVEL)
     return float(np.median(ratios[1:])), float(interval.low), float(interval.high)
