@@ -3,18 +3,20 @@ r"""Section 5.2, measured: where Eqs. (8) and (13) hold, by how much they err, a
 Small random models; the Fisher matrices come from :mod:`lnlib.fisher`, exact and as printed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from matplotlib.colors import CenteredNorm
+from matplotlib.figure import Figure
 from torch import Tensor
 from torch.autograd.functional import hessian, jacobian
 from torch.nn.functional import one_hot
 
+from lnbook.figures import plots
 from lnlib.fisher import FisherOperator, fisher, kl, printed_eq13
 from lnlib.glm import GLM, NORMS
 from lnlib.glm.families import FAMILIES
@@ -32,7 +34,7 @@ def _draw(seed: int) -> Callable[..., Tensor]:
     return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
-def tiny(family: str, norm: str | None, seed: int = 0) -> tuple[GLM, Float[Tensor, "N D"]]:
+def tiny(family: str, norm: str | None, seed: int) -> tuple[GLM, Float[Tensor, "N D"]]:
     """A model of 3 units and 2 inputs, and 20 cases: the same parameters for any family and norm."""
     draw = _draw(seed)
     X, W, b, spread = draw(20, 2), draw(3, 2), draw(3) / 2, draw(3)
@@ -69,38 +71,30 @@ def error(A: Float[Tensor, "P P"], B: Float[Tensor, "P P"]) -> float:
 
 def by_listing(glm: GLM, X: Float[Tensor, "N D"], outcomes: Sequence) -> Float[Tensor, "P P"]:
     """Eq. (9): each outcome's score times itself, times its probability."""
-
-    def log_p(theta: Tensor, y: Tensor) -> Float[Tensor, " N"]:
-        return glm.with_theta(theta).log_likelihood(X, y.expand(len(X), *y.shape))
-
     F = X.new_zeros(len(glm.theta), len(glm.theta))
     for y in torch.tensor(outcomes):
-        score = jacobian(partial(log_p, y=y), glm.theta)  # (N, P)
-        F += score.T @ (log_p(glm.theta, y).exp()[:, None] * score) / len(X)
+        targets = y.expand(len(X), *y.shape)
+        score = jacobian(lambda theta, y=targets: glm.with_theta(theta).log_likelihood(X, y), glm.theta)
+        F += score.T @ (glm.log_likelihood(X, targets).exp()[:, None] * score) / len(X)
     return F
 
 
-def residuals(seed: int = 0) -> dict[str, list[float]]:
-    """Errors of `lnlib.fisher.fisher` on tiny models, by family; each a list over the norms."""
-    found: dict[str, list[float]] = {}
-    for family in FAMILIES:
-        for norm in NORMS:
-            glm, X = tiny(family, norm, seed)
-            truths = [of_kl(glm, X)]
-            if family in OUTCOMES:
-                truths.append(by_listing(glm, X, OUTCOMES[family]))
-            found.setdefault(family, []).append(max(error(fisher(glm, X), F) for F in truths))
-    return found
+def largest_residual(seed: int) -> float:
+    """The largest error of `lnlib.fisher.fisher` on tiny models of every family and norm."""
+    errors = []
+    for family, norm in product(FAMILIES, NORMS):
+        glm, X = tiny(family, norm, seed)
+        F = fisher(glm, X)
+        errors.append(error(F, of_kl(glm, X)))
+        if family in OUTCOMES:
+            errors.append(error(F, by_listing(glm, X, OUTCOMES[family])))
+    return max(errors)
 
 
 def remainder(
     glm: GLM, X: Float[Tensor, "N D"], steps: Float[np.ndarray, " steps"]
 ) -> tuple[Float[np.ndarray, " steps"], Float[np.ndarray, "steps N"]]:
-    r"""Eq. (8) along one random line: what the quadratic form misses of the divergence at each distance.
-
-    That is $|E_x D_{KL} - \frac12\delta^\top F\delta|$; and the divergence of each case over that form, 1
-    according to the print.
-    """
+    r"""Eq. (8) along a line: $|E_x D_{KL} - \frac12\delta^\top F\delta|$, and $D_{KL}$ over that form."""
     direction = _draw(0)(len(glm.theta))
     direction = direction / direction.norm()
     half = float(direction @ fisher(glm, X) @ direction) / 2
@@ -109,17 +103,12 @@ def remainder(
     return np.abs(cases.mean(1) - form), cases / form[:, None]
 
 
-def _weight_blocks(H: int, glm: GLM, X: Tensor) -> list[Float[Tensor, "HD HD"]]:
-    """Rows and columns of the weights of a random layer, of the exact matrix and of the printed one."""
-    matrices = [matrix(glm, X).view(H, D + 2, H, D + 2) for matrix in (fisher, printed_eq13)]
-    return [F[:, :D, :, :D].reshape(H * D, H * D) for F in matrices]
-
-
 def misfit(H: int, seed: int) -> tuple[float, float]:
     """Relative error of Eq. (13)'s weight block for a random layer: in Frobenius norm, in spectral norm."""
-    exact, printed = _weight_blocks(H, *_random_layer(H, 400, seed))
-    norms = [[float(torch.linalg.matrix_norm(M, p)) for p in ("fro", 2)] for M in (printed - exact, exact)]
-    return norms[0][0] / norms[1][0], norms[0][1] / norms[1][1]
+    glm, X = _random_layer(H, 400, seed)
+    blocks = (matrix(glm, X).view(H, D + 2, H, D + 2)[:, :D, :, :D] for matrix in (fisher, printed_eq13))
+    exact, printed = (F.reshape(H * D, H * D) for F in blocks)
+    return error(printed, exact), float(torch.linalg.norm(printed - exact, 2) / torch.linalg.norm(exact, 2))
 
 
 def digit_units(
@@ -147,3 +136,25 @@ def row_factor(H: int, rows: int | slice, seed: int) -> float:
     axes = torch.eye(len(glm.theta), D, dtype=X.dtype)  # the first row's weights
     before, after = (((FisherOperator(m, X) @ axes) * axes).sum() for m in (glm, doubled(glm, rows)))
     return float(after / before)
+
+
+def fisher_images(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
+    """Fisher matrices of H units as images on one color scale, lines between units, blocks labelled."""
+    fig, axes = plots.subplots(1, len(matrices), figsize=(5.6, 2.7))
+    norm = CenteredNorm(halfrange=max(float(F.abs().max()) for F in matrices.values()))
+    starts = np.arange(H) * (D + 2)
+    places = [start + at for start in starts for at in (D / 2, D + 0.5, D + 1.5)]
+    names = [f"${letter}_{i + 1}$" for i in range(H) for letter in "wbg"]
+    for ax, (title, F) in zip(axes, matrices.items(), strict=True):
+        n = len(F)
+        image = ax.imshow(F.numpy(), norm=norm, extent=(0, n, n, 0), interpolation="nearest")
+        for edge in starts[1:]:
+            ax.axvline(edge, color=plots.INK, lw=1)
+            ax.axhline(edge, color=plots.INK, lw=1)
+        ax.set_xticks(places, names)
+        ax.set_yticks(places, names)
+        ax.set_title(title)
+        ax.grid(False)
+        ax.tick_params(length=0, pad=2)
+    fig.colorbar(image, ax=axes, shrink=0.8)
+    return fig
