@@ -25,21 +25,16 @@ def table1(rows: Sequence[Row]) -> Figure:
     shifts = torch.tensor([1.0, -0.9, 0.6, 0.0])  # large enough to be seen
     by = columns(2.0, lambda *sizes: shifts[: sizes[-1]].clone(), units=4, inputs=3, cases=4)
     W = torch.tensor([[1.2, -0.5, 0.3], [-0.8, 1.0, 0.6], [0.4, -1.1, -0.6], [-0.4, 0.5, -1.0]])
-    for place, column in enumerate(COLUMNS):
-        y = len(COLUMNS) - place - 0.5
+    for row, column in enumerate(COLUMNS):
+        y = len(COLUMNS) - row - 0.5
         is_data = "data" in column or "case" in column
         after = by[column].data(W) if is_data else by[column].weights(W)
         name = column.replace("single training case", "single training\ncase").replace("matrix ", "matrix\n")
         name = name.replace("vector ", "vector\n").replace("dataset ", "dataset\n")
         ax.text(-0.35, y, name, va="center", linespacing=1.4)
         for left, values in ((2.35, W), (3.75, after)):
-            ax.imshow(
-                values.numpy(),
-                extent=(left, left + 0.9, y - 0.38, y + 0.38),
-                vmin=-2.2,
-                vmax=2.2,
-                aspect="auto",
-            )
+            place = (left, left + 0.9, y - 0.38, y + 0.38)
+            ax.imshow(values.numpy(), extent=place, vmin=-2.2, vmax=2.2, aspect="auto")
             ax.add_patch(Rectangle((left, y - 0.38), 0.9, 0.76, fill=False, ec=plots.INK, lw=0.6))
         ax.annotate("", (3.7, y), (3.3, y), arrowprops={"arrowstyle": "->", "color": plots.INK})
         ax.text(2.25, y, "$X$" if is_data else "$W$", va="center", ha="right")
