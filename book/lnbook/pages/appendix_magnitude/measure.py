@@ -1,14 +1,18 @@
 """The appendix: the metric along magnitudes, for many models, and after a change of scale."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from numpy.polynomial.hermite_e import hermegauss
 from torch import Tensor
 
+from lnbook.figures import axes as on
+from lnbook.figures import plots
 from lnlib.fisher import FisherOperator, gain_metric, kl, standard_magnitude_metric
 from lnlib.glm import GLM
 
@@ -16,10 +20,7 @@ DISPERSIONS = {"gaussian": 0.5, "bernoulli": 1.0, "poisson": 2.0, "gamma": 0.25,
 
 
 def models(norm: str | None, seed: int) -> Iterator[GLM]:
-    """45 random models: five families, gains 1/2, 1 and 2, biases -1, 0 and 1; without a norm W has the gain.
-
-    Gamma outputs need a negative natural parameter and get a bias 20 lower.
-    """
+    """45 models: five families, gains 1/2, 1, 2 (of W, without a norm), biases -1, 0, 1 (gamma: less 20)."""
     generator = torch.Generator().manual_seed(seed)
     for family, g, b in product(DISPERSIONS, (0.5, 1.0, 2.0), (-1.0, 0.0, 1.0)):
         W = torch.randn(4, 3, generator=generator, dtype=torch.float64) / 2
@@ -28,21 +29,12 @@ def models(norm: str | None, seed: int) -> Iterator[GLM]:
         yield GLM(family, W if norm else g * W, bias, DISPERSIONS[family], norm, gain)
 
 
-def growing(glm: GLM, growth: Float[Tensor, " H"]) -> Float[Tensor, " P"]:
-    """The step that changes the magnitudes only: the gains, or each row along itself."""
-    rest = torch.zeros_like(glm.b)
-    if glm.norm is not None:
-        return glm.pack(torch.zeros_like(glm.W), rest, growth)
-    return glm.pack(growth[:, None] * glm.W / glm.W.norm(dim=1, keepdim=True), rest, None)
-
-
 def two_other_ways(glm: GLM, X: Float[Tensor, "N D"], growth: Float[Tensor, " H"]) -> tuple[float, float]:
-    """Squared length of that step: by the whole model's Fisher matrix, and by the divergence's curvature."""
-    step, t = growing(glm, growth), torch.zeros((), dtype=X.dtype, requires_grad=True)
-    divergence = kl(glm, glm.with_theta(glm.theta + t * step), X)
-    (slope,) = torch.autograd.grad(divergence, t, create_graph=True)
-    (bend,) = torch.autograd.grad(slope, t)
-    return float(step @ (FisherOperator(glm, X) @ step)) / 2, float(bend) / 2
+    """Squared length of the magnitudes' step, by the model's Fisher matrix and the divergence's curvature."""
+    rows = glm.W / glm.W.norm(dim=1, keepdim=True) if glm.norm is None else 0 * glm.W
+    step = glm.pack(growth[:, None] * rows, 0 * glm.b, None if glm.norm is None else growth)
+    bend = torch.func.grad(torch.func.grad(lambda t: kl(glm, glm.with_theta(glm.theta + t * step), X)))
+    return float(step @ (FisherOperator(glm, X) @ step)) / 2, float(bend(torch.zeros_like(X[0, 0]))) / 2
 
 
 def metric(glm: GLM, X: Float[Tensor, "N D"]) -> float:
@@ -51,7 +43,7 @@ def metric(glm: GLM, X: Float[Tensor, "N D"]) -> float:
     return float(along(glm, X, torch.ones_like(glm.b)))
 
 
-def rescaled(glm: GLM, weights: float = 1.0, gain: float = 1.0) -> GLM:
+def rescaled(glm: GLM, weights: float, gain: float) -> GLM:
     """The model with its weights and its gains multiplied."""
     return replace(glm, W=weights * glm.W, gain=None if glm.gain is None else gain * glm.gain)
 
@@ -63,18 +55,33 @@ def normal_cases() -> tuple[Float[Tensor, "nodes 1"], Float[Tensor, " nodes"]]:
 
 
 def true_over_printed(
-    family: str,
-    g: float,
-    b: float,
-    a: Float[Tensor, "N units"],
-    weights: Float[Tensor, " N"] | None = None,
+    family: str, g: float, b: float, a: Float[Tensor, "N units"], weights: Float[Tensor, " N"] | None = None
 ) -> Float[Tensor, " units"]:
     """Batch norm's metric along each gain over Eq. (32), the columns of `a` being the summed inputs."""
     units = torch.eye(a.shape[1], dtype=a.dtype)
-    ones = torch.ones(a.shape[1], dtype=a.dtype)
-    glm = GLM(family, units, b * ones, norm="batch", gain=g * ones)
+    glm = GLM(family, units, b * units.sum(0), norm="batch", gain=g * units.sum(0))
     true, printed = (
         torch.stack([gain_metric(glm, a, unit, weights, printed=as_printed) for unit in units])
         for as_printed in (False, True)
     )
     return true / printed
+
+
+def lost_factor(
+    gains: Sequence[float],
+    theory: Mapping[str, Sequence[float]],
+    places: Sequence[float],
+    measured: Mapping[str, Float[Tensor, "units gains"]],
+) -> Figure:
+    """True metric over Eq. (32) against the gain: lines for a normal input, bars for units on real data."""
+    fig, ax = plots.subplots(figsize=(7.2, 3.1))
+    for name, values in theory.items():
+        ax.semilogy(gains, values, color=plots.INK, lw=1.4)
+        on.name(ax, name, gains, values, (14, 0), color=plots.INK, va="center")
+    for marker, ratio in zip("os", measured.values(), strict=True):
+        middle, ends = ratio.median(0).values, ratio.aminmax(dim=0)
+        on.bars(ax, places, np.stack([middle, *ends], 1), fmt=marker, color=plots.COLORS["batch"], ms=6)
+    ax.set(xlabel="gain $g$", ylabel="true metric over Eq. (32)", xlim=(0, gains[-1] * 1.04))
+    ax.set_xticks([0, *places])
+    on.plain(ax.yaxis)
+    return fig
