@@ -19,13 +19,10 @@ LOOKS: dict[str, dict[str, Any]] = {
 NAME = {"va": "center", "size": 10}  # of a line
 Runs = Float[np.ndarray, "networks places"]
 Curve = Float[np.ndarray, " points"]
+Curves = Mapping[str, Curve]
 
 
-def story(
-    sizes: Mapping[str, Curve],
-    by_lag: Mapping[tuple[str, float], Curve],
-    distances: Mapping[str, Curve],
-) -> Figure:
+def story(sizes: Curves, by_lag: Mapping[tuple[str, float], Curve], distances: Curves) -> Figure:
     """Sizes of states by step, gradients by lag at two factors of the weights, distances of two copies."""
     fig, (left, middle, right) = plots.subplots(1, 3, figsize=(7.2, 3))
     for name, values in sizes.items():
@@ -55,10 +52,8 @@ def exponents(
 ) -> Figure:
     """Exponents by gain or scale, and by the state's share at some gains: lines theory, marks networks."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
-    for norm, label, mark in (
-        ("layer", "layer norm, gain $g$", "o"),
-        ("none", "plain, weights of scale $s$", "s"),
-    ):
+    labels = {"layer": ("layer norm, gain $g$", "o"), "none": ("plain, weights of scale $s$", "s")}
+    for norm, (label, mark) in labels.items():
         left.semilogx(*curves[norm], **LOOKS[norm])
         on.runs(left, *measured[norm], mark, color=LOOKS[norm]["color"], label=label)
     on.exactly(left.xaxis, measured["layer"][0])

@@ -75,10 +75,10 @@ class Reader(nn.Module):
         return self.readout(self.rnn(x)[0])
 
 
-def train(images: Images, norm: str, seed: int, updates: int, *, anywhere: bool, **options: Any) -> Reader:
+def train(images: Images, norm: str, seed: int, updates: int, *, anywhere: bool) -> Reader:
     """A network trained on 32 streams of 50 steps by Adam at 0.003; the loss counts where a digit ends."""
     streams, (_, order) = Streams(images, "train"), generators(seed)
-    model = Reader(norm, 1, seed, **options)
+    model = Reader(norm, 1, seed, **({"max_steps": STEPS} if norm == "batch" else {}))
     batches = (streams.draw(STEPS, 32, order, anywhere=anywhere) for _ in range(updates))
 
     def loss(logits: Float[Tensor, "T N 10"], y: Int64[Tensor, "T N"]) -> Float[Tensor, ""]:
@@ -127,12 +127,11 @@ class Run(NamedTuple):
     change: float  # of the distribution of a unit's summed input, from an early to a late step
 
 
-def measure(
-    images: Images, norm: str, seed: int, *, length: int, updates: int, anywhere: bool = False, **options: Any
-) -> Run:
+def measure(images: Images, *, norm: str, anywhere: bool, seed: int, scale: str) -> Run:
     """Train a network as :func:`train` does, and test it on streams of another length."""
+    updates, length, *_ = SIZES[scale]
     test, draw = Streams(images, "test"), torch.Generator().manual_seed(1)
-    model = train(images, norm, seed, updates, anywhere=anywhere, **options)
+    model = train(images, norm, seed, updates, anywhere=anywhere)
     short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((200, 500), (length, 100)))
     within = _right(model, *short, slice(test.side, STEPS))
     beyond = _right(model, *long, slice(STEPS, length))
@@ -148,14 +147,10 @@ def _right(model: Reader, x: Tensor, y: Tensor, steps: slice) -> float:
 
 def compare(scale: str, seed: int, images: Images) -> list[Run]:
     """Networks with each norm on long streams; with batch norm also on streams that begin at any row."""
-    updates, length, few, many = SIZES[scale]
-    jobs: list[dict[str, Any]] = []
-    for norm in ("batch", "none", "layer"):
-        for s in range(seed, seed + many):
-            job = {"norm": norm, "seed": s, "updates": updates, "length": length}
-            if norm == "batch":
-                job["max_steps"] = STEPS
-            jobs.append(job)
-            if norm == "batch" and s < seed + few:
-                jobs.append({**job, "anywhere": True})
+    *_, few, many = SIZES[scale]
+    jobs = [
+        {"norm": norm, "anywhere": anywhere, "seed": seed + k, "scale": scale}
+        for norm, anywhere in (("batch", False), ("batch", True), ("none", False), ("layer", False))
+        for k in range(few if anywhere else many)
+    ]
     return sweep(measure, jobs, common=(images,), processes=None if scale == "study" else 1)
