@@ -11,7 +11,6 @@ from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from datetime import timedelta
 from itertools import accumulate, pairwise
 from multiprocessing import get_context
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -34,12 +33,8 @@ class Processes:
 
     def __init__(self, world: int) -> None:
         self.world, self._folder = world, TemporaryDirectory(prefix="lnlib-group-")
-        context = get_context("spawn")
-        ranks = context.SimpleQueue()
-        for rank in range(world):
-            ranks.put(rank)
-        meeting = (Path(self._folder.name) / "meet").as_uri()
-        self._pool = ProcessPoolExecutor(world, context, _join, (world, meeting, ranks))
+        meeting = f"{self._folder.name}/meet"
+        self._pool = ProcessPoolExecutor(world, get_context("spawn"), _join, (world, meeting))
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
         """`function(group, *arguments, **named)` in every process; the answers in the order of the ranks."""
@@ -54,13 +49,14 @@ class Processes:
         self._folder.cleanup()
 
 
-def _join(world: int, meeting: str, ranks: Any) -> None:
+def _join(world: int, meeting: str) -> None:
     """What a process does first: join the group."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # gloo greets on stdout
     os.environ.setdefault("GLOO_SOCKET_IFNAME", next(n for _, n in socket.if_nameindex() if n[:2] == "lo"))
     torch.set_num_threads(1)
-    patience = timedelta(minutes=2)
-    dist.init_process_group("gloo", meeting, patience, world_size=world, rank=ranks.get())
+    store, patience = dist.FileStore(meeting, world), timedelta(minutes=2)
+    rank = store.add("processes", 1) - 1
+    dist.init_process_group("gloo", timeout=patience, world_size=world, rank=rank, store=store)
 
 
 def _answer(
