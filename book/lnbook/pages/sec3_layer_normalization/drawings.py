@@ -17,10 +17,8 @@ def couplings(derivatives: Mapping[str, Float[Tensor, "outputs inputs"]], cases:
     fig, axes = plots.subplots(1, len(derivatives), figsize=(7.2, 3.6))
     for ax, (method, J) in zip(axes, derivatives.items(), strict=True):
         n = len(J)
-        picture = np.zeros((n, n, 4))
-        picture[..., :3] = to_rgb(plots.COLORS[method])
-        picture[..., 3] = (J.abs() / J.abs().max()).sqrt()
-        ax.imshow(picture, extent=(0, n, n, 0), interpolation="nearest")
+        color, opacity = np.full((n, n, 3), to_rgb(plots.COLORS[method])), (J.abs() / J.abs().max()).sqrt()
+        ax.imshow(color, alpha=opacity.numpy(), extent=(0, n, n, 0), interpolation="nearest")
         middle, names = (np.arange(cases) + 0.5) * n / cases, [f"case {k + 1}" for k in range(cases)]
         ax.set(title=f"{method} norm", xlabel="input that changes", xticks=middle, yticks=middle)
         ax.set(xticklabels=names, yticklabels=names)

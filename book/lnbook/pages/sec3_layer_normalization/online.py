@@ -3,13 +3,11 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from lnbook.shared.shift import Cases
 from lnbook.training import torch_threads
-
-Cases = tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]
 
 
 def learn(
