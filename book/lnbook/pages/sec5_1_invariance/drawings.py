@@ -39,7 +39,7 @@ def table1(rows: Sequence[Row]) -> Figure:
         ax.annotate("", (3.7, y), (3.3, y), arrowprops={"arrowstyle": "->", "color": plots.INK})
         ax.text(2.25, y, "$X$" if is_data else "$W$", va="center", ha="right")
         for k, norm in enumerate(METHODS):
-            _cell(ax, cells[norm, column], (5.0 + 1.75 * k, y - 0.44), (1.65, 0.88))
+            _cell(ax, cells[norm, column], 5.825 + 1.75 * k, y)
     for k, norm in enumerate(METHODS):
         ax.text(5.82 + 1.75 * k, len(COLUMNS) + 0.12, f"{norm}\nnorm", ha="center")
     ax.set(xlim=(-0.35, 10.2), ylim=(-0.02, len(COLUMNS) + 0.55))
@@ -91,13 +91,11 @@ def pictures(
     return fig
 
 
-def _cell(ax: Axes, row: Row, corner: tuple[float, float], size: tuple[float, float]) -> None:
+def _cell(ax: Axes, row: Row, x: float, y: float) -> None:
     """A cell of Table 1: the paper's word; our verdict by the filling, with the largest change."""
     fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
-    agrees = row.invariant == row.paper
-    edge = plots.GRID if agrees else plots.OTHERS["red"]
-    ax.add_patch(Rectangle(corner, *size, fc=fill, ec=edge, lw=1 if agrees else 3))
-    x, y = corner[0] + size[0] / 2, corner[1] + size[1] / 2
+    edge, lw = (plots.GRID, 1) if row.invariant == row.paper else (plots.OTHERS["red"], 3)
+    ax.add_patch(Rectangle((x - 0.825, y - 0.44), 1.65, 0.88, fc=fill, ec=edge, lw=lw))
     ax.text(x, y + 0.16, "invariant" if row.paper else "no", ha="center", va="center")
     change = row.max_relative_change
     text = "0" if change == 0 else f"{change:.0e}" if change < 0.01 else f"{change:.2g}"
