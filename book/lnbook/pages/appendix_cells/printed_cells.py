@@ -161,9 +161,8 @@ def compare(
     outputs, gradients = autograd(module, p, X, weights, sign)
     along = {**torch_names(d, sign), **{k: torch.tensor(d[k])[None] for k in ("h_0", "c_0") if k in d}}
     slope = sum(float((gradient * along[k]).sum()) for k, gradient in gradients.items())
-    step = 1e-5
-    ahead, behind = (run({k: p[k] + s * d[k] for k in p}, X) for s in (step, -step))
-    difference = float((weights * (ahead - behind)).sum()) / (2 * step)
+    ahead, behind = (run({k: p[k] + s * d[k] for k in p}, X) for s in (1e-5, -1e-5))
+    difference = float((weights * (ahead - behind)).sum()) / 2e-5
     return float(np.abs(outputs - printed).max()), abs(difference / slope - 1)
 
 

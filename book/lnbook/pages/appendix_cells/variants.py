@@ -123,43 +123,32 @@ def groups(apart: Float[np.ndarray, "K K"], closer: float) -> list[list[int]]:
     return sorted(np.flatnonzero(label == k).tolist() for k in range(count))
 
 
-def unseen(v: Variant | None, transformation: str) -> bool:
-    """Whether a transformation should leave a variant's outputs as they are."""
-    v = v or PLAIN
-    normed, separate = v.gates != "none", v.gates == "separate"
-    return {
-        "W_h times 3": separate,
-        "W_x times 3": separate and not v.inner_bias,
-        "both times 3": normed and not v.inner_bias,
-        "one gate of both times 3": normed and v.per_gate and not v.inner_bias,
-        "each x by its own factor": separate and not v.inner_bias,
-        "a row added to all rows": normed,
-    }[transformation]
-
-
 @torch.no_grad()
 def changes(
     variant: Variant | None, lstm: LSTM, x: Float[Tensor, "T N D"], generator: torch.Generator
-) -> dict[str, float]:
-    """By how much each transformation changes a variant's outputs, relative to them; epsilon is 0."""
+) -> dict[str, tuple[float, bool]]:
+    """How much each transformation changes a variant's outputs, at epsilon 0, and whether it should not."""
     network = as_variant(lstm, variant, 0.0)
     before, p = network(x)[0], {name: value.clone() for name, value in network.state_dict().items()}
     v = torch.randn(*x.shape[:2], lstm.hidden_size, generator=generator, dtype=x.dtype)
     W_h, W_x = p[HH], p[IH]
+    row = variant or PLAIN
+    normed, separate, free = row.gates != "none", row.gates == "separate", not row.inner_bias
     one_gate = torch.ones(len(W_h), 1, dtype=x.dtype)
     one_gate[: lstm.hidden_size] = 3
+    scaled_gate = {HH: one_gate * W_h, IH: one_gate * W_x}
     transformations = {
-        "W_h times 3": ({HH: 3 * W_h}, x),
-        "W_x times 3": ({IH: 3 * W_x}, x),
-        "both times 3": ({HH: 3 * W_h, IH: 3 * W_x}, x),
-        "one gate of both times 3": ({HH: one_gate * W_h, IH: one_gate * W_x}, x),
-        "each x by its own factor": ({}, x * v[..., :1].exp()),
-        "a row added to all rows": ({HH: W_h + v[0, 0], IH: W_x + v[0, 1, : W_x.shape[1]]}, x),
+        "W_h times 3": ({HH: 3 * W_h}, x, separate),
+        "W_x times 3": ({IH: 3 * W_x}, x, separate and free),
+        "both times 3": ({HH: 3 * W_h, IH: 3 * W_x}, x, normed and free),
+        "one gate of both times 3": (scaled_gate, x, normed and row.per_gate and free),
+        "each x by its own factor": ({}, x * v[..., :1].exp(), separate and free),
+        "a row added to all rows": ({HH: W_h + v[0, 0], IH: W_x + v[0, 1, : W_x.shape[1]]}, x, normed),
     }
     found = {}
-    for name, (changed, inputs) in transformations.items():
+    for name, (changed, inputs, unseen) in transformations.items():
         network.load_state_dict(p | changed)
-        found[name] = float((network(inputs)[0] - before).norm() / before.norm())
+        found[name] = float((network(inputs)[0] - before).norm() / before.norm()), unseen
     return found
 
 
