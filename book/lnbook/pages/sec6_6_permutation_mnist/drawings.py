@@ -1,4 +1,4 @@
-"""Section 6.6's pictures, learning curves, and its tables of means."""
+"""Section 6.6's own short runs, its learning curves, and its tables of means."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +12,8 @@ from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.shared import learning_curves
 from lnbook.shared.learning_curves import Curve
+from lnbook.shared.permutation_mnist import EXPERIMENT
+from lnbook.training.runs import run
 
 LABELS = learning_curves.LABELS | {
     "rms": "RMS norm",
@@ -20,7 +22,13 @@ LABELS = learning_curves.LABELS | {
     "layer, logits too": "layer norm, logits too",
 }
 CASES = 55_000  # of training
-PERCENT = [1, 2, 3, 5, 10, 20, 50, 100]
+
+
+def live(scale: str, seed: int) -> pd.DataFrame:
+    """Measurements of one run of each network at batches of 128."""
+    jobs = [j for j in EXPERIMENT.jobs(scale, seed) if j["batch_size"] == 128 and j["seed"] == seed]
+    outcomes = run(EXPERIMENT, scale, jobs=jobs, processes=1)
+    return curves.runs([row for outcome in outcomes for row in outcome.rows])
 
 
 def means(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -31,15 +39,12 @@ def means(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def panel(rows: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
     """What `learning` draws of the runs at one batch size."""
-    nll = curves.band(rows, "train_loss", geometric=True)
-    return {"train_loss": nll, "test_error": curves.band(rows, "test_error", 100)}
+    nll, error = curves.band(rows, "train_loss", geometric=True), curves.band(rows, "test_error", 100)
+    return {"train_loss": nll, "test_error": error}
 
 
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
-    """Training loss above, test error below, against epochs: one column per batch size.
-
-    Panels are by batch size, column ("train_loss", "test_error" in percent) and norm.
-    """
+    """Training loss above, test error below, against epochs: a column per batch size, as `panel` makes it."""
     fig, axes = plots.subplots(2, len(panels), figsize=(7.2, 3.6), squeeze=False, sharey="row")
     for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
         for ax, key in ((above, "train_loss"), (below, "test_error")):
@@ -51,7 +56,7 @@ def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
         above.set(title=f"batch of {batch_size}")
         below.set(xlabel="epochs")
         low, high = below.get_ylim()
-        on.exactly(below.yaxis, [tick for tick in PERCENT if low < tick < high])
+        on.exactly(below.yaxis, [tick for tick in (1, 2, 3, 5, 10, 20, 50, 100) if low < tick < high])
     axes[0, 0].set_ylabel("train. NLL (nats)")
     axes[1, 0].set_ylabel("test error (%)")
     fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
