@@ -25,7 +25,7 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from lnbook.cli.experiments import find
-from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM
+from lnbook.pages.sec6_5_handwriting.model import ReadingLSTM
 from lnbook.shared.turns import seconds, update
 from lnbook.training import Job, LengthBatches, Machine, Task, torch_threads
 from lnbook.training.runs import jobs_of

@@ -70,10 +70,11 @@ def _sizes(scale: str, seed: int) -> list[Job]:
     return sorted(jobs_of(studies, seed), key=lambda job: int(job["seed"]))
 
 
-def wanted(job: Job) -> Wanted:
+def lines_of(job: Job) -> Lines:
     """The lines that a run of these settings takes."""
     least, judged = max(1, job["longest"] - 4), job["judged"]
-    return Wanted(job["lines"], judged, judged, least, job["longest"], points=job["points"])
+    wanted = Wanted(job["lines"], judged, judged, least, job["longest"], points=job["points"])
+    return load_lines(job["data"], wanted, on_stand_in="silent")
 
 
 def cases_of(part: Part) -> Cases:
@@ -84,15 +85,6 @@ def cases_of(part: Part) -> Cases:
     return tuple(torch.from_numpy(array[order]) for array in arrays)
 
 
-def _data(job: Job, scale: str) -> list[str]:
-    """Lines are composed of Omniglot's letters, and of the words of novels."""
-    return [job["data"], *(["gutenberg"] if job["data"] == "omniglot_strokes" else [])]
-
-
-def _task(job: Job, scale: str, machine: Machine) -> Task:
-    return Writing(load_lines(job["data"], wanted(job), on_stand_in="silent"), machine, job)
-
-
 class Writing(Task):
     """One run on one set of lines."""
 
@@ -100,32 +92,26 @@ class Writing(Task):
     clip = 1.0
     evaluation_batch = 50
 
-    def __init__(self, lines: Lines, machine: Machine, job: Job) -> None:
+    def __init__(self, job: Job, scale: str, machine: Machine) -> None:
         weights, order = generators(job["seed"])
+        lines = lines_of(job)
         parts = {part: cases_of(getattr(lines, part)) for part in ("train", "valid", "test")}
         points, lengths, _, letters, _ = train = parts.pop("train")
-        model = Handwriting(
-            job["units"],
-            characters=len(lines.alphabet),
-            components=job["components"],
-            norm=job["norm"],
-            pace=float(letters.sum() / lengths.sum()),
-            generator=weights,
-        )
+        sizes = {"characters": len(lines.alphabet), "components": job["components"], "norm": job["norm"]}
+        pace = float(letters.sum() / lengths.sum())
+        model = Handwriting(job["units"], **sizes, pace=pace, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         steps = torch.stack([lengths + 1, letters], 1)
         self.batches = LengthBatches(train, steps, job["batch_size"], order, machine.group, cut=[0, 2])
-        self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
-        self.parts = parts
+        self.updates, self.every, self.parts = job["updates"], -(-job["updates"] // job["rows"]), parts
         self.machine, self.back, self.longest = machine, job["back"], points.shape[1] - 1
 
     def nats(self, model: nn.Module, cases: Cases) -> Float[Tensor, " N"]:
         """The negative log-likelihood of each line."""
         points, lengths, texts, letters, _ = cases
         points = points[:, : int(lengths.max()) + 1].to(self.machine.dtype)
-        found: Tensor = model(points, lengths, texts, letters, self.back)
-        return found
+        return model(points, lengths, texts, letters, self.back)
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
         """Nats a line over the points of the longest line: a constant, so that clipping sees usual sizes."""
@@ -144,14 +130,14 @@ def known(scale: str, seed: int) -> list[Row]:
 
 def seen(scale: str) -> Lines:
     """The lines that a page shows: four hundred, as long as those of the book's scale."""
-    (job, *_) = jobs_of(STUDIES["smoke" if scale == "smoke" else "book"], 0)
-    return load_lines(job["data"], wanted({**job, "lines": 400}), on_stand_in="silent")
+    job, *_ = jobs_of(STUDIES["smoke" if scale == "smoke" else "book"], 0)
+    return lines_of({**job, "lines": 400})
 
 
 EXPERIMENT = Experiment(
     "handwriting",
     lambda scale, seed: jobs_of(STUDIES[scale], seed),
-    _task,
+    Writing,
     Settings(
         paper="Three layers of 400 LSTM units, 20 Gaussians for the pen, 10 for the window, 57 characters, "
         "batches of 8 lines, sequences of 500 points, Adam; IAM-OnDB.",
@@ -170,6 +156,6 @@ EXPERIMENT = Experiment(
         study="Lines composed of Omniglot's letters, 128 units, step sizes 0.001, 0.003, 0.01 and "
         "0.03, 500 updates, gradients through 125 points.",
     ),
-    data=_data,
+    data=lambda job, scale: [job["data"], *["gutenberg"] * (job["data"] == "omniglot_strokes")],
 )
 SIZES_EXPERIMENT = replace(EXPERIMENT, name="handwriting_sizes", jobs=_sizes)

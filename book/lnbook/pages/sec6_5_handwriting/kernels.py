@@ -95,17 +95,12 @@ def _window_backward(p, text, length, kappa, near, dw, d_kappa):
 
 @compiled
 def forward(texts, lengths, packed, room, saved, state, out, norm, bias, eps):
-    """All steps; state goes from the one before them to the one after.
+    """All steps; `state` (h, c, w, kappa) goes from the one before them to the one after.
 
-    Args:
-        texts, lengths: characters (N, U), and how many there are in each row.
-        packed: the matrices of h, of the window w and of the window's parameters.
-        room: products with the three, (N, padded), and scratch, 6H.
-        saved: a, the projected points (T, N, 4H), which become the gates' summed inputs, or are normalized;
-            the same of the state, normalized (without a norm: no rows); scalars (T, N, 4); h, c and w before;
-            the window's parameters (T, N, 3K), positions (T, N, K) and Gaussians (T, N, K, U).
-        state: h, c, w, kappa. out: h, w and phi at each step.
-        norm: gain_ih, gain_hh, bias, gain_cell, bias_cell. bias: of the window's parameters.
+    `packed` are matrices: of h, of w, of the window's parameters; `room` products with them, and scratch;
+    `saved` the projected points (T, N, 4H), which become the gates' summed inputs, or are normalized; the
+    state's, normalized (without a norm: no rows); scalars; h, c, w before; the window's parameters, positions
+    and Gaussians; `out` h, w and phi; `norm` gain_ih, gain_hh, bias, gain_cell, bias_cell.
     """
     (r, s, q, scratch), (a, kept, stats, h_before, c_before, w_before, p, kappas, near) = room, saved
     h, c, w, kappa = state
@@ -133,16 +128,10 @@ def forward(texts, lengths, packed, room, saved, state, out, norm, bias, eps):
 
 @compiled
 def backward(texts, lengths, packed, room, saved, d_out, norm, d_norm):
-    """All steps, the last first. `saved` is overwritten.
+    """All steps, the last first: gradients replace the summed inputs in `saved`, and add to `d_norm`.
 
-    Args:
-        packed: the three matrices, transposed.
-        room: gradients of h (N, padded H), of c (N, H), of w (N, padded A), of kappa (N, K), all 0 to begin
-            with; what reaches h from the window; and scratch.
-        saved: as the way forward left it. The gradients of the summed inputs replace a and, normalized, those
-            of the state's side; those of the window's parameters p.
-        d_out: of h, changed, and of w, at each step.
-        d_norm: gradients of norm, added to.
+    `packed` are the three matrices, transposed, `d_out` gradients of h, which changes, and of w, `room` those
+    of h, c, w and kappa, 0 to begin with, what reaches h from the window, and scratch.
     """
     dh, dc, dw, d_kappa, h_side, scratch = room
     a, kept, stats, _, c_before, w_before, p, kappas, near = saved
@@ -169,8 +158,8 @@ def backward(texts, lengths, packed, room, saved, d_out, norm, d_norm):
 class Loop(torch.autograd.Function):
     """Both loops under autograd: h, w and phi at each step, and the last state.
 
-    `tensors` are the state before; the weights of points and window, of h, and of the
-    window's parameters, with their bias; and `norm`, without a norm the LSTM's bias alone.
+    `tensors` are the state before; the weights of points and window, of h, and of the window's parameters,
+    with their bias; and `norm`, without a norm the LSTM's bias alone.
     """
 
     @staticmethod
@@ -182,17 +171,16 @@ class Loop(torch.autograd.Function):
         (T, N, D), H, U = x.shape, W_h.shape[1], texts.shape[1]
         A, K = (t.shape[1] for t in tensors[2:4])
         a = product(x.flatten(0, 1), W_x[:, :D].mT.contiguous())
-        a = a if normed else a + norm[0]
-        rows = (T, N) if normed else (0, 0)
-        shapes = [(*rows, 4 * H), (*rows, 4), (T, N, H), (T, N, H), (T, N, A), (T, N, 3 * K), (T, N, K)]
-        saved = (a.view(T, N, 4 * H).numpy(), *map(_room, [*shapes, (T, N, K, U)]))
+        a = (a if normed else a + norm[0]).view(T, N, 4 * H)
+        kept = [(T if normed else 0, N, size) for size in (4 * H, 4)]
+        saved = (a.numpy(), *_zeros(*kept, *((T, N, size) for size in (H, H, A, 3 * K, K)), (T, N, K, U)))
         state = [s.detach().clone(memory_format=torch.contiguous_format) for s in tensors[:4]]
         out = [torch.empty(T, N, size, dtype=torch.float32) for size in (H, A, U)]
         ctx.texts = _arrays([texts, lengths])
         forward(
             *ctx.texts,
             tuple(map(pack, _arrays([W_h.mT, W_x[:, D:].mT, W_q.mT]))),
-            tuple(map(_room, [(N, padded(4 * H)), (N, padded(4 * H)), (N, padded(3 * K)), (6 * H,)])),
+            _zeros((N, padded(4 * H)), (N, padded(4 * H)), (N, padded(3 * K)), (6 * H,)),
             saved,
             _arrays(state),
             _arrays(out),
@@ -213,11 +201,10 @@ class Loop(torch.autograd.Function):
         (_, N, D), H, A, K = x.shape, h.shape[2], d_w.shape[2], ctx.saved[7].shape[2]
         arrays = _arrays(norm if normed else 5 * norm)
         d_norm = tuple(np.zeros_like(part) for part in arrays)
-        shapes = [(N, padded(H)), (N, H), (N, padded(A)), (N, K), (N, padded(H)), (6 * H,)]
         backward(
             *ctx.texts,
             tuple(map(pack, _arrays([W_h, W_x[:, D:], W_q]))),
-            tuple(np.zeros(shape, np.float32) for shape in shapes),
+            _zeros((N, padded(H)), (N, H), (N, padded(A)), (N, K), (N, padded(H)), (6 * H,)),
             ctx.saved,
             _arrays([d_h.clone(), d_w]),  # autograd's own d_h stays as it is
             arrays,
@@ -230,8 +217,8 @@ class Loop(torch.autograd.Function):
         return (*(None,) * 8, of_points, of_h, product(q.mT, h.flatten(0, 1)), q.sum(0), *of_norm)
 
 
-def _room(shape: tuple[int, ...]) -> np.ndarray:
-    return np.empty(shape, np.float32)
+def _zeros(*shapes: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    return tuple(np.zeros(shape, np.float32) for shape in shapes)
 
 
 def _arrays(tensors: Iterable[Tensor]) -> tuple[np.ndarray, ...]:

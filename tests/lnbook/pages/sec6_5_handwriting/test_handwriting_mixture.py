@@ -1,10 +1,12 @@
 """The pen's density: at its edges, and in the moments of what is drawn."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_5_handwriting.mixture import Mixture, draw, mixture, nll
+from lnbook.pages.sec6_5_handwriting.model import Mixture, draw, mixture, nll
 
 
 def outputs(seed: int, components: int = 4, rows: int = 3) -> Tensor:
@@ -21,6 +23,11 @@ def test_wild_outputs_give_finite_losses_and_gradients(dtype: torch.dtype, size:
     assert torch.isfinite(loss)
     assert y.grad is not None
     assert torch.isfinite(y.grad).all()
+
+
+def test_of_a_standard_normal_and_a_fair_coin_the_loss_is_known() -> None:
+    found = nll(mixture(torch.zeros(7)), torch.zeros(3))
+    assert float(found) == pytest.approx(math.log(2 * math.pi) + math.log(2))
 
 
 def test_samples_have_the_moments_of_the_mixture() -> None:

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_5_handwriting.mixture import mixture, nll
-from lnbook.pages.sec6_5_handwriting.model import Handwriting
+from lnbook.pages.sec6_5_handwriting.model import Handwriting, mixture, nll
 from lnlib.rnn import plain
 
 N, T, U, A = 3, 8, 4, 5
@@ -33,7 +32,7 @@ def test_the_layers_are_connected_as_graves_says(norm: str) -> None:
     model = tiny(norm)
     points, _, texts, letters = lines()
     x = points[:, :-1].transpose(0, 1)
-    y, phi, _ = model.steps(x, texts, letters, model.start(x))
+    y, phi, _ = model.steps(x, texts, letters)
     look, _ = model.first(x, texts, letters)
     with plain():
         h2, _ = model.second(torch.cat([x, look.h, look.w], 2))
@@ -52,7 +51,7 @@ def test_the_loss_adds_up_a_lines_points_one_by_one(norm: str) -> None:
     for n in range(N):
         end, own = int(lengths[n]), (texts[n : n + 1, : int(letters[n])], letters[n : n + 1])
         x = points[n : n + 1, :end].transpose(0, 1)
-        y, _, _ = model.steps(x, *own, model.start(x))
+        y, _, _ = model.steps(x, *own)
         total = sum(float(nll(mixture(y[t, 0]), points[n, t + 1]).detach()) for t in range(end))
         assert float(found[n]) == pytest.approx(total)
 

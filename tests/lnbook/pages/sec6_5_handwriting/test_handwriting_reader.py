@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_5_handwriting.reader import ReadingLSTM, ReadingState
+from lnbook.pages.sec6_5_handwriting.model import Handwriting, ReadingLSTM, ReadingState
 from lnlib.rnn import plain
 
 T, N, D, H, A, K, U = 9, 3, 3, 5, 4, 2, 6
@@ -16,11 +16,17 @@ LENGTHS = torch.tensor([6, 4, 1])
 def layer(norm: str, seed: int = 0, dtype: torch.dtype = torch.float64, units: int = H) -> ReadingLSTM:
     """Its parameters random, the biases and gains, too."""
     torch.manual_seed(seed)
-    found = ReadingLSTM(D, units, characters=A, gaussians=K, norm=norm, pace=0.5).to(dtype)
+    draw = torch.Generator().manual_seed(seed)
+    network = Handwriting(units, characters=A, gaussians=K, norm=norm, pace=0.5, generator=draw)
+    found = network.first.to(dtype)
     with torch.no_grad():
         for p in found.parameters():
             p.add_(0.3 * torch.randn_like(p))
     return found
+
+
+def state_of(units: int, dtype: torch.dtype) -> ReadingState:
+    return ReadingState(*(torch.rand(N, size, dtype=dtype) for size in (units, units, A, K)))
 
 
 def given(seed: int = 1, dtype: torch.dtype = torch.float64, steps: int = T) -> tuple[Tensor, Tensor, Tensor]:
@@ -34,12 +40,12 @@ def given(seed: int = 1, dtype: torch.dtype = torch.float64, steps: int = T) -> 
 def test_the_compiled_loop_is_the_plain_one(norm: str, units: int) -> None:
     reads = layer(norm, dtype=torch.float32, units=units)
     x, texts, lengths = given(dtype=torch.float32, steps=40)
-    assert reads.compiles(x)
-    start = ReadingState(*(torch.rand_like(s) for s in reads.start(x)))
+    start = state_of(units, torch.float32)
     results = []
     for path in (nullcontext, plain):
         with path():
             look, state = reads(x, texts, lengths, start)
+        assert (look.h.grad_fn.name() == "LoopBackward") == (path is nullcontext)
         of_h, of_w = look.h.square() * torch.arange(40)[:, None, None], look.w * x.sum(2, keepdim=True)
         gradients = torch.autograd.grad(of_h.sum() + of_w.sum(), list(reads.parameters()))
         results.append(([*look, *state], gradients))
@@ -61,8 +67,8 @@ def test_what_stands_behind_a_texts_end_counts_for_nothing(dtype: torch.dtype) -
 
 
 def test_at_first_the_window_moves_at_the_pace_and_sees_about_one_character() -> None:
-    torch.manual_seed(0)
-    reads = ReadingLSTM(D, H, characters=A, gaussians=10, norm="none", pace=0.125)
+    draw = torch.Generator().manual_seed(0)
+    reads = Handwriting(H, characters=A, norm="none", pace=0.125, generator=draw).first
     with torch.no_grad():
         reads.window.weight.zero_()
     texts, lengths = torch.arange(U)[None] % A, torch.tensor([U])
@@ -76,7 +82,7 @@ def test_gradients_stop_at_the_carried_state() -> None:
     for dtype in (torch.float32, torch.float64):
         reads = layer("layer", dtype=dtype)
         x, texts, lengths = given(dtype=dtype)
-        state = ReadingState(*(s.requires_grad_() for s in reads.start(x)))
+        state = ReadingState(*(s.requires_grad_() for s in state_of(H, dtype)))
         look, _ = reads(x, texts, lengths, state)
         look.h.sum().backward()
         assert all(s.grad is None for s in state)
