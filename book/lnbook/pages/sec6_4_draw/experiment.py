@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.data import Images, load
+from lnbook.data import load
 from lnbook.pages.sec6_4_draw.model import Draw
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
@@ -78,8 +78,9 @@ class Drawing(Task):
     clip = 10.0
     evaluation_batch = 250
 
-    def __init__(self, images: Images, machine: Machine, job: Job) -> None:
+    def __init__(self, job: Job, scale: str, machine: Machine) -> None:
         weights, order = generators(job["seed"])
+        images = load(DATA[scale], on_stand_in="silent")
         settings = {key: job[key] for key in ("units", "codes", "norm", "read", "write")}
         model = Draw(images.train_x.shape[1], **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
@@ -88,14 +89,12 @@ class Drawing(Task):
         self.glimpses, self.codes, self.machine = job["glimpses"], job["codes"], machine
         if machine.device.type == "cuda":
             self.evaluation_batch = 10_000
-        parts: dict[str, Cases] = {
-            part: (torch.from_numpy(getattr(images, f"{part}_x")),) for part in ("train", "valid", "test")
-        }
-        self.batches = Minibatches(parts.pop("train"), job["batch_size"], order, machine.group)
+        train, valid, test = map(torch.from_numpy, (images.train_x, images.valid_x, images.test_x))
+        self.batches = Minibatches((train,), job["batch_size"], order, machine.group)
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
-        self.parts = self.last_parts = parts
+        self.parts = self.last_parts = {"valid": (valid,), "test": (test,)}
         if quick := job["quick"]:
-            self.parts = {part: (x[:: max(1, len(x) // quick)],) for part, (x,) in parts.items()}
+            self.parts = {name: (x[:: max(1, len(x) // quick)],) for name, (x,) in self.last_parts.items()}
 
     def drawn(self, cases: Cases, noise: torch.Generator) -> Cases:
         (pixels,) = cases
@@ -105,8 +104,7 @@ class Drawing(Task):
 
     def bound(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor]:
         """The two terms for each case."""
-        terms: tuple[Tensor, Tensor] = model(*(cases if len(cases) == 2 else self.drawn(cases, noise)))
-        return terms
+        return model(*(cases if len(cases) == 2 else self.drawn(cases, noise)))
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
         log_loss, divergence = self.bound(model, cases, noise)
@@ -120,7 +118,7 @@ class Drawing(Task):
 EXPERIMENT = Experiment(
     "draw",
     lambda scale, seed: jobs_of(STUDIES[scale], seed),
-    lambda job, scale, machine: Drawing(load(DATA[scale], on_stand_in="silent"), machine, job),
+    Drawing,
     Settings(
         paper="64 glimpses, LSTMs of 256 units, Adam with its defaults, batches of 128, 200 passes, 50,000 "
         "training pictures of Larochelle and Murray's binarization, the bound on 10,000 test "

@@ -19,30 +19,33 @@ With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import log
+from typing import NamedTuple, TypeAlias
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
-from lnbook.pages.sec6_4_draw.propagation import PropagationCell, variances
+from lnbook.pages.sec6_4_draw.propagation import GAIN, PropagationCell
 from lnbook.shared.studies import begin
 from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell
 from lnlib.rnn.variants import variant_of
 
-GAIN = 0.5  # of norm propagation in DRAW: Laurent and others (2017), their Section 5.2
 SMALLER = 0.3  # weights that read the larger states of "propagation": as large first strokes as with "layer"
-VARIANCES = variances(GAIN, GAIN, GAIN)
 
 
-def filterbanks(
-    windows: Float[Tensor, "N W 5"], points: Sequence[int], side: int
-) -> tuple[Float[Tensor, "N P 2 A"], ...]:
-    r"""The Gaussian filters of several square windows, one row a point of the grid; $F_X$, $F_Y$ on axis 2.
+Pictures: TypeAlias = Float[Tensor, "N A A"]
+Filters: TypeAlias = Float[Tensor, "N P 2 A"]  # $F_X$, $F_Y$ on axis 2
+Window: TypeAlias = Float[Tensor, "N 5"]  # as `filterbanks` takes it
+Codes: TypeAlias = Float[Tensor, "T N Z"]
+Nats: TypeAlias = Float[Tensor, " N"]
+
+
+def filterbanks(windows: Float[Tensor, "N W 5"], points: Sequence[int], side: int) -> tuple[Filters, ...]:
+    r"""The Gaussian filters of several square windows, one row a point of the grid.
 
     $F[i, a] = \exp\left(-\frac{(a-\mu_i)^2}{2\sigma^2}\right)/Z_i$ with
     $\mu_i = g + (i - \frac P2 - \frac12)\,\delta$, where $a = 1, \dots, A$ counts pixels, $i = 1, \dots, P$
@@ -52,10 +55,6 @@ def filterbanks(
 
     *Source* Gregor and others (2015), their Eqs. (19)-(26). A softmax, so that a window far outside of the
     picture has no $0/0$; for one point $\delta$ has no meaning and no effect.
-
-    >>> (bank,) = filterbanks(torch.zeros(1, 1, 5), [2], side=28)
-    >>> bank.shape, bank[0, :, 0].argmax(-1).tolist()  # two points, at the picture's corners
-    (torch.Size([1, 2, 2, 28]), [0, 27])
     """
     owner, offsets, pixels = _grid(tuple(points), side, windows.dtype, windows.device)
     each = windows.index_select(1, owner)  # (N, all points, 5)
@@ -75,12 +74,11 @@ def _grid(points: tuple[int, ...], side: int, dtype: torch.dtype, device: torch.
     return torch.tensor(owner, device=device), torch.tensor(offsets, dtype=dtype, device=device), pixels
 
 
-@dataclass(frozen=True)
-class Glimpse:
+class Glimpse(NamedTuple):
     """What one step leaves behind."""
 
-    canvas: Float[Tensor, "N A A"]  # logits of the pixels
-    write: Float[Tensor, "N 5"]  # the window, as `filterbanks` takes it, where this step painted
+    canvas: Pictures  # logits of the pixels
+    write: Window  # where this step painted
     z: Float[Tensor, "N Z"]  # the code
     mean: Float[Tensor, "N Z"]  # of its posterior; 0 without a picture
     log_std: Float[Tensor, "N Z"]
@@ -89,22 +87,12 @@ class Glimpse:
 class Draw(nn.Module):
     """The model, with `codes` numbers a glimpse, and windows to `read` and `write` of so many points a side.
 
-    The LSTMs' norm is "none", "layer" as in Eqs. (29)-(31), or "propagation". Weights are the same for all
-    norms: uniform within 1 / sqrt(units), as torch does; gains 1, biases 0, but those of the windows, which
-    begin as tilings of the picture. With "propagation" gains are 1/2, rows then have length 1, and what reads
-    the larger state begins at `SMALLER` of the weights.
+    Weights are the same for all norms: uniform within 1 / sqrt(units), as in torch; with "propagation" rows
+    then have length 1. Gains are 1 or `GAIN`, biases 0, but the windows begin as tilings of the picture.
     """
 
     def __init__(
-        self,
-        side: int,
-        *,
-        units: int,
-        codes: int,
-        norm: str,
-        generator: torch.Generator,
-        read: int = 2,
-        write: int = 5,
+        self, side: int, *, units: int, codes: int, norm: str, generator: Generator, write: int, read: int = 2
     ) -> None:
         super().__init__()
         self.side, self.units, self.points, self.norm = side, units, (read, write), norm
@@ -115,17 +103,15 @@ class Draw(nn.Module):
         begin(self, units, generator)
         with torch.no_grad():
             if norm == "propagation":
-                for lstm, reader in ((self.encoder, self.posterior), (self.decoder, self.strokes)):
-                    for gain in (lstm.gain_ih, lstm.gain_hh, lstm.gain_cell):
-                        gain.fill_(GAIN)
-                    reader.weight.mul_(SMALLER)
+                for gain in (p for name, p in self.named_parameters() if "gain" in name):
+                    gain.fill_(GAIN)
+                self.posterior.weight.mul_(SMALLER)
+                self.strokes.weight.mul_(SMALLER)
                 self.project()
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)
 
-    def forward(
-        self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]
-    ) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
+    def forward(self, x: Pictures, noise: Codes) -> tuple[Nats, Nats]:
         r"""The two terms of the bound on $-\log p(x)$, in nats, from one draw of the codes by normal noise.
 
         $-\log p(x \mid z)$ over pixels, and $\frac12\sum_{t,k}(\mu^2 + \sigma^2 - \log\sigma^2 - 1)$.
@@ -135,20 +121,14 @@ class Draw(nn.Module):
         divergence = 0.5 * (mean.square() + (2 * log_std).exp() - 1) - log_std
         return _log_loss(steps[-1].canvas, x), divergence.sum((0, 2))
 
-    def log_weights(self, x: Float[Tensor, "N A A"], noise: Float[Tensor, "T N Z"]) -> Float[Tensor, " N"]:
-        r"""$\log\frac{p(x, z)}{q(z \mid x)}$ of one draw: the mean of its exponential is p(x).
-
-        Its mean over draws is the negative of the bound; the logarithm of the mean of the exponentials of K
-        draws lies between that and $\log p(x)$ (Burda, Grosse, Salakhutdinov, 2015).
-        """
+    def log_weights(self, x: Pictures, noise: Codes) -> Nats:
+        r"""$\log\frac{p(x, z)}{q(z \mid x)}$: its mean is minus the bound, that of its exponential p(x)."""
         steps = list(self.unroll(noise, x))
         z, log_std = (torch.stack([getattr(s, k) for s in steps]) for k in ("z", "log_std"))
         prior_over_posterior = 0.5 * (noise.square() - z.square()) + log_std
         return prior_over_posterior.sum((0, 2)) - _log_loss(steps[-1].canvas, x)
 
-    def unroll(
-        self, noise: Float[Tensor, "T N Z"], x: Float[Tensor, "N A A"] | None = None
-    ) -> Iterator[Glimpse]:
+    def unroll(self, noise: Codes, x: Pictures | None = None) -> Iterator[Glimpse]:
         """Glimpse after glimpse: of a picture, or, without one, of what the model makes up."""
         cases = noise.shape[1]
         canvas = noise.new_zeros(cases, self.side, self.side)
@@ -157,8 +137,7 @@ class Draw(nn.Module):
         windows, patch = self._strokes(decoder[0])
         banks = filterbanks(windows, self.points, self.side)
         for epsilon in noise.unbind():
-            mean = log_std = torch.zeros_like(epsilon)
-            z = epsilon
+            mean, log_std, z = torch.zeros_like(epsilon), torch.zeros_like(epsilon), epsilon
             if x is not None:
                 seen = self.read(x, canvas, banks[0], windows[:, 0])
                 encoder = encode.step(encode.inputs(torch.cat([seen, decoder[0]], 1)), encoder)
@@ -183,12 +162,7 @@ class Draw(nn.Module):
         return windows.unflatten(1, (2, 5)), patch.unflatten(1, (self.points[1], -1))
 
     @staticmethod
-    def read(
-        x: Float[Tensor, "N A A"],
-        canvas: Float[Tensor, "N A A"],
-        bank: Float[Tensor, "N P 2 A"],
-        window: Float[Tensor, "N 5"],
-    ) -> Float[Tensor, "N R"]:
+    def read(x: Pictures, canvas: Pictures, bank: Filters, window: Window) -> Float[Tensor, "N R"]:
         """The picture and what is wrong with the canvas, both through the window."""
         across, down = bank[:, :, 0].mT, bank[:, :, 1]
         pictures = torch.cat([x, x - canvas.sigmoid()], 2)  # side by side
@@ -196,23 +170,18 @@ class Draw(nn.Module):
         return torch.bmm(rows, across).flatten(1) * window[:, 4:].exp()
 
     @staticmethod
-    def painted(
-        patch: Float[Tensor, "N P P"], bank: Float[Tensor, "N P 2 A"], window: Float[Tensor, "N 5"]
-    ) -> Float[Tensor, "N A A"]:
+    def painted(patch: Float[Tensor, "N P P"], bank: Filters, window: Window) -> Pictures:
         """What a patch of the window adds to the canvas."""
         across, down = bank[:, :, 0], bank[:, :, 1].mT
         return torch.bmm(down, torch.bmm(patch, across)) * window[:, 4:, None].neg().exp()
 
 
-def _log_loss(canvas: Float[Tensor, "N A A"], x: Float[Tensor, "N A A"]) -> Float[Tensor, " N"]:
+def _log_loss(canvas: Pictures, x: Pictures) -> Nats:
     return F.binary_cross_entropy_with_logits(canvas, x, reduction="none").sum((1, 2))
 
 
 def _tiling(points: int, side: int, paints: bool) -> Float[Tensor, " 5"]:
-    """A window whose points are the centers of the P x P tiles of the picture, each blurred over its tile.
-
-    Where it paints, a patch of ones raises the whole picture by about 1.
-    """
+    """A window of the P x P tiles' centers, each blurred over its tile; a patch of ones paints about 1."""
     apart = (side - 1) / points
     shrink, density = max(points - 1, 1) / points, (side / points) ** 2
     return torch.tensor([0.0, 0.0, 2 * log(apart / 2), log(shrink), -log(density) if paints else 0.0])
@@ -229,8 +198,6 @@ class _Recurrent(nn.Module):
         self.bias_ih = nn.Parameter(torch.empty(4 * units))
         if norm == "propagation":
             self.gain_ih, self.gain_hh = (nn.Parameter(torch.empty(4 * units)) for _ in range(2))
-        else:
-            self.variant = variant_of("LSTM", "draw", norm)
         if norm != "none":
             self.gain_cell = nn.Parameter(torch.empty(units))
         if norm == "layer":
@@ -239,9 +206,8 @@ class _Recurrent(nn.Module):
     def cell(self) -> LSTMCell | PropagationCell:
         p = dict(self.named_parameters())
         if self.norm == "propagation":
-            bias, (var_c, var_h) = p.pop("bias_ih"), VARIANCES
-            return PropagationCell(**p, bias=bias, var_c=var_c, var_h=var_h)
-        return _Cell(p, self.variant, self.norm, eps=1e-5)
+            return PropagationCell(p)
+        return _Cell(p, variant_of("LSTM", "draw", self.norm), self.norm, eps=1e-5)
 
 
 class _Cell(LSTMCell):

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from lnbook.data import Images
 from lnbook.figures import plots
 from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
@@ -18,9 +17,9 @@ from lnbook.shared import turns
 from lnbook.training import Job, Machine, noise_of, torch_threads
 
 
-def trained(images: Images, job: Job) -> Drawing:
+def trained(job: Job, scale: str) -> Drawing:
     """A run to its last update, with nothing measured on the way."""
-    task = Drawing(images, Machine(), job)
+    task = Drawing(job, scale, Machine())
     with torch_threads(1):
         for k in range(task.updates):
             turns.update(task, next(task.batches), noise_of(job["seed"], k))
@@ -31,16 +30,14 @@ def trained(images: Images, job: Job) -> Drawing:
 def strokes(
     model: Draw, noise: Float[Tensor, "T N Z"]
 ) -> tuple[Float[np.ndarray, "T N A A"], Float[np.ndarray, "T N 3"]]:
-    """Of pictures that the model makes up, the probability of each pixel after each glimpse, and left edge,
-    top edge and width of each stroke's window; pixels span 0 to 1, 1 to 2, ...
-    """
+    """Of pictures that the model makes up, each pixel's probability, and each stroke's `box`, by glimpse."""
     steps = list(model.unroll(noise))
     pictures = torch.stack([step.canvas.sigmoid() for step in steps]).numpy()
     return pictures, np.stack([box(step.write, model.points[1], model.side) for step in steps])
 
 
 def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarray, "N 3"]:
-    """Left edge, top edge and width of square windows: each point has a square as wide as the stride.
+    """Left, top, width of square windows, each point as wide as the stride; pixels span 0 to 1, 1 to 2, ...
 
     >>> box(torch.zeros(1, 5), 2, side=28).round(1).tolist()  # points on the corners' pixels, each 27 wide
     [[-13.0, -13.0, 54.0]]
@@ -54,10 +51,9 @@ def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarr
 def tightness(
     task: Drawing, x: Float[Tensor, "N A A"], draws: int, generator: torch.Generator
 ) -> Float[np.ndarray, "N 2"]:
-    r"""For each picture the bound, mean over K draws of the codes, and the tighter one of the same draws.
+    r"""For each picture the bound, of K draws, and the tighter $-\log\frac1K\sum_k w_k$ of their weights.
 
-    In nats. The tighter one is $-\log\frac1K\sum_k w_k$ of the draws' weights; its expectation is
-    $-\log p(x)$ or more (Burda, Grosse, Salakhutdinov, 2015).
+    Its expectation is $-\log p(x)$ or more (Burda, Grosse, Salakhutdinov, 2015).
     """
     bound, weights = torch.zeros(len(x), dtype=torch.float64), []
     for _ in range(draws):
@@ -74,10 +70,7 @@ def windows(
     seen: Mapping[str, tuple[Float[np.ndarray, " 3"], Float[np.ndarray, "P P"]]],
     painted: Float[np.ndarray, "A A"],
 ) -> Figure:
-    """A picture with windows on it, what each reads, and the canvas after the last was painted back.
-
-    By title, `seen` has a window (left, top, width) and what is read through it.
-    """
+    """A picture with windows (left, top, width) on it, what each reads, and the canvas painted back."""
     fig, axes = plots.subplots(1, 2 + len(seen), figsize=(7.4, 2.1))
     panels = {"the picture": picture, **{k: patch for k, (_, patch) in seen.items()}, "painted back": painted}
     for ax, (title, shown) in zip(axes, panels.items(), strict=True):

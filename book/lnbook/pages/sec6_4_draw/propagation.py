@@ -11,8 +11,8 @@ h_t = \frac{\sigma(o)}{\sqrt{\mathrm{Var}\,h}}\tanh\frac{\gamma_c\,c_t}{\sqrt{\m
 Both variances are those of the first gains and stay fixed.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import torch
@@ -22,9 +22,11 @@ from torch import Tensor
 
 from lnlib.linear import linear
 
+GAIN = 0.5  # of all three in DRAW: Laurent and others (2017), their Section 5.2
 
-def variances(gain_x: float, gain_h: float, gain_c: float) -> tuple[float, float]:
-    r"""The variances of the cell and of the state that are divided out.
+
+def variances(gain: float) -> tuple[float, float]:
+    r"""The variances of the cell and of the state that are divided out, all gains being equal.
 
     With $s = \gamma_x + \gamma_h$, z standard normal, and the second moment $m = E[\sigma(sz)^2]$ of a gate,
 
@@ -34,34 +36,27 @@ def variances(gain_x: float, gain_h: float, gain_c: float) -> tuple[float, float
     *Source* Laurent and others (2017), their Eqs. (8)-(12): independent gates, and a cell that has settled.
     The sum s is theirs; an input and a state that are independent would give the root of the sum of squares.
 
-    >>> tuple(round(v, 4) for v in variances(0.5, 0.5, 0.5))
+    >>> tuple(round(v, 4) for v in variances(0.5))
     (0.1637, 0.0509)
     """
-    s = gain_x + gain_h
-    gate = _mean(lambda z: (1 / (1 + np.exp(-s * z))) ** 2)
-    cell = gate / (1 - gate) * _mean(lambda z: np.tanh(s * z) ** 2)
-    return cell, gate * _mean(lambda z: np.tanh(gain_c * z) ** 2)
+    z = np.linspace(-10, 10, 2001)  # a mean on a fine grid is exact for smooth functions
+    mean = partial(np.average, weights=np.exp(-(z**2) / 2))
+    gate = mean((1 / (1 + np.exp(-2 * gain * z))) ** 2)
+    cell = gate / (1 - gate) * mean(np.tanh(2 * gain * z) ** 2)
+    return float(cell), float(gate * mean(np.tanh(gain * z) ** 2))
 
 
-@dataclass
+VARIANCES = variances(GAIN)
+
+
 class PropagationCell:
-    """One layer for one pass: its weights are scaled once, before the first step.
+    """One layer for one pass: its weights are scaled once, before the first step; gates in torch's order."""
 
-    Rows are of any length, gates in torch's order, (i, f, g, o); `var_c` and `var_h` those of `variances`.
-    """
-
-    weight_ih: Float[Tensor, "G D"]
-    weight_hh: Float[Tensor, "G H"]
-    bias: Float[Tensor, " G"]
-    gain_ih: Float[Tensor, " G"]
-    gain_hh: Float[Tensor, " G"]
-    gain_cell: Float[Tensor, " H"]
-    var_c: float
-    var_h: float
-
-    def __post_init__(self) -> None:
-        self.weight_ih = self.gain_ih.unsqueeze(1) * F.normalize(self.weight_ih)
-        self.weight_hh = self.gain_hh.unsqueeze(1) * F.normalize(self.weight_hh)
+    def __init__(self, p: Mapping[str, Tensor]) -> None:
+        self.bias, self.gain = p["bias_ih"], p["gain_cell"]
+        self.weight_ih, self.weight_hh = (
+            p[f"gain_{side}"].unsqueeze(1) * F.normalize(p[f"weight_{side}"]) for side in ("ih", "hh")
+        )
 
     def inputs(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
         """The input's side of the gates."""
@@ -69,14 +64,7 @@ class PropagationCell:
 
     def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """h and c after a step, from the input's side of the gates."""
-        h, c = state
+        (h, c), (var_c, var_h) = state, VARIANCES
         i, f, g, o = (x + linear(h, self.weight_hh)).chunk(4, 1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        return torch.sigmoid(o) * torch.tanh(self.gain_cell * c / self.var_c**0.5) / self.var_h**0.5, c
-
-
-def _mean(f: Callable[[np.ndarray], np.ndarray]) -> float:
-    """E[f(z)] for z standard normal: a sum on a fine grid, which for smooth f is exact."""
-    z = np.linspace(-10, 10, 2001)
-    weight = np.exp(-(z**2) / 2)
-    return float((weight * f(z)).sum() / weight.sum())
+        return torch.sigmoid(o) * torch.tanh(self.gain * c / var_c**0.5) / var_h**0.5, c

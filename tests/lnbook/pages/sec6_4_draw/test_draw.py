@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT
-from lnbook.pages.sec6_4_draw.model import GAIN, VARIANCES, Draw, filterbanks
-from lnbook.pages.sec6_4_draw.propagation import PropagationCell, variances
+from lnbook.pages.sec6_4_draw.model import Draw, filterbanks
+from lnbook.pages.sec6_4_draw.propagation import GAIN, VARIANCES, PropagationCell
 from lnbook.training import Machine, train
 
 T, N, A, Z, H = 3, 2, 6, 2, 5
@@ -44,7 +44,7 @@ def test_every_row_sums_to_one_wherever_the_window_is(position: float, log_varia
 
 
 def test_a_new_model_tiles_the_picture() -> None:
-    model = Draw(28, units=4, codes=1, norm="none", generator=seeded())
+    model = Draw(28, units=4, codes=1, norm="none", generator=seeded(), write=5)
     windows, _ = model._strokes(torch.zeros(1, 4))
     for P, bank in zip(model.points, filterbanks(windows, model.points, 28), strict=True):
         centers = (bank * torch.arange(28)).sum(-1)[0, :, 0]
@@ -122,28 +122,27 @@ def test_the_bound_is_not_below_what_more_samples_say() -> None:
 
 def test_a_step_of_norm_propagation_is_that_of_the_equations() -> None:
     draw = seeded()
-    shapes = {"weight_ih": (4 * H, Z), "weight_hh": (4 * H, H), "bias": (4 * H,)}
+    shapes = {"weight_ih": (4 * H, Z), "weight_hh": (4 * H, H), "bias_ih": (4 * H,)}
     shapes |= {"gain_ih": (4 * H,), "gain_hh": (4 * H,), "gain_cell": (H,)}
     p = {name: torch.randn(*shape, generator=draw, dtype=torch.float64) for name, shape in shapes.items()}
     x, h, c = (torch.randn(N, size, generator=draw, dtype=torch.float64) for size in (Z, H, H))
-    lstm = PropagationCell(**p, var_c=0.2, var_h=0.05)
+    lstm, (var_c, var_h) = PropagationCell(p), VARIANCES
     new_h, new_c = lstm.step(lstm.inputs(x), (h, c))
-    a = p["bias"]
+    a = p["bias_ih"]
     for side, values in (("ih", x), ("hh", h)):
         rows = p[f"weight_{side}"]
         a = a + p[f"gain_{side}"] * (values @ (rows / rows.square().sum(1, keepdim=True).sqrt()).T)
     i, f, g, o = a.chunk(4, 1)
     expected = i.sigmoid() * g.tanh() + f.sigmoid() * c
     torch.testing.assert_close(new_c, expected, rtol=1e-12, atol=0)  # a dozen roundings in float64
-    shown = (p["gain_cell"] * expected / 0.2**0.5).tanh()
-    torch.testing.assert_close(new_h, o.sigmoid() * shown / 0.05**0.5, rtol=1e-12, atol=0)
+    shown = (p["gain_cell"] * expected / var_c**0.5).tanh()
+    torch.testing.assert_close(new_h, o.sigmoid() * shown / var_h**0.5, rtol=1e-12, atol=0)
 
 
 def test_gains_start_at_a_half_and_rows_have_length_one_after_every_update() -> None:
-    model = Draw(A, units=H, codes=Z, norm="propagation", generator=seeded())
+    model = Draw(A, units=H, codes=Z, norm="propagation", generator=seeded(), write=5)
     gains = torch.cat([p.detach() for name, p in model.named_parameters() if "gain" in name])
     assert torch.equal(gains, torch.full_like(gains, GAIN))
-    assert variances(GAIN, GAIN, GAIN) == VARIANCES
     job = EXPERIMENT.jobs("smoke", 0)[0]
     assert job["norm"] == "propagation"
     task = EXPERIMENT.task(job | {"updates": 3, "rows": 1}, "smoke", Machine())
@@ -158,7 +157,7 @@ def test_gains_start_at_a_half_and_rows_have_length_one_after_every_update() -> 
 
 def test_first_weights_but_for_their_length_are_those_of_the_other_norms() -> None:
     plain, kept = (
-        Draw(A, units=H, codes=Z, norm=norm, generator=seeded()) for norm in ("none", "propagation")
+        Draw(A, units=H, codes=Z, norm=norm, generator=seeded(), write=5) for norm in ("none", "propagation")
     )
     torch.testing.assert_close(F.normalize(plain.encoder.weight_ih), kept.encoder.weight_ih)
     torch.testing.assert_close(0.3 * plain.strokes.weight, kept.strokes.weight)
