@@ -8,20 +8,19 @@ Where each of our settings comes from stands at the end, in `EXPERIMENT.settings
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import UInt8
 from torch import Tensor, nn
 
 from lnbook.data import Images, load
-from lnbook.pages.sec6_7_convnets.model import ConvNet, Padding
-from lnbook.pages.sec6_7_convnets.statistics import columns
+from lnbook.pages.sec6_7_convnets.model import ConvNet, Layers, columns
+from lnbook.shared import permutation_mnist, turns
 from lnbook.shared.classifiers import Classifier
 from lnbook.shared.studies import jobs_of
-from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators
 
-Pictures = Literal["centered", "rolled"]
 NORMS: tuple[str, ...] = ("none", "batch", "layer", "position", "group", "instance")
 RATE, BATCH = 1e-3, 64  # of Adam, where no other is named
 RATES = (3e-4, 3e-3, 1e-2, 3e-2)  # the others, of two passes
@@ -29,6 +28,8 @@ LONGER = (3e-3, 1e-2)  # the others, of ten
 WATCHED = 250  # test cases behind the statistics of layers
 CASES = 60_000  # of Fashion-MNIST, which the studies' epochs are counted in
 SMALL = 16  # pixels
+# seeds, updates and test cases to measure what hidden units contribute
+CONTRIBUTING = {"smoke": (2, 20, 100), "book": (5, 60, 500), "study": (5, 1718, 1000)}
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Study:
     epochs: float  # passes over the training cases; need not be whole
     seeds: int  # runs of each norm
     rows: int  # of a run after its first
-    padding: Padding = "zeros"  # what lies around a picture, and around each layer's input
-    pictures: Pictures = "centered"  # as published, or each `rolled` by an offset of its own
+    padding: str = "zeros"  # what lies around a picture, and around each layer's input
+    pictures: str = "centered"  # as published, or each `rolled` by an offset of its own
     rates: Sequence[float] = (RATE,)  # Adam's step sizes
 
 
@@ -80,7 +81,7 @@ STUDIES: dict[str, list[Study]] = {
 LAST = {"smoke": 0, "book": 1000, "study": 0}  # cases of a part in the last row; 0: all
 
 
-def layers_of(scale: str, images: Images) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def layers_of(scale: str, images: Images) -> Layers:
     """Channels and strides: `LAYERS`; smoke's for pictures so small that the last layers were all border."""
     return LAYERS["smoke" if images.train_x.shape[-1] < SMALL else scale]
 
@@ -95,61 +96,39 @@ def _jobs(studies: Mapping[str, Sequence[Study]], scale: str, seed: int) -> list
     return sorted(jobs_of(studies[scale], seed), key=lambda job: int(job["seed"]))
 
 
-def _task(job: Job, scale: str, machine: Machine) -> Task:
-    images, updates = load(job["data"], on_stand_in="silent"), 0
-    if images.provenance["name"] != images.provenance["requested"]:  # few cases: as many updates all the same
-        updates = round(job["epochs"] * (CASES // BATCH))
-    layers = layers_of(scale, images)
-    return Classification(images, *layers, machine, job, updates=updates, last=LAST[scale])
-
-
 class Classification(Classifier):
-    """One run on one set of pictures, of the job's epochs or of so many `updates`.
-
-    At each row `quick` cases of a part are measured, evenly spread, at the last row `last`; 0: all.
-    """
+    """One run on one set of pictures; a stand-in of few cases takes as many updates as clothes."""
 
     evaluation_batch = 125  # two to three times as fast as 1000: layers of so many pictures fit into a cache
 
-    def __init__(
-        self,
-        images: Images,
-        channels: Sequence[int],
-        strides: Sequence[int],
-        machine: Machine,
-        job: Job,
-        *,
-        updates: int = 0,
-        quick: int = 1000,
-        last: int = 0,
-    ) -> None:
+    def __init__(self, job: Job, scale: str, machine: Machine) -> None:
         weights, order, offsets = generators(job["seed"], 3)
-        pictures = job["pictures"]
+        images = load(job["data"], on_stand_in="silent")
         self.peak, self.dtype, self.device = images.peak, machine.dtype, machine.device
-        x, y = _cases(images, "train", pictures, offsets)
-        held_out = {part: _cases(images, part, pictures, offsets) for part in ("test", "valid")}
-        kind = job["norm"], weights, job["padding"]
-        model = ConvNet(x.shape[1:], int(y.max()) + 1, channels, strides, *kind)
+        (x, y), test, valid = (
+            _cases(images, p, job["pictures"], offsets) for p in ("train", "test", "valid")
+        )
+        kind = layers_of(scale, images), job["norm"], weights, job["padding"]
+        model = ConvNet(x.shape[-1], int(y.max()) + 1, *kind)
         self.model: nn.Module = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
         self.batches = Minibatches((x, y), BATCH, order, machine.group)
-        self.updates = updates or max(1, round(job["epochs"] * (len(x) // BATCH)))
+        own = images.provenance["name"] == images.provenance["requested"]
+        self.updates = max(1, round(job["epochs"] * ((len(x) if own else CASES) // BATCH)))
         self.every = -(-self.updates // job["rows"])
-        self.parts = {part: _some(cases, quick) for part, cases in held_out.items()}
-        self.last_parts = {part: _some(cases, last) for part, cases in held_out.items()}
-        self.watched = _some(held_out["test"], WATCHED)[0]
+        self.parts, self.last_parts = (
+            {"test": _some(test, number), "valid": _some(valid, number)} for number in (1000, LAST[scale])
+        )
+        self.watched = _some(test, WATCHED)[0]
 
     def overall(self, model: nn.Module) -> dict[str, float]:
-        """`statistics.columns` on a few hundred test pictures.
-
-        Batch norm takes these pictures' own statistics: before training it has no others.
-        """
+        """`columns` of few test pictures, whose own statistics batch norm takes: it begins with none."""
         net = cast(ConvNet, copy.deepcopy(model).train())
         with torch.no_grad():
             return columns(net.layers(self.scaled(self.watched.to(self.device))), net.over)
 
 
-def _cases(images: Images, part: str, pictures: Pictures, generator: torch.Generator) -> Cases:
+def _cases(images: Images, part: str, pictures: str, generator: torch.Generator) -> Cases:
     x, y = (torch.from_numpy(getattr(images, f"{part}_{axis}")) for axis in "xy")
     return (x if pictures == "centered" else rolled(x, generator))[:, None], y
 
@@ -160,20 +139,34 @@ def _some(cases: Cases, number: int) -> Cases:
 
 
 def rolled(pixels: UInt8[Tensor, "N h w"], generator: torch.Generator) -> UInt8[Tensor, "N h w"]:
-    """Each picture moved around by an offset of its own, what leaves on one side coming in on the other.
-
-    Every offset is as likely, so that all positions see the same: such pictures have no border.
-    """
+    """Each picture moved around by any offset: all positions see the same, such pictures have no border."""
     n, h, w = pixels.shape
     down, right = (torch.randint(size, (n, 1), generator=generator) for size in (h, w))
     rows, across = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
     return pixels.take_along_dim(rows[:, :, None], 1).take_along_dim(across[:, None], 2)
 
 
+def contributing(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
+    """A fully connected network and a ConvNet, to compare what their hidden units contribute.
+
+    *Source* Section 6.7, third and fourth sentences: the units of a fully connected layer make similar
+    contributions, those of a ConvNet do not. Neither has a norm: alike contributions are what a layer norm
+    supposes. Sizes and lengths are ours; the seed fixes each one's initial weights and the order of cases.
+    """
+    both: dict[str, Any] = {"norm": "none", "rate": RATE, "seed": seed, "rows": 1, "epochs": 1.0}
+    wide = permutation_mnist.Classification(images, (256, 256), Machine(), batch_size=BATCH, **both)
+    job = {"data": images.provenance["requested"], "padding": "zeros", "pictures": "centered", **both}
+    tasks = {"fully connected": wide, "convolutional": Classification(job, scale, Machine())}
+    for task in tasks.values():
+        for _ in range(CONTRIBUTING[scale][1]):
+            turns.update(task, next(task.batches), torch.Generator())  # which draws nothing
+    return {name: task.model.eval() for name, task in tasks.items()}
+
+
 EXPERIMENT = Experiment(
     "convnet",
     lambda scale, seed: _jobs(STUDIES, scale, seed),
-    _task,
+    Classification,
     Settings(
         paper="None: preliminary experiments without network, data or numbers.",
         sources="None.",

@@ -9,48 +9,42 @@ In a layer of C channels and h x w positions, one mean and one standard deviatio
 - "layer, border apart" and "batch, border apart": as above, but units whose receptive field reaches over the
   edge of the picture do not share theirs with the others.
 
-Gains and biases are one a channel, where Eq. (5) has one a unit.
+Gains and biases are one a channel, where Eq. (5) has one a unit. And Section 6.7's explanation, measured: are
+units near the boundary rarely on, and what makes them differ? A layer's summed inputs $a$ and what its ReLU
+receives, $z$, have axes N cases, C channels, h x w positions.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import TypeAlias
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from lnbook.pages.sec6_7_convnets.statistics import reaches_over
 from lnbook.shared.classifiers import initialize
 from lnlib import norms
 from lnlib.linear import Linear
 
-Padding = Literal["zeros", "circular"]
-GROUPS = 4
+Layers: TypeAlias = tuple[Sequence[int], Sequence[int]]  # channels, and strides
+Over: TypeAlias = Bool[Tensor, "h w"]  # which positions see past the edge of the picture
+Images: TypeAlias = Float[Tensor, "N C h w"]
 
 
 class ConvNet(nn.Module):
-    """Convolutions, each with a normalization and a ReLU; logits of all units of the last.
+    """Convolutions, each with a normalization and a ReLU, of a square picture; logits of all last units.
 
-    `shape` is (h, w) of a square gray picture. The weights (He: normal, variance
-    2 / inputs) are the same for every `norm`.
+    The weights (He: normal, variance 2 / inputs) are the same for every `norm`.
     """
 
     def __init__(
-        self,
-        shape: Sequence[int],
-        classes: int,
-        channels: Sequence[int],
-        strides: Sequence[int],
-        norm: str,
-        generator: torch.Generator,
-        padding: Padding = "zeros",
+        self, side: int, classes: int, layers: Layers, norm: str, generator: torch.Generator, padding: str
     ) -> None:
         super().__init__()
-        self.over = reaches_over(shape[-1], strides)
+        self.over = reaches_over(side, layers[1])
         self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
         inputs = 1
-        for outputs, stride, over in zip(channels, strides, self.over, strict=True):
+        for outputs, stride, over in zip(*layers, self.over, strict=True):
             options = {"bias": norm == "none", "padding_mode": padding}
             conv = nn.utils.skip_init(nn.Conv2d, inputs, outputs, 3, stride, 1, **options)
             initialize(conv, generator)
@@ -60,27 +54,26 @@ class ConvNet(nn.Module):
         self.head = nn.utils.skip_init(Linear, inputs * self.over[-1].numel(), classes)
         initialize(self.head, generator)
 
-    def layers(self, x: Float[Tensor, "N _ h w"]) -> list[tuple[Tensor, Tensor]]:
-        """For each layer its summed inputs, and what its ReLU receives."""
+    def layers(self, x: Images) -> list[tuple[Tensor, Tensor]]:
+        """For each layer its summed inputs a, and what its ReLU receives, z."""
         found = []
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             a = convolution(x)
-            z = norm(a)
-            found.append((a, z))
-            x = z.relu()
+            found.append((a, norm(a)))
+            x = found[-1][1].relu()
         return found
 
-    def forward(self, x: Float[Tensor, "N _ h w"]) -> Float[Tensor, "N K"]:
+    def forward(self, x: Images) -> Float[Tensor, "N K"]:
         return self.head(self.layers(x)[-1][1].relu().flatten(1))
 
 
-def _normalization(norm: str, channels: int, over: Bool[Tensor, "h w"]) -> nn.Module:
+def _normalization(norm: str, channels: int, over: Over) -> nn.Module:
     kinds: dict[str, Callable[..., nn.Module]] = {
         "none": nn.Identity,
         "batch": partial(norms.BatchNorm, channels),
         "layer": partial(norms.GroupNorm, 1, channels),
         "position": partial(PositionNorm, channels),
-        "group": partial(norms.GroupNorm, GROUPS, channels),
+        "group": partial(norms.GroupNorm, 4, channels),
         "instance": partial(norms.InstanceNorm, channels, affine=True),
     }
     kind, _, apart = norm.partition(", ")
@@ -90,22 +83,17 @@ def _normalization(norm: str, channels: int, over: Bool[Tensor, "h w"]) -> nn.Mo
 class PositionNorm(norms.LayerNorm):
     """Layer norm over the channels at each position, axis 1 of the input: ConvNeXt's."""
 
-    def forward(self, a: Float[Tensor, "N C h w"]) -> Float[Tensor, "N C h w"]:
+    def forward(self, a: Images) -> Images:
         return super().forward(a.movedim(1, -1)).movedim(-1, 1)
 
 
 class BorderApart(nn.Module):
-    """One normalization for the units at the border of a layer, one for the rest; gains and biases in common.
-
-    Which positions are at the border is told by `over`, as from `statistics.reaches_over`.
-    """
+    """One normalization for the units at a layer's border, one for the rest; gains and biases in common."""
 
     order: Tensor
     back: Tensor
 
-    def __init__(
-        self, channels: int, over: Bool[Tensor, "h w"], normalization: Callable[[], nn.Module]
-    ) -> None:
+    def __init__(self, channels: int, over: Over, normalization: Callable[[], nn.Module]) -> None:
         super().__init__()
         where = over.flatten().to(torch.uint8)
         order = where.argsort(stable=True)  # the center first
@@ -115,8 +103,82 @@ class BorderApart(nn.Module):
         self.parts = nn.ModuleList(normalization() for _ in self.sizes)
         self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
 
-    def forward(self, a: Float[Tensor, "N C h w"]) -> Float[Tensor, "N C h w"]:
+    def forward(self, a: Images) -> Images:
         parts = a.flatten(2).index_select(2, self.order).split(self.sizes, 2)
         normed = torch.cat([norm(part) for norm, part in zip(self.parts, parts, strict=True)], 2)
         scaled = self.weight[:, None] * normed + self.bias[:, None]
         return scaled.index_select(2, self.back).reshape(a.shape)
+
+
+def reaches_over(size: int, strides: Sequence[int]) -> list[Over]:
+    r"""Which units see past the edge of a picture, for each of a stack of 3 x 3 convolutions.
+
+    The first unit of a layer looks at pixels from $s_l = s_{l-1} - j_{l-1}$ on, over
+    $r_l = r_{l-1} + 2 j_{l-1}$ pixels, and its neighbor begins $j_l = j_{l-1}\,\mathrm{stride}_l$ later. The
+    square picture has `size` pixels a side, each layer one ring of padding. True: over the edge.
+    """
+    start, reach, jump, units, found = 0, 1, 1, size, []
+    for stride in strides:
+        start, reach, jump = start - jump, reach + 2 * jump, jump * stride
+        units = (units - 1) // stride + 1
+        first = start + jump * torch.arange(units)
+        over = (first < 0) | (first + reach > size)
+        found.append(over[:, None] | over)
+    return found
+
+
+def shares(z: Images, over: Over) -> dict[str, float]:
+    r"""How much of a layer's variance is a difference between kinds of units.
+
+    `channels`: $\mathrm{Var}_c\,E[z\mid c]$; `positions`: $\mathrm{Var}_p\,E[z\mid p]$; `border`: the part of
+    the latter that lies between the units at the border and the others; each divided by the variance of all
+    values of the layer. Layer norm keeps such differences, batch norm removes the first.
+    """
+    z = z.double()
+    everything, at, part = z.var(correction=0), z.mean((0, 1)), over.double().mean()
+    found = {"channels": z.mean((0, 2, 3)).var(correction=0), "positions": at.var(correction=0)}
+    found["border"] = at.new_zeros(())
+    if 0 < part < 1:
+        found["border"] = part * (1 - part) * (at[over].mean() - at[~over].mean()).square()
+    return {name: float(value / everything) for name, value in found.items()}
+
+
+def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Over]) -> dict[str, float]:
+    """What a row says of each layer, the first being layer 1, from pairs (a, z), rounded to 5 digits.
+
+    At the border and in the center: `on`, the share of cases, channels and positions that are on; `rare`, the
+    share of units that are on in less than a tenth of the cases. Of the summed inputs: `std_ratio`, border
+    over center; `shift`, the border's mean minus the center's in standard deviations of the layer. The three
+    `shares` of the variance of z. `dead`, the share of channels on in less than a hundredth of all.
+    """
+    found: dict[str, float] = {}
+    for level, ((a, z), border) in enumerate(zip(layers, over, strict=True), 1):
+        std, mean = torch.std_mean(a.double(), (0, 1), correction=0)
+        on = (z > 0).double()
+        here = on.mean((0, 1))
+        rare = (on.mean(0) < 0.1).double()
+        shift = mean[border].mean() - mean[~border].mean()
+        values: dict[str, float | Tensor] = {
+            "on_border": here[border].mean(),
+            "on_center": here[~border].mean(),
+            "rare_border": rare[:, border].mean(),
+            "rare_center": rare[:, ~border].mean(),
+            "std_ratio": (std[border].square().mean() / std[~border].square().mean()) ** 0.5,
+            "shift": shift / a.double().std(correction=0),
+            **shares(z, border),
+            "dead": (on.mean((0, 2, 3)) < 0.01).double().mean(),
+        }
+        found |= {f"{name}_{level}": round(float(value), 5) for name, value in values.items()}
+    return found
+
+
+def with_inputs_of_relus(network: nn.Module, x: Float[Tensor, "N h w"]) -> tuple[Tensor, list[Tensor]]:
+    """The logits of a `ConvNet` or a chain of layers, and what the ReLU of each hidden layer receives."""
+    if isinstance(network, ConvNet):
+        received = [z for _, z in network.layers(x[:, None])]
+        return network.head(received[-1].relu().flatten(1)), received
+    a, received = x.flatten(1), []
+    for layer in network.children():
+        received += [a] if isinstance(layer, nn.ReLU) else []
+        a = layer(a)
+    return a, received

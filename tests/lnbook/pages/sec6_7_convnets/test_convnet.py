@@ -10,7 +10,7 @@ from torch import Tensor
 from lnbook.data import load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
 from lnbook.pages.sec6_7_convnets.experiment import Classification, rolled
-from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet, Padding
+from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet
 from lnbook.training import Machine, generators, train
 from lnlib.norms import GroupNorm
 
@@ -18,8 +18,8 @@ CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
 ALL: tuple[str, ...] = (*convnet.NORMS, *convnet.APART)
 
 
-def make(norm: str, seed: int = 0, padding: Padding = "zeros") -> ConvNet:
-    return ConvNet((SIDE, SIDE), 3, CHANNELS, STRIDES, norm, generators(seed)[0], padding).double()
+def make(norm: str) -> ConvNet:
+    return ConvNet(SIDE, 3, (CHANNELS, STRIDES), norm, generators(0)[0], "zeros").double()
 
 
 def cases(number: int, seed: int = 1) -> Tensor:
@@ -28,8 +28,11 @@ def cases(number: int, seed: int = 1) -> Tensor:
 
 
 def classification(**changes: str) -> Classification:
-    job = convnet.EXPERIMENT.jobs("smoke", 0)[0] | {"norm": "layer"} | changes
-    return Classification(load("digits"), CHANNELS, STRIDES, Machine(), job, updates=4)
+    task = Classification(
+        convnet.EXPERIMENT.jobs("smoke", 0)[0] | {"norm": "layer"} | changes, "smoke", Machine()
+    )
+    task.updates, task.every = 4, 2
+    return task
 
 
 # ---------------------------------------------------------------------------------- the networks
@@ -93,7 +96,7 @@ def test_a_row_says_of_each_layer_where_its_border_stands() -> None:
     rows = train(classification()).rows
     assert [row["update"] for row in rows] == [0, 2, 4]
     kinds = ("on_border", "on_center", "rare_border", "std_ratio", "shift", "channels", "border", "dead")
-    assert all(math.isfinite(rows[-1][f"{kind}_{level}"]) for kind in kinds for level in (1, 2))
+    assert all(math.isfinite(rows[-1][f"{kind}_{level}"]) for kind in kinds for level in (1, 2, 3))
     assert rows[0]["test_cases"] == rows[-1]["test_cases"] == 360
     assert rows[-1]["valid_cases"] == len(load("digits").valid_x)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from lnbook.pages.sec6_7_convnets.statistics import columns, reaches_over, shares
+from lnbook.pages.sec6_7_convnets.model import columns, reaches_over, shares
 
 
 def asked(size: int, strides: list[int]) -> list[Tensor]:
