@@ -1,5 +1,10 @@
-"""The books that skip-thoughts reads: triples of sentences in word numbers, and vectors of their words."""
+"""The books that skip-thoughts reads: triples of sentences in word numbers, and vectors of their words.
 
+A word is what stands near it: the positive pointwise mutual information of words and their neighbors, cut to
+its largest singular values (Levy, Goldberg, Dagan, 2015), which is close to what word2vec factorizes.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -8,10 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy import sparse
+from scipy.sparse.linalg import svds
 
 from lnbook.data.books import load_books, sentences
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
-from lnbook.pages.sec6_3_skip_thoughts.vectors import factorized, neighbor_counts
 from lnbook.training import Cases
 
 WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary
@@ -31,10 +37,8 @@ class Corpus:
 
 @lru_cache(maxsize=1)
 def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Corpus:
-    """The first of the books to learn from, the last twelfth for validation, and the words' vectors.
-
-    Read are so many novels (0: all; of other texts all), with so many words in the vocabulary, `vectors`
-    dimensions, and without sentences as long as `longest` and their neighbors' triples.
+    """So many novels (0: all; of other texts all), the last twelfth for validation, with so many words and
+    numbers of a word's vector, and without sentences as long as `longest` and their neighbors' triples.
     """
     found = load_books("silent", name=name)
     count = books if found.provenance["name"] == "gutenberg" else 0
@@ -50,12 +54,7 @@ def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Cor
 
 
 def triples(texts: list[list[list[str]]], vocabulary: Vocabulary, longest: int) -> Cases:
-    """Every three sentences in a row of one text, each with its end sign and padding; and their lengths.
-
-    >>> one, other = [["a"], ["b", "x"], ["b"]], [["b"], ["a"]]
-    >>> [x.tolist() for x in triples([one, other], Vocabulary("ab"), longest=3)]
-    [[[3, 2]], [[4, 1, 2]], [[4, 2]], [[2, 3, 2]]]
-    """
+    """Every three sentences in a row of one text, each with its end sign and padding; and their lengths."""
     told = [sentence for text in texts for sentence in (*text, [])]  # an empty one parts two texts
     ids, length = pad([[*vocabulary.encode(s), EOS] if 0 < len(s) < longest else [] for s in told])
     kept = length > 0
@@ -63,3 +62,42 @@ def triples(texts: list[list[list[str]]], vocabulary: Vocabulary, longest: int) 
     lengths = torch.stack([length[starts + side] for side in range(3)], 1)
     widths = lengths.amax(0).tolist()
     return (*(ids[starts + side, :width] for side, width in enumerate(widths)), lengths)
+
+
+def neighbor_counts(
+    sentences: Sequence[Sequence[int]], words: int, window: int = 4
+) -> "sparse.csr_matrix[np.float64]":
+    """How often two words stand at most `window` places apart in one sentence, in either order.
+
+    >>> neighbor_counts([[0, 1, 0], [1, 2]], 3, window=1).toarray().astype(int).tolist()
+    [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    """
+    stream = np.concatenate([np.asarray(s, dtype=np.int64) for s in sentences])
+    owner = np.repeat(np.arange(len(sentences)), [len(s) for s in sentences])
+    counts = sparse.csr_matrix((words, words))
+    for apart in range(1, window + 1):
+        together = owner[apart:] == owner[:-apart]
+        pairs = stream[:-apart][together], stream[apart:][together]
+        counts = counts + sparse.csr_matrix((np.ones(len(pairs[0])), pairs), (words, words))
+    return counts + counts.T
+
+
+def factorized(counts: "sparse.csr_matrix[np.float64]", size: int) -> Float[np.ndarray, "words size"]:
+    r"""Vectors $U_k \Sigma_k^{1/2}$ of $M_{ij} = \max(0, \log\frac{n_{ij}\,n}{n_i\,\tilde n_j})$,
+    $\tilde n_j \propto n_j^{3/4}$, from counts $n_{ij}$ of words and their neighbors.
+
+    *Source* Levy, Goldberg, Dagan (2015): contexts smoothed by the power 3/4. Vectors have unit length; a
+    word without neighbors has the zero vector. Their signs are those that make each column's sum positive.
+    """
+    held = counts.tocoo()
+    of_word = np.bincount(held.row, held.data, counts.shape[0])
+    share = of_word**0.75 / (of_word**0.75).sum()
+    held.data = np.log(held.data / (of_word[held.row] * share[held.col])).clip(0)
+    matrix = held.tocsr()
+    matrix.eliminate_zeros()
+    start = np.random.default_rng(0).standard_normal(len(of_word))  # so that the result is the same always
+    left, values, _ = svds(matrix, k=size, v0=start)
+    vectors = left[:, ::-1] * np.sqrt(values[::-1])
+    vectors *= np.where(vectors.sum(0) < 0, -1.0, 1.0)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-9)

@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import lines
-
-Bands = Mapping[str, pd.DataFrame]  # by norm, as `lnbook.curves.band` makes them
+from lnbook.shared.learning_curves import Curve, lines
 
 TITLES = {  # of what Figure 3 shows, by the columns of the rows
     "sick_pearson": "SICK (Pearson)",
@@ -17,19 +14,15 @@ TITLES = {  # of what Figure 3 shows, by the columns of the rows
     "subj_accuracy": "SUBJ",
     "pros_cons_accuracy": "pros and cons",
 }
-WITHOUT = {"bag": ("bag of words", "-"), "random": ("random encoder", ":")}
 
 
-def scores(curves: Mapping[str, Bands], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
-    """One panel per task: its score against updates for each norm, and flat lines for what needs no training.
-
-    Curves are by a column of `TITLES`, accuracies in percent; what needs no training by "bag" and "random".
-    """
+def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
+    """One panel per column of `TITLES`: its score against updates, flat lines for "bag" and "random"."""
     fig, grid = plots.subplots(2, 3, figsize=(7.2, 3.6))
     axes = grid.flatten()
     for ax, (column, found) in zip(axes, curves.items(), strict=False):
         lines(ax, found.items())
-        for kind, (label, line) in WITHOUT.items():
+        for kind, label, line in (("bag", "bag of words", "-"), ("random", "random encoder", ":")):
             ax.axhline(untrained[kind][column], color=plots.INK, linewidth=1.1, linestyle=line, label=label)
         ax.set(title=TITLES[column] + ("" if column.startswith("sick") else " (%)"))
         ax.margins(y=0.12)

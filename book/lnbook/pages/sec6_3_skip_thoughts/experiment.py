@@ -9,7 +9,7 @@ judged by sentences from templates.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -17,10 +17,10 @@ from jaxtyping import Float
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
+from lnbook.pages.sec6_3_skip_thoughts import model as networks
 from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import SETS, TEMPLATES, accuracy, relatedness, tasks
-from lnbook.pages.sec6_3_skip_thoughts.vectors import bag_of_words, expanded, random_states, thoughts
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
@@ -69,23 +69,15 @@ def corpus_of(job: Job, scale: str) -> Corpus:
         return corpus("python_topics" if scale == "smoke" else "gutenberg", *sizes)
 
 
-def _task(job: Job, scale: str, machine: Machine) -> Task:
-    text, judges = corpus_of(job, scale), {}
-    if job["judged"]:
-        judges = tasks(text.wide, TEMPLATES if scale == "smoke" else SETS, job["quick"], job["seed"])
-    return Skipping(text, judges, machine, job)
-
-
 class Skipping(Task):
     """One run on books, judged by sets of sentences; without those it is measured on the books alone."""
 
-    select = None
     clip = 10.0
     evaluation_batch = 100
 
-    def __init__(self, text: Corpus, judges: Mapping[str, Cases], machine: Machine, job: Job) -> None:
-        self.text, self.machine = text, machine
-        self.seed, self.choices = int(job["seed"]), job["choices"]
+    def __init__(self, job: Job, scale: str, machine: Machine) -> None:
+        self.text = text = corpus_of(job, scale)
+        self.machine, self.seed, self.choices = machine, int(job["seed"]), job["choices"]
         self.settings: dict[str, Any] = {key: job[key] for key in ("norm", "initial", "decoder")}
         self.sizes = (len(text.vocabulary), job["size"], job["units"])
         self.model = self._untrained()
@@ -95,6 +87,8 @@ class Skipping(Task):
         self.batches = LengthBatches(text.train, lengths, size, order, machine.group, cut=[0, 1, 2])
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
         every = max(1, len(text.valid[0]) // job["quick"]) if job["quick"] else 1
+        kinds = TEMPLATES if scale == "smoke" else SETS
+        judges = tasks(text.wide, kinds, job["quick"], self.seed) if job["judged"] else {}
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
         without = {f"{kind}_{name}": judges[name] for kind, name in product(BASELINES, judges)}
         self.last_parts = self.parts | without
@@ -104,12 +98,10 @@ class Skipping(Task):
         return model.to(self.machine.device, self.machine.dtype)
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
-        nats: Tensor = model(*cases)
-        return nats.sum(1).mean()
+        return model(*cases).sum(1).mean()
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
-        *_, lengths = cases
-        return {"nats": model(*cases).sum(), "words": lengths[:, [0, 2]].sum()}
+        return {"nats": model(*cases).sum(), "words": cases[3][:, ::2].sum()}
 
     def summary(self, means: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         return {"nats_per_word": means["nats"] / means["words"]}
@@ -130,19 +122,21 @@ class Skipping(Task):
     def _vectors(self, model: nn.Module, kind: str, ids: Tensor, lengths: Tensor) -> np.ndarray:
         space = self.text.vectors
         if kind == "bag":
-            return bag_of_words(space, ids, lengths)
-        if kind == "random":
-            weights = generators(self.seed, 3)[2]
-            return random_states(space, self.sizes[2], weights, ids, lengths)
-        encoder = self._untrained() if kind == "untrained" else model
-        assert isinstance(encoder, SkipThoughts)
-        return thoughts(encoder, expanded(encoder, space), ids, lengths)
+            encode = networks.bag_of_words(space)
+        elif kind == "random":
+            encode = networks.random_states(space, self.sizes[2], generators(self.seed, 3)[2])
+        else:
+            encoder = self._untrained() if kind == "untrained" else cast(SkipThoughts, model)
+            encode = networks.thoughts(encoder, space)
+        with torch.no_grad():
+            parts = [encode(a, n) for a, n in zip(ids.split(500), lengths.split(500), strict=True)]
+        return torch.cat(parts).double().cpu().numpy()
 
 
 EXPERIMENT = Experiment(
     "skip_thoughts",
     lambda scale, seed: jobs_of(STUDIES[scale], seed),
-    _task,
+    Skipping,
     Settings(
         paper="An encoder of 2,400 units, a million updates, an evaluation every 50,000 on SICK, MR, CR, "
         "SUBJ, MPQA; BookCorpus.",

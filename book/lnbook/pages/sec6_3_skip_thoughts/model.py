@@ -14,13 +14,19 @@ So the decoders are GRUs whose input is the pair $[\mathbf{x}_{t-1}, \mathbf{h}]
 are those of Eqs. (26)-(28): the input's side, $\mathbf{W}_x\mathbf{x} + \mathbf{C}\mathbf{h}$, is one summed
 input. That is the article's decoder. The published code's, which the paper of layer normalization used, has
 no $\mathbf{C}$: its first state is the thought, $\mathbf{s}_0 = \mathbf{h}$.
+
+Sentences' vectors are thoughts, of words that the network need not know, or those of two that never learned.
 """
 
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from lnbook.data.text import PAD
 from lnlib.linear import Linear
@@ -29,13 +35,19 @@ from lnlib.rnn import GRU
 PAPER = (620, 2400)  # numbers of a word, units
 DECODERS = ("article", "code")  # a thought at each step, or as the first state alone
 SPREAD = 0.1  # of the paper's initial weights that are not recurrent
+Ids: TypeAlias = Int64[Tensor, "N _"]
+Lengths: TypeAlias = Int64[Tensor, " N"]
+Thoughts: TypeAlias = Float[Tensor, "N H"]
+Encoder: TypeAlias = Callable[[Ids, Lengths], Tensor]
 
 
 class SkipThoughts(nn.Module):
-    """The model, for a vocabulary of `words`, the special ones too, with vectors of this `size`.
+    r"""The model, for a vocabulary of `words`, the special ones too. At first the recurrent matrices are
+    orthogonal, gate by gate, words' vectors uniform within 0.1, biases 0, gains 1; all other matrices uniform
+    within 0.1 (`initial` is "printed"), or within $0.1\sqrt{n_0/n}$ for their n inputs ("scaled").
 
-    `norm` is that of the GRUs, "none" or "layer"; `initial` says how wide the first weights are
-    (`initialize`), the same for both norms; the `decoder` is "article" or "code".
+    *Source* Kiros and others (2015), their Section 3. Ours: the scale, where $n_0$ is what n is in the paper,
+    620 for words and 2400 for states; so a smaller network's summed inputs begin as wide as the paper's.
     """
 
     def __init__(
@@ -56,47 +68,47 @@ class SkipThoughts(nn.Module):
         seen = size + units if self.shown_each_step else size
         self.decoders = nn.ModuleList([GRU(seen, units, norm=norm) for _ in range(2)])
         self.output = nn.utils.skip_init(Linear, units, words)
-        initialize(self, generator, initial)
+        wider = np.sqrt(np.divide(PAPER, (size, units))) if initial == "scaled" else np.ones(2)
+        of_word, of_state = SPREAD * wider
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                kind = name.rpartition(".")[2]
+                if kind.startswith("weight_hh"):
+                    for gate in parameter.chunk(3):
+                        nn.init.orthogonal_(gate, generator=generator)
+                elif kind.startswith("weight_ih"):
+                    nn.init.uniform_(parameter[:, :size], -of_word, of_word, generator=generator)
+                    nn.init.uniform_(parameter[:, size:], -of_state, of_state, generator=generator)
+                elif kind == "weight":
+                    spread = SPREAD if name.startswith("words") else of_state
+                    nn.init.uniform_(parameter, -spread, spread, generator=generator)
+                else:
+                    nn.init.constant_(parameter, float(kind.startswith("gain")))
 
-    def encode(
-        self, ids: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"], table: Tensor | None = None
-    ) -> Float[Tensor, "N H"]:
-        """Thoughts: the encoder's state behind each sentence's last word, zeros behind the end.
-
-        Words are looked up in a table, by default the model's own, which holds its vocabulary alone.
-        """
+    def encode(self, ids: Ids, lengths: Lengths, table: Tensor | None = None) -> Thoughts:
+        """Thoughts: the encoder's state behind each sentence's last word; a `table` may hold more words."""
         packed = _pack(ids, lengths)
         vectors = F.embedding(packed.data, self.words.weight if table is None else table)
-        _, state = self.encoder(packed._replace(data=vectors))
-        thoughts: Tensor = state[-1]
-        return thoughts
+        return self.encoder(packed._replace(data=vectors))[1][-1]
 
     def forward(
-        self,
-        before: Int64[Tensor, "N A"],
-        here: Int64[Tensor, "N B"],
-        after: Int64[Tensor, "N C"],
-        lengths: Int64[Tensor, "N 3"],
+        self, before: Ids, here: Ids, after: Ids, lengths: Int64[Tensor, "N 3"]
     ) -> Float[Tensor, "N 2"]:
         r"""Nats of the sentence before and of the one after, given the one between:
         $-\sum_t \log P(w_t \mid w_{<t}, \mathbf{h})$.
         """
         thoughts = self.encode(here, lengths[:, 1])
-        sides = ((before, lengths[:, 0]), (after, lengths[:, 2]))
-        pairs = zip(self.decoders, sides, strict=True)
-        return torch.stack([self._nats(decoder, thoughts, *side) for decoder, side in pairs], 1)
+        sides = zip(self.decoders, (before, after), lengths[:, ::2].T, strict=True)
+        return torch.stack([self._nats(decoder, thoughts, *side) for decoder, *side in sides], 1)
 
-    def _nats(
-        self, decoder: nn.Module, thoughts: Float[Tensor, "N H"], ids: Tensor, lengths: Tensor
-    ) -> Float[Tensor, " N"]:
+    def _nats(self, decoder: nn.Module, thoughts: Thoughts, ids: Ids, lengths: Lengths) -> Tensor:
         # the word before each word; before the first there is padding, whose vector counts as zero
         words, previous = _pack(ids, lengths), _pack(F.pad(ids[:, :-1], (1, 0), value=PAD), lengths)
         owner = _pack(torch.arange(len(ids), device=ids.device)[:, None].expand_as(ids), lengths).data
         seen = F.embedding(previous.data, self.words.weight) * (previous.data != PAD).unsqueeze(1)
         if self.shown_each_step:
-            states, _ = decoder(words._replace(data=torch.cat([seen, thoughts[owner]], 1)))
-        else:
-            states, _ = decoder(words._replace(data=seen), thoughts[None])
+            seen = torch.cat([seen, thoughts[owner]], 1)
+        states, _ = decoder(words._replace(data=seen), None if self.shown_each_step else thoughts[None])
         nats = F.cross_entropy(self.output(states.data), words.data, reduction="none")
         return nats.new_zeros(len(ids)).index_add(0, owner, nats)
 
@@ -106,31 +118,46 @@ def _pack(x: Tensor, lengths: Tensor) -> PackedSequence:
     return pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
-def initialize(model: SkipThoughts, generator: torch.Generator, initial: str) -> None:
-    r"""Recurrent matrices orthogonal, gate by gate; words' vectors uniform within 0.1; biases 0, gains 1; all
-    other matrices uniform within 0.1 ("printed"), or within $0.1\sqrt{n_0/n}$ for their n inputs ("scaled").
+def expanded(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Float[Tensor, "W D"]:
+    r"""The encoder's table of words, and below it what the words' vectors say of those that it lacks:
+    $v \mapsto Wv$ with $W = \arg\min \sum_{w} \|W v_w - e_w\|^2$ over the words that both hold.
 
-    *Source* Kiros and others (2015), their Section 3. Ours: the scale, where $n_0$ is what n is in the paper,
-    620 for words and 2400 for states; so a smaller network's summed inputs begin as wide as the paper's.
-
-    Gains and biases draw nothing: both norms of one seed have the same weights.
+    *Source* Kiros and others (2015), their Section 2.3. Vectors are of the model's words in their order, then
+    of the others. The first three are the special ones, which no map is fitted to.
     """
-    inputs = (model.words.embedding_dim, model.encoder.hidden_size)
-    of_word, of_state = (
-        SPREAD * ((full / own) ** 0.5 if initial == "scaled" else 1.0)
-        for full, own in zip(PAPER, inputs, strict=True)
-    )
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            kind = name.rpartition(".")[2]
-            if kind.startswith("weight_hh"):
-                for gate in parameter.chunk(3):
-                    nn.init.orthogonal_(gate, generator=generator)
-            elif kind.startswith("weight_ih"):
-                nn.init.uniform_(parameter[:, : inputs[0]], -of_word, of_word, generator=generator)
-                nn.init.uniform_(parameter[:, inputs[0] :], -of_state, of_state, generator=generator)
-            elif kind == "weight":
-                spread = SPREAD if name.startswith("words") else of_state
-                nn.init.uniform_(parameter, -spread, spread, generator=generator)
-            else:
-                nn.init.constant_(parameter, float(kind.startswith("gain")))
+    known = model.words.weight.detach()
+    table = known.double().cpu().numpy()
+    solution, *_ = np.linalg.lstsq(vectors[3 : len(table)], table[3:], rcond=None)
+    return torch.cat([known, torch.from_numpy(vectors[len(table) :] @ solution).to(known)])
+
+
+def thoughts(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Encoder:
+    """The model's encoder, with the table of words that is `expanded` by vectors."""
+    table = expanded(model, vectors)
+    return lambda ids, lengths: model.encode(ids.to(table.device), lengths, table)
+
+
+def bag_of_words(vectors: Float[np.ndarray, "W k"]) -> Encoder:
+    """The mean of the words' vectors, whatever their order."""
+    table = torch.from_numpy(vectors)
+    return lambda ids, lengths: table[ids].sum(1) / lengths[:, None]  # padding's vector is zero
+
+
+def random_states(vectors: Float[np.ndarray, "W k"], units: int, generator: torch.Generator) -> Encoder:
+    r"""The greatest value over time of each unit of a GRU that reads word vectors and has never learned.
+
+    *Source* the random recurrent encoder of Wieting and Kiela (2019): word vectors that know something,
+    weights uniform within $1/\sqrt{k}$, a maximum over the states.
+    """
+    size = vectors.shape[1]
+    gru = GRU(size, units, norm="none", batch_first=True, dtype=torch.float64)
+    for weight in gru.parameters():
+        nn.init.uniform_(weight.detach(), -(size**-0.5), size**-0.5, generator=generator)
+    table = torch.from_numpy(vectors)
+
+    def pooled(ids: Tensor, lengths: Tensor) -> Tensor:
+        packed = _pack(ids, lengths)
+        states = gru(packed._replace(data=table[packed.data]))[0]
+        return pad_packed_sequence(states, batch_first=True, padding_value=-torch.inf)[0].amax(1)
+
+    return pooled

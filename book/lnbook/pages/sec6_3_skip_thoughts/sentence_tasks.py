@@ -11,6 +11,7 @@ test case is ever used: not for that, and not for the strength of the penalty.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -22,133 +23,81 @@ from lnbook.data.sentences import load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
 from lnbook.training import Cases
 
+Vectors: TypeAlias = Float[np.ndarray, "N D"]
+Labels: TypeAlias = Int64[np.ndarray, " N"]
+Scores: TypeAlias = Float[np.ndarray, " N"]
 SETS = "sentence_classification", "sick"  # of classes, of scored pairs
 TEMPLATES = "sentence_templates", "sentence_templates"  # what scale "smoke" reads
-CLASSES = 5  # of relatedness
 STRENGTHS = (0.01, 0.001, 0.1, 1.0)  # scikit-learn's C; the first where none is chosen
 
 
-def folds_of(
-    labels: Int64[np.ndarray, " N"], folds: int, seed: int = 0
-) -> Iterator[tuple[Int64[np.ndarray, " train"], Int64[np.ndarray, " test"]]]:
-    """Training and test cases of each fold: every case is tested once, each class spread evenly over folds.
-
-    Else a reading that knows nothing but how frequent the classes are would do worse than chance.
-    """
+def folds_of(labels: Labels, folds: int, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Training and test cases of each fold, classes spread evenly: else their shares do worse than chance."""
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     for k in range(folds):
         yield np.delete(order, np.s_[k::folds]), order[k::folds]
 
 
-def accuracy(
-    features: Float[np.ndarray, "N D"],
-    labels: Int64[np.ndarray, " N"],
-    *,
-    folds: int = 10,
-    choices: int = 1,
-    seed: int = 0,
-) -> float:
-    """Share of cases whose class, 0 or 1, is read rightly from the vectors by readings fitted to other folds.
-
-    So many `choices` of `STRENGTHS` are tried on folds of each fold's training cases; 1 for none.
-
-    >>> x = np.array([[0.0], [1.0]] * 10)
-    >>> accuracy(x, np.array([0, 1] * 10), folds=5)
-    1.0
-    """
-    right = 0
-    for train, test in folds_of(labels, folds, seed):
-        x, y, strength = features[train], labels[train], STRENGTHS[0]
-        if choices > 1:
-            inner = list(folds_of(y, folds, seed + 1))
-            right_inside = [
-                sum(_fitted(x[a], y[a], x[b], y[b], tried) for a, b in inner) for tried in STRENGTHS[:choices]
-            ]
-            strength = STRENGTHS[int(np.argmax(right_inside))]
-        right += _fitted(x, y, features[test], labels[test], strength)
-    return right / len(labels)
-
-
-def _fitted(x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np.ndarray, strength: float) -> int:
-    """How many test cases are read rightly."""
+def accuracy(x: Vectors, labels: Labels, *, folds: int = 10, choices: int = 1, seed: int = 0) -> float:
+    """Share of cases whose class is read rightly by fits to the other folds, of so many `choices` each."""
     from sklearn.linear_model import LogisticRegression  # its import takes seconds
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
-    x, test_x = _standardized(x, test_x)
-    solver = "newton-cholesky" if x.shape[1] < len(x) else "lbfgs"
-    reading = LogisticRegression(C=strength, solver=solver, max_iter=1000).fit(x, y)
-    return int((reading.predict(test_x) == test_y).sum())
+    def right(train: np.ndarray, test: np.ndarray, strength: float) -> int:
+        solver = "newton-cholesky" if x.shape[1] < len(train) else "lbfgs"
+        reading = LogisticRegression(C=strength, solver=solver, max_iter=1000)
+        fitted = make_pipeline(StandardScaler(), reading).fit(x[train], labels[train])
+        return int((fitted.predict(x[test]) == labels[test]).sum())
 
-
-def _standardized(train: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
-    mean, std = train.mean(0), train.std(0)
-    scale = np.where(std > 1e-12, std, 1.0)
-    return [(x - mean) / scale for x in (train, *others)]
-
-
-def soft_targets(scores: Float[np.ndarray, " N"]) -> Float[np.ndarray, "N classes"]:
-    r"""Probabilities of the classes 1, 2, ... with mean y: $p_{\lfloor y\rfloor} = \lfloor y\rfloor + 1 - y$
-    and $p_{\lfloor y\rfloor + 1} = y - \lfloor y\rfloor$.
-
-    >>> soft_targets(np.array([3.25])).tolist()
-    [[0.0, 0.0, 0.75, 0.25, 0.0]]
-    """
-    below = np.clip(np.floor(scores).astype(int), 1, CLASSES - 1)
-    found = np.zeros((len(scores), CLASSES))
-    rows = np.arange(len(scores))
-    found[rows, below - 1] = below + 1 - scores
-    found[rows, below] = scores - below
-    return found
+    total = 0
+    for train, test in folds_of(labels, folds, seed):
+        strength = STRENGTHS[0]
+        if choices > 1:
+            inner = [(train[a], train[b]) for a, b in folds_of(labels[train], folds, seed + 1)]
+            found = [sum(right(*fold, tried) for fold in inner) for tried in STRENGTHS[:choices]]
+            strength = STRENGTHS[int(np.argmax(found))]
+        total += right(train, test, strength)
+    return total / len(labels)
 
 
-def relatedness(
-    features: Float[np.ndarray, "N D"],
-    scores: Float[np.ndarray, " N"],
-    part: Int64[np.ndarray, " N"],
-    *,
-    choices: int = 1,
-) -> dict[str, float]:
-    """Pearson's and Spearman's correlation and the mean squared error of test scores that are read.
+def relatedness(x: Vectors, scores: Scores, part: Labels, *, choices: int = 1) -> dict[str, float]:
+    r"""Pearson's and Spearman's correlation and the mean squared error of test scores that are read.
 
-    Scores are from 1 to 5. Cross-entropy to the soft targets differs from Kullback and Leibler's divergence
-    by a constant, and equals that of two copies of a case, one a class, weighted by the targets. `part` is 0
-    for pairs to fit to, 1 for those that choose among `choices` of `STRENGTHS` by Pearson's correlation, 2
-    for those to test.
+    Targets are $p_k = \max(0, 1 - |y - k|)$ for scores y from 1 to 5. Cross-entropy to them differs from
+    Kullback and Leibler's divergence by a constant, and equals that of two copies of a case, one a class,
+    weighted by the targets. `part` is 0 for pairs to fit to, 1 to choose the strength by, 2 to test.
     """
     from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
 
     fit, choose, test = (part == k for k in range(3))
-    x, *others = _standardized(features[fit], features[choose], features[test])
-    targets = soft_targets(scores[fit])
+    x = StandardScaler().fit(x[fit]).transform(x)
+    targets = np.maximum(0, 1 - np.abs(scores[fit][:, None] - np.arange(1, 6)))
     rows, classes = np.nonzero(targets)
     found = []
     for strength in STRENGTHS[:choices]:
         reading = LogisticRegression(C=strength, max_iter=1000)
-        reading.fit(x[rows], classes + 1, sample_weight=targets[rows, classes])
-        found.append([reading.predict_proba(other) @ reading.classes_ for other in others])
+        reading.fit(x[fit][rows], classes + 1, sample_weight=targets[rows, classes])
+        found.append([reading.predict_proba(x[some]) @ reading.classes_ for some in (choose, test)])
     best = max(found, key=lambda read: read_scores(read[0], scores[choose])["pearson"])
     return read_scores(best[1], scores[test])
 
 
-def read_scores(predicted: Float[np.ndarray, " N"], scores: Float[np.ndarray, " N"]) -> dict[str, float]:
-    """Pearson's r, Spearman's rho and the mean squared error. A constant prediction correlates with nothing.
-
-    >>> read_scores(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))["spearman"]
-    1.0
-    """
+def read_scores(predicted: Scores, scores: Scores) -> dict[str, float]:
+    """Pearson's r, Spearman's rho, the mean squared error. A constant prediction correlates with nothing."""
     # by rounding alone nothing moves, and scipy would warn of it
     moves = all(np.ptp(values) > 1e-9 * np.abs(values).max() for values in (predicted, scores))
-    return {
-        "pearson": float(stats.pearsonr(predicted, scores).statistic) if moves else 0.0,
-        "spearman": float(stats.spearmanr(predicted, scores).statistic) if moves else 0.0,
-        "mse": float(np.mean((predicted - scores) ** 2)),
-    }
+    kinds = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
+    found = {kind: float(of(predicted, scores).statistic) if moves else 0.0 for kind, of in kinds.items()}
+    return found | {"mse": float(np.mean((predicted - scores) ** 2))}
 
 
 @lru_cache(maxsize=4)
 def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dict[str, Cases]:
-    """The sentences to be judged by, in numbers of the wide vocabulary: numbers, lengths and labels; of SICK
-    numbers and lengths of both sentences, scores, and 0, 1 or 2 for training, trial and test.
+    """Sentences to judge by: numbers in the wide vocabulary, lengths and labels; of SICK those of both
+    sentences, scores, and 0, 1 or 2 for training, trial and test.
 
     Of each set and part `limit` cases are drawn at random, half of them of each class; all if that is 0.
     """
@@ -163,8 +112,10 @@ def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dic
         ids, lengths = encoded([held.texts[k] for k in rows], wide)
         found[name] = (ids, lengths, torch.from_numpy(held.labels[rows]))
     chosen = [(p, draw.permutation(len(p.scores))[: limit or None]) for p in pairs.values()]
-    first = encoded([p.first[k] for p, rows in chosen for k in rows], wide)
-    second = encoded([p.second[k] for p, rows in chosen for k in rows], wide)
+    first, second = (
+        encoded([getattr(p, side)[k] for p, rows in chosen for k in rows], wide)
+        for side in ("first", "second")
+    )
     scores = np.concatenate([p.scores[rows] for p, rows in chosen])
     part = np.repeat(np.arange(3), [len(rows) for _, rows in chosen])
     found["sick"] = (*first, *second, torch.from_numpy(scores), torch.from_numpy(part))

@@ -4,17 +4,11 @@ import numpy as np
 import torch
 
 from lnbook.data.sentences import CLASSIFICATIONS
-from lnbook.data.text import EOS
+from lnbook.data.text import EOS, Vocabulary
+from lnbook.pages.sec6_3_skip_thoughts.corpus import factorized, neighbor_counts, triples
 from lnbook.pages.sec6_3_skip_thoughts.experiment import BASELINES, EXPERIMENT, Skipping, corpus_of
+from lnbook.pages.sec6_3_skip_thoughts.model import bag_of_words, expanded, random_states, thoughts
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import TEMPLATES, encoded, tasks
-from lnbook.pages.sec6_3_skip_thoughts.vectors import (
-    bag_of_words,
-    expanded,
-    factorized,
-    neighbor_counts,
-    random_states,
-    thoughts,
-)
 from lnbook.training import Machine, train
 
 SMOKE = next(job for job in EXPERIMENT.jobs("smoke", 0) if job["norm"] == "layer")
@@ -49,16 +43,11 @@ def test_vectors_of_sentences_do_not_depend_on_their_company() -> None:
     t = task()
     texts = ["the module is imported", "a class of its own, the value", "the"]
     ids, lengths = encoded(texts, t.text.wide)
-    table = expanded(t.model, t.text.vectors)
-    makers = (
-        lambda a, n: thoughts(t.model, table, a, n),
-        lambda a, n: bag_of_words(t.text.vectors, a, n),
-        lambda a, n: random_states(t.text.vectors, 7, torch.Generator().manual_seed(0), a, n),
-    )
-    for make in makers:
-        whole = make(ids, lengths)
-        alone = np.concatenate([make(ids[[k], : lengths[k]], lengths[[k]]) for k in range(3)])
-        np.testing.assert_allclose(whole, alone, rtol=1e-4, atol=1e-6)  # thoughts are float32
+    random = random_states(t.text.vectors, 7, torch.Generator().manual_seed(0))
+    for encode in (thoughts(t.model, t.text.vectors), bag_of_words(t.text.vectors), random):
+        whole = encode(ids, lengths)
+        alone = torch.cat([encode(ids[[k], : lengths[k]], lengths[[k]]) for k in range(3)])
+        torch.testing.assert_close(whole, alone, rtol=1e-4, atol=1e-6)  # thoughts are float32
 
 
 def test_words_beyond_the_vocabulary_are_mapped_as_those_inside_are() -> None:
@@ -73,7 +62,7 @@ def test_words_beyond_the_vocabulary_are_mapped_as_those_inside_are() -> None:
 def test_a_bag_is_the_mean_of_its_words_and_does_not_know_their_order() -> None:
     vectors = np.array([[0.0, 0.0], [0, 0], [0, 0], [1, 0], [0, 4]])
     ids, lengths = torch.tensor([[3, 4, 2], [4, 3, 2]]), torch.tensor([3, 3])
-    np.testing.assert_allclose(bag_of_words(vectors, ids, lengths), [[1 / 3, 4 / 3]] * 2)
+    np.testing.assert_allclose(bag_of_words(vectors)(ids, lengths), [[1 / 3, 4 / 3]] * 2)
 
 
 def test_words_of_the_same_company_have_similar_vectors_and_a_lonely_word_none() -> None:
@@ -91,6 +80,12 @@ def test_words_of_the_same_company_have_similar_vectors_and_a_lonely_word_none()
     assert abs(alike[3, 8]) < 0.2  # the negative control: words of the other company
     np.testing.assert_allclose(np.linalg.norm(vectors[:20], axis=1), 1.0, rtol=1e-12)
     np.testing.assert_array_equal(vectors[20], 0.0)
+
+
+def test_triples_have_ends_padding_and_unknown_words_and_cross_no_two_texts() -> None:
+    texts = [["a"], ["b", "x"], ["b"]], [["b"], ["a"]]
+    found = [x.tolist() for x in triples([*texts], Vocabulary("ab"), longest=3)]
+    assert found == [[[3, 2]], [[4, 1, 2]], [[4, 2]], [[2, 3, 2]]]
 
 
 def test_triples_are_sentences_in_a_row_of_one_book() -> None:
