@@ -1,7 +1,7 @@
-"""Section 6.1's figures: pictures as boxes, recalls against updates."""
+"""Section 6.1's pictures, as boxes."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,7 +9,6 @@ from matplotlib.patches import Rectangle
 
 from lnbook.data.captions import Boxes
 from lnbook.figures import plots
-from lnbook.shared.learning_curves import Curve, by_title
 
 
 def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
@@ -19,8 +18,7 @@ def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str])
         area = np.prod(each.corners[:, 2:] - each.corners[:, :2], axis=1)
         named: set[int] = set()
         for k in np.argsort(-area)[:20]:
-            left, top, right, bottom = each.corners[k]
-            kind = int(each.classes[k])
+            (left, top, right, bottom), kind = each.corners[k], int(each.classes[k])
             shape = (left, top), right - left, bottom - top
             ax.add_patch(Rectangle(*shape, fill=False, edgecolor=plots.OTHERS["teal"], lw=1.2))
             if kind not in named and len(named) < 6:
@@ -35,7 +33,3 @@ def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str])
         ax.spines[:].set_visible(True)
         ax.set_xlabel(textwrap.fill(text, 93 // len(boxes)), fontsize=9, loc="left", parse_math=False)
     return fig
-
-
-def recalls(bands: Mapping[str, Mapping[str, Curve]]) -> Figure:
-    return by_title(bands, "pictures found (%)")

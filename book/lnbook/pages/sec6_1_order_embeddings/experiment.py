@@ -11,18 +11,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.data.captions import Captions, load_captions, load_features
+from lnbook.data.captions import Captioned, Captions, load_captions, load_features
+from lnbook.data.scenes import above
 from lnbook.data.text import Vocabulary, pad, tokenize
-from lnbook.pages.sec6_1_order_embeddings.model import MARGINS, OrderEmbedding, ranking_loss
-from lnbook.pages.sec6_1_order_embeddings.ranking import TOP, mean_over_splits
+from lnbook.pages.sec6_1_order_embeddings import model as networks
+from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding, violations
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 CAPTIONS = 5  # of each picture, in the evaluation
+STRIDE = 7  # every so manieth caption of a scene is looked at
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ STUDIES = {
 
 @lru_cache(maxsize=1)
 def captions_of(data: str) -> Captions:
-    """The captions of a study; without COCO's, or at no cost of files if asked for, the generated scenes."""
+    """The captions of a study; without COCO's, or if asked for, the generated scenes."""
     return load_features() if data == "coco_vgg" else load_captions(data)
 
 
@@ -71,10 +74,10 @@ class Embedding(Task):
     clip = 2.0
     select = "valid_missed"  # 100 less the mean of R@1, R@5, R@10 of image retrieval
 
-    def __init__(self, captions: Captions, machine: Machine, job: Job) -> None:
+    def __init__(self, job: Job, scale: str, machine: Machine) -> None:
         weights, order = generators(job["seed"])
         self.machine, self.updates, self.every = machine, job["updates"], job["every"]
-        parts = captions.parts
+        parts = captions_of(job["data"]).parts
         self.vocabulary = Vocabulary.build(map(tokenize, parts["train"].texts), job["vocabulary"])
         self.features = {name: torch.from_numpy(part.features) for name, part in parts.items()}
         settings = {key: job[key] for key in ("units", "word_size", "norm", "score")}
@@ -82,11 +85,8 @@ class Embedding(Task):
         model = OrderEmbedding(*sizes, **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
-        cases: dict[str, Cases] = {}
-        for name, part in parts.items():
-            asked = part if name == "train" else part.first(CAPTIONS)
-            numbers, lengths = self.encoded(asked.texts)
-            cases[name] = numbers, lengths, torch.from_numpy(asked.owner)
+        asked = {name: part if name == "train" else part.first(CAPTIONS) for name, part in parts.items()}
+        cases = {name: (*self.encoded(p.texts), torch.from_numpy(p.owner)) for name, p in asked.items()}
         train = cases.pop("train")
         self.batches = LengthBatches(train, train[1], job["batch_size"], order, machine.group, cut=[0])
         self.parts, self.last_parts = {"valid": cases["valid"]}, cases
@@ -99,7 +99,7 @@ class Embedding(Task):
         words, lengths, owner = cases
         captions, images = model(words, lengths, self._features("train", owner))
         errors = self.model.errors(captions, images)
-        return ranking_loss(errors, MARGINS[self.model.score], owner[:, None] == owner)
+        return networks.ranking_loss(errors, networks.MARGINS[self.model.score], owner[:, None] == owner)
 
     def points(self, words: Tensor, lengths: Tensor, chunk: int = 500) -> Float[Tensor, "C H"]:
         """The points of many captions, in their order, computed with little padding."""
@@ -117,17 +117,39 @@ class Embedding(Task):
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float]:
         words, lengths, owner = cases
         captions, images = self.points(words, lengths), self.images(part)
-        found = mean_over_splits(self.model.errors, captions, images, owner.to(images.device))
+        found = networks.mean_over_splits(self.model.errors, captions, images, owner.to(images.device))
         return found | {"missed": 100 - sum(found[f"image_r{k}"] for k in TOP) / len(TOP)}
 
     def _features(self, part: str, which: Tensor) -> Tensor:
         return self.features[part][which.cpu()].to(self.machine.device, self.machine.dtype)
 
 
+@torch.no_grad()
+def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
+    """How well violations tell what is truly above what in generated scenes, whose true order is known.
+
+    `pictures` and `captions` are areas under the ROC curve, for captions above pictures and above captions,
+    which nothing was trained for. `direction`: how often the true direction violates less, where only one of
+    two captions is above the other.
+    """
+    from sklearn.metrics import roc_auc_score  # its import takes seconds
+
+    scenes, told = part.meaning[0], part.meaning[1][::STRIDE]
+    captions = made.points(*made.encoded(part.texts[::STRIDE]))
+    tables = violations(captions, made.images("test")), violations(captions, captions)
+    of_scenes, order = (np.array([[above(u, v) for v in some] for u in told]) for some in (scenes, told))
+    truths = of_scenes, order & ~np.eye(len(told), dtype=bool)
+    found = {
+        name: float(roc_auc_score(truth.ravel(), -table.double().numpy().ravel()))
+        for name, table, truth in zip(("pictures", "captions"), tables, truths, strict=True)
+    }
+    return found | {"direction": float((tables[1] < tables[1].T).numpy()[order & ~order.T].mean())}
+
+
 EXPERIMENT = Experiment(
     "order_embedding",
     lambda scale, seed: jobs_of(STUDIES[scale], seed),
-    lambda job, scale, machine: Embedding(captions_of(job["data"]), machine, job),
+    Embedding,
     Settings(
         paper="A GRU reads the captions of Microsoft COCO, VGG features (10 crops) stand for the pictures; "
         "Adam; a validation every 300 updates; five test sets of 1,000 pictures with 5 captions each.",

@@ -13,35 +13,45 @@ $$\sum_n\sum_{m\neq n} \max(0, \text{margin} + E(b_n, a_n) - E(b_m, a_n))
 + \max(0, \text{margin} + E(b_n, a_n) - E(b_n, a_m)).$$
 
 Their symmetric baseline leaves out the absolute value and takes the cosine for the score: $E = 1 - b\cdot a$.
+
+Retrieval, from a table of violations (small is good) of captions against pictures, of which each caption has
+its own:
+
+- image retrieval: a caption asks; its rank is that of its own picture among all pictures;
+- caption retrieval: a picture asks; its rank is that of the best of its own captions among all captions.
+
+Ranks count from 1. What violates as much as the right answer stands before it: a model that gives all pairs
+the same number has the worst ranks, not the best. R@K is the percentage of ranks up to K.
+
+*Source* Section 6.1, Table 2, and the evaluation of Vendrov and others (2016).
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int64
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from lnlib.linear import Linear
 from lnlib.rnn import GRU
 
+Points: TypeAlias = Float[Tensor, "C H"]
+Owner: TypeAlias = Int64[Tensor, " C"]  # the picture of each caption
+Table: TypeAlias = Float[Tensor, "C I"]
+TOP = (1, 5, 10)
 MARGINS = {"order": 0.05, "cosine": 0.2}  # of the code of Vendrov and others, by score
 
 
 class OrderEmbedding(nn.Module):
     """The model, for a vocabulary of `words` and pictures of so many `features`.
 
-    The norm is that of the GRU: "none" for Eqs. (23)-(25), "layer" for (26)-(28). The score is "order", or
-    "cosine" for the symmetric baseline. The generator draws the weights, the same for both norms, as the code
-    of Vendrov and others does: words' and inputs' uniform within 0.1, the recurrent ones orthogonal for each
-    gate, the pictures' uniform within sqrt(6 / (features + units)). Gains are 1, biases 0.
-
-    >>> model = OrderEmbedding(9, 6, units=4, word_size=3, norm="layer", generator=torch.Generator())
-    >>> captions = model.captions(torch.tensor([[3, 4, 5], [6, 0, 0]]), torch.tensor([3, 1]))
-    >>> captions.shape, bool((captions >= 0).all())
-    (torch.Size([2, 4]), True)
+    The GRU is that of Eqs. (23)-(25), or with norm "layer" of (26)-(28). First weights are those of the code
+    of Vendrov and others: words' and inputs' uniform within 0.1, the recurrent ones orthogonal for each gate,
+    the pictures' uniform within sqrt(6 / (features + units)). Gains are 1, biases 0.
     """
 
     def __init__(
@@ -52,8 +62,8 @@ class OrderEmbedding(nn.Module):
         units: int,
         word_size: int,
         norm: str,
-        generator: torch.Generator,
-        score: str = "order",
+        score: str,
+        generator: Generator,
     ) -> None:
         super().__init__()
         self.score = score
@@ -70,11 +80,10 @@ class OrderEmbedding(nn.Module):
             for bias in (p["bias_ih_l0"], p["bias_hh_l0"], self.image.bias):
                 bias.zero_()
 
-    def captions(self, words: Int64[Tensor, "C T"], lengths: Int64[Tensor, " C"]) -> Float[Tensor, "C H"]:
+    def captions(self, words: Int64[Tensor, "C T"], lengths: Int64[Tensor, " C"]) -> Points:
         """The points of captions: numbers of words, with padding behind each caption's length."""
-        packed = pack_padded_sequence(
-            self.words(words), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
+        read = self.words(words)
+        packed = pack_padded_sequence(read, lengths.cpu(), batch_first=True, enforce_sorted=False)
         return self._point(self.gru(packed)[1][0])
 
     def images(self, features: Float[Tensor, "I F"]) -> Float[Tensor, "I H"]:
@@ -89,8 +98,8 @@ class OrderEmbedding(nn.Module):
         return violations(captions, images) if self.score == "order" else 1 - captions @ images.T
 
     def forward(
-        self, words: Int64[Tensor, "N T"], lengths: Int64[Tensor, " N"], features: Float[Tensor, "N F"]
-    ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
+        self, words: Tensor, lengths: Tensor, features: Float[Tensor, "C F"]
+    ) -> tuple[Points, Points]:
         return self.captions(words, lengths), self.images(features)
 
 
@@ -98,12 +107,8 @@ def violations(general: Float[Tensor, "M H"], special: Float[Tensor, "N H"]) -> 
     r"""$E(b_m, a_n) = \lVert\max(0, b_m - a_n)\rVert^2$ for all pairs, in pieces that a cache holds.
 
     *Source* Vendrov and others (2016): b are captions, which should not exceed a, pictures, anywhere.
-
-    >>> violations(torch.tensor([[1.0, 0.0], [0.6, 0.8]]), torch.tensor([[0.6, 0.8]])).T
-    tensor([[0.1600, 0.0000]])
     """
-    found: Tensor = _Violations.apply(general, special)
-    return found
+    return _Violations.apply(general, special)
 
 
 class _Violations(torch.autograd.Function):
@@ -136,15 +141,48 @@ def _rows(special: Tensor) -> int:
 def ranking_loss(
     table: Float[Tensor, "N N"], margin: float, same: Bool[Tensor, "N N"] | None = None
 ) -> Float[Tensor, ""]:
-    """The sum over all contrastive pairs of a batch, both ways: see the module's text.
-
-    `table` has E of each caption (row) and picture (column), pairs on the diagonal belong together; `same`
-    marks those that are no contrast although off the diagonal, captions of one picture.
-
-    >>> ranking_loss(torch.tensor([[0.0, 0.03], [0.5, 0.01]]), margin=0.05)
-    tensor(0.0500)
-    """
+    """The module's loss of a table of E, captions by pictures; `same` marks captions of one picture."""
     right = table.diagonal()
     wrong = (margin + right - table).clamp_min(0) + (margin + right[:, None] - table).clamp_min(0)
     none = torch.eye(len(table), dtype=torch.bool, device=table.device)
     return wrong.masked_fill(none if same is None else none | same, 0).sum()
+
+
+def ranks(violations: Table, owner: Owner) -> tuple[Int64[Tensor, " I"], Owner]:
+    """The ranks of caption retrieval, one a picture, and image retrieval, one a caption; NaN ranks last."""
+    pictures = violations.shape[1]
+    violations = violations.nan_to_num(nan=torch.inf, posinf=torch.inf)
+    own = violations.gather(1, owner[:, None])
+    of_picture = (violations <= own).sum(1)  # itself among them
+    best = own.new_full((pictures,), torch.inf).scatter_reduce(0, owner, own[:, 0], "amin")
+    not_worse = violations <= best
+    mine = not_worse.gather(1, owner[:, None])[:, 0]
+    of_caption = not_worse.sum(0) - torch.bincount(owner[mine], minlength=pictures) + 1
+    return of_caption, of_picture
+
+
+def retrieval(violations: Table, owner: Owner) -> dict[str, float]:
+    """R@1, R@5, R@10 in percent, mean and median rank, of caption and of image retrieval, by `ranks`."""
+    found = {}
+    for direction, place in zip(("caption", "image"), ranks(violations, owner), strict=True):
+        for k in TOP:
+            found[f"{direction}_r{k}"] = 100 * (place <= k).double().mean().item()
+        found[f"{direction}_mean"] = place.double().mean().item()
+        found[f"{direction}_median"] = float(place.double().quantile(0.5))
+    return found
+
+
+def mean_over_splits(
+    errors: Callable[[Tensor, Tensor], Table],
+    captions: Points,
+    images: Tensor,
+    owner: Owner,
+    split: int = 1000,
+) -> dict[str, float]:
+    """Means of `retrieval` over parts of `split` pictures, each ranked by its own part's table of errors."""
+    found = []
+    for start in range(0, len(images), split):
+        mine = (owner >= start) & (owner < start + split)
+        table = errors(captions[mine], images[start : start + split])
+        found.append(retrieval(table, owner[mine] - start))
+    return {name: sum(each[name] for each in found) / len(found) for name in found[0]}

@@ -6,10 +6,15 @@ import pytest
 import torch
 
 from lnbook.data.captions import load_captions
-from lnbook.pages.sec6_1_order_embeddings.agreement import agreement
-from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
-from lnbook.pages.sec6_1_order_embeddings.model import MARGINS, OrderEmbedding, violations
-from lnbook.pages.sec6_1_order_embeddings.ranking import mean_over_splits, ranks, retrieval
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding, agreement
+from lnbook.pages.sec6_1_order_embeddings.model import (
+    MARGINS,
+    OrderEmbedding,
+    mean_over_splits,
+    ranks,
+    retrieval,
+    violations,
+)
 from lnbook.training import Machine, noise_of, train
 
 SMALL = {"units": 8, "word_size": 6, "vocabulary": 50, "batch_size": 16, "updates": 4, "every": 2}
@@ -17,7 +22,7 @@ SMALL = {"units": 8, "word_size": 6, "vocabulary": 50, "batch_size": 16, "update
 
 def task(dtype: torch.dtype = torch.float32, **changes: object) -> Embedding:
     job = EXPERIMENT.jobs("smoke", 0)[1] | SMALL | changes
-    return Embedding(load_captions("scenes"), Machine(dtype=dtype), job)
+    return Embedding(job, "smoke", Machine(dtype=dtype))
 
 
 def model(score: str) -> OrderEmbedding:
@@ -89,6 +94,16 @@ def test_nan_ranks_last() -> None:  # the page holds all other ranks against lis
     table = torch.tensor([[torch.nan, 0.2], [0.3, torch.nan]])
     of_caption, of_image = ranks(table, torch.tensor([0, 1]))
     assert of_caption.tolist() == of_image.tolist() == [2, 2]
+
+
+def test_recalls_are_percentages_of_the_ranks_up_to_k_which_count_from_one() -> None:
+    found = retrieval(torch.tensor([[0.1, 0.2], [0.4, 0.3]]), torch.tensor([0, 1]))
+    assert (found["caption_r1"], found["caption_mean"], found["image_r1"], found["image_mean"]) == (
+        50,
+        1.5,
+        100,
+        1,
+    )
 
 
 def test_splits_rank_against_their_own_pictures_and_are_averaged() -> None:
