@@ -17,24 +17,21 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnbook import training
 from lnbook.data.questions import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
+from lnbook.data.text import UNKNOWN
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
 from lnbook.shared import learning_curves
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 Kind = tuple[str, float, str]  # norm, gain at the start, start of the weights
-KINDS: tuple[Kind, ...] = (  # of Figure 2, each with the gain that its authors chose
-    ("none", 1.0, "small"),
-    ("batch", 0.1, "small"),
-    ("batch everywhere", 0.1, "small"),
-    ("layer", 1.0, "small"),
-)
-OTHER_GAINS: tuple[Kind, ...] = (("batch", 1.0, "small"), ("layer", 0.1, "small"))
+CHOSEN = {"none": 1.0, "batch": 0.1, "batch everywhere": 0.1, "layer": 1.0}  # gains by Figure 2's authors
+KINDS: tuple[Kind, ...] = tuple((norm, gain, "small") for norm, gain in CHOSEN.items())
+GAINS: tuple[Kind, ...] = (*KINDS, ("batch", 1.0, "small"), ("layer", 0.1, "small"))
 UNIT: tuple[Kind, ...] = (("none", 1.0, "unit"), ("layer", 1.0, "unit"))
 LABELS = learning_curves.LABELS | {"batch everywhere": "batch norm everywhere"}
 TUNED: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind[0] != "batch everywhere")
-RELEASED_CODE = {"cut": "top4", **RELEASED}  # the passages of "cnn" are always cut so
 
 
 @dataclass(frozen=True)
@@ -54,14 +51,14 @@ class Study:
     further: Mapping[str, Any] = field(default_factory=dict)  # `cut`, and `RELEASED`
 
 
-_STUDY = Study((*KINDS, *OTHER_GAINS, *UNIT), "gutenberg", 64, 1000, 10, 2e-3, 64, 300, rows=12, seeds=8)
+_STUDY = Study((*GAINS, *UNIT), "gutenberg", 64, 1000, 10, 2e-3, 64, 300, rows=12, seeds=8)
 STUDIES = {
     "smoke": [Study(KINDS, "stories", 32, 60, 6, 1e-2, 64, updates=24, rows=1, seeds=1)],
     "book": [Study(KINDS, "gutenberg", 32, 1000, 20, 8e-3, 32, updates=40, rows=1, seeds=1)],
     "study": [_STUDY]
     + [replace(_STUDY, kinds=TUNED, rate=rate) for rate in (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)],
-    "paper": [
-        Study((*KINDS, *OTHER_GAINS), "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800, further=RELEASED_CODE),
+    "paper": [  # the passages of "cnn" are always cut so
+        Study(GAINS, "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800, further={"cut": "top4", **RELEASED})
     ],
 }
 
@@ -69,32 +66,26 @@ STUDIES = {
 TITLES = ("Anna Karenina", "The Adventures of Tom Sawyer, Complete", "White Fang", "Anne of Green Gables")
 
 
-def readings_of(scale: str, data: str, markers: int, words: int) -> Readings:
-    """The questions of a study; without the books, or at no cost of files if asked for, generated stories."""
+def readings_of(job: Job, scale: str) -> Readings:
+    """The questions of a study; without the books, or if asked for, generated stories."""
     titles, limit = TITLES if scale == "book" else None, 300 if scale == "smoke" else None
-    return load_readings(data, markers=markers, words=words, titles=titles, limit=limit)
+    return load_readings(job["data"], markers=job["markers"], words=job["words"], titles=titles, limit=limit)
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
     found: list[Job] = []
     for study in STUDIES[scale]:
-        settings = {k: v for k, v in asdict(study).items() if k not in ("kinds", "seeds", "further")}
-        settings |= study.further
-        for k, (norm, gain, start) in product(range(study.seeds), study.kinds):
-            found.append({"norm": norm, "gain": gain, "start": start, **settings, "seed": seed + k})
+        settings = asdict(study)
+        kinds, seeds, further = (settings.pop(name) for name in ("kinds", "seeds", "further"))
+        for k, (norm, gain, start) in product(range(seeds), kinds):
+            found.append(
+                {"norm": norm, "gain": gain, "start": start, **settings, **further, "seed": seed + k}
+            )
     return found
 
 
-def _task(job: Job, scale: str, machine: Machine) -> Task:
-    readings = readings_of(scale, job["data"], job["markers"], job["words"])
-    return Reading(readings, machine, job)
-
-
 class PairBatches(LengthBatches):
-    """`LengthBatches` of two sequences a case, the second the shorter: sorted by both, not by their sum.
-
-    A pool is parted into groups by the second length, and each group is sorted by the first.
-    """
+    """`LengthBatches` of two sequences: a pool is parted by the second, shorter one, sorted by the first."""
 
     def _arrange(self, order: Tensor) -> list[Tensor]:
         first, second = self.lengths.unbind(1)
@@ -124,23 +115,18 @@ class Reading(Task):
         model = AttentiveReader(*sizes, **settings, generator=weights)
         self.model = model.to(machine.device, machine.dtype)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
-        lengths = torch.stack([readings.train[1], readings.train[3]], 1)
-        size, group = job["batch_size"], machine.group
-        self.batches = PairBatches(readings.train, lengths, size, order, group, cut=(0, 2))
+        train, size, group = readings.train, job["batch_size"], machine.group
+        self.batches = PairBatches(train, torch.stack(train[1:4:2], 1), size, order, group, cut=(0, 2))
         self.parts = {"valid": readings.valid}
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
 
     def read(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> tuple[Tensor, Tensor, Cases]:
         """Scores and attention after a new permutation of the markers, and the cases that were read."""
         passages, lengths, queries, query_lengths, answers = cases
-        passages, queries, answers = permute(
-            passages[:, : int(lengths.max())] if not model.training else passages,
-            queries,
-            answers,
-            first=FIRST_MARKER,
-            markers=self.readings.markers,
-            generator=noise,
-        )
+        if not model.training:
+            passages = passages[:, : int(lengths.max())]
+        markers = {"first": FIRST_MARKER, "markers": self.readings.markers}
+        passages, queries, answers = permute(passages, queries, answers, **markers, generator=noise)
         scores, attention = model(passages, lengths, queries, query_lengths, noise)
         return scores, attention, (passages, lengths, queries, query_lengths, answers)
 
@@ -159,10 +145,41 @@ class Reading(Task):
         }
 
 
+def chance(readings: Readings) -> float:
+    r"""How often a reader of questions alone may be right, if these do not name the answer: dealt markers.
+
+    An entity that question n does not name gets any of the markers that it does not name, each as likely:
+    $\frac1N\sum_n\frac1{M-k_n}$ for M markers, of which question n names $k_n$.
+
+    *Source* Section 6.2, first paragraph: entities get random tokens, dealt anew in training and evaluation.
+    """
+    right = []
+    for query in readings.valid[2]:
+        named = query[(query >= FIRST_MARKER) & (query < FIRST_MARKER + readings.markers)]
+        right.append(1 / (readings.markers - len(named.unique())))
+    return sum(right) / len(right)
+
+
+def accuracy(readings: Readings, job: Job, deals: int) -> float:
+    """How often a reader is right, over `deals` of the markers, with an unknown word for each passage."""
+    learned, asked = (
+        (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
+        for _, lengths, *rest in (readings.train, readings.valid)
+    )
+    task = Reading(replace(readings, train=learned, valid=asked), Machine(), job)
+    with training.torch_threads(1):
+        training.train(task)
+    task.model.eval()
+    noises = (training.noise_of(job["seed"], -deal) for deal in range(1, deals + 1))
+    with torch.no_grad():
+        found = [float(task.measure(task.model, task.parts["valid"], noise)["error"]) for noise in noises]
+    return 1 - sum(found) / deals / len(readings.valid[4])
+
+
 EXPERIMENT = Experiment(
     "attentive_reader",
     _jobs,
-    _task,
+    lambda job, scale, machine: Reading(readings_of(job, scale), machine, job),
     Settings(
         paper="A unidirectional reader on the CNN corpus, four sentences of each passage, entities "
         "renumbered in each case at training and evaluation; layer norm in the LSTMs only, batch norm "

@@ -34,6 +34,8 @@ published for layer norm, `--use_dq_sims 1 --learn_h0 1 --use_desc_skip_c_g 1` (
 The code has biases, and dropout at 0.5 unless told otherwise; the name of the authors' log says it was on.
 """
 
+from typing import TypeAlias
+
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
@@ -46,19 +48,21 @@ from lnlib.rnn import LSTM
 STARTS = {"small": 0.05, "unit": 1.0}  # singular values
 RELEASED: dict[str, float] = dict.fromkeys(("dropout", "similarity", "states", "mean", "biases"), True)
 RELEASED["dropout"] = 0.5
+Passages: TypeAlias = Int64[Tensor, "N T"]
+Queries: TypeAlias = Int64[Tensor, "N S"]
+Lengths: TypeAlias = Int64[Tensor, " N"]
+Noise: TypeAlias = torch.Generator | None
+Words: TypeAlias = Float[Tensor, "N T H"]
 TERMS = ("attend_passage", "attend_query", "join_passage", "join_query")  # inside the two tanhs
 
 
 class AttentiveReader(nn.Module):
-    """The model; word 0 is padding, whose vector is and stays 0.
+    """The model; word 0 is padding, whose vector is and stays 0. `gain` is that of every norm at first.
 
-    `norm` is "none", "batch", "batch everywhere" or "layer", and `gain` that of every normalization at first.
-    For the `longest` passage batch norm keeps statistics of so many steps. Weights are the same for every
-    norm, and biases 0: by `start` the square blocks of an LSTM's matrices are orthogonal times 0.05 ("small",
-    as in the public code) or 1 ("unit"), and word vectors uniform as below, or standard normal. All else is
-    uniform within sqrt(6 / (inputs + outputs)) (Glorot and Bengio, 2010), the score within 1 / sqrt(units).
-    What the public code adds (`released`) leaves these as they are; B starts as a block of the LSTMs does,
-    W_yg as all else.
+    Weights are the same for every norm, and biases 0: by `start` the square blocks of an LSTM's matrices, and
+    B, are orthogonal times 0.05 ("small", as in the public code) or 1 ("unit"), and word vectors uniform as
+    below, or standard normal. All else is uniform within sqrt(6 / (inputs + outputs)) (Glorot and Bengio,
+    2010), the score within 1 / sqrt(units). For the `longest` passage batch norm keeps its statistics.
     """
 
     def __init__(
@@ -78,9 +82,8 @@ class AttentiveReader(nn.Module):
         self.released = released
         self.vectors = nn.Embedding(words, units, padding_idx=0, _weight=torch.empty(words, units))
         inside, steps = norm.split()[0], longest if norm.startswith("batch") else None
-        self.passage, self.query = (
-            LSTM(units, units, batch_first=True, norm=inside, max_steps=steps) for _ in range(2)
-        )
+        options = {"batch_first": True, "norm": inside, "max_steps": steps}
+        self.passage, self.query = (LSTM(units, units, **options) for _ in range(2))
         everywhere = norm == "batch everywhere"  # whose shifts are the biases in the tanhs
         shifted = ("attend_passage", "join_query") if released and not everywhere else ()
         for name in TERMS:
@@ -92,12 +95,8 @@ class AttentiveReader(nn.Module):
             self.similar = nn.utils.skip_init(Linear, units, units, bias=False)
             self.join_mean = nn.utils.skip_init(Linear, units, units, bias=False)
         self.norms = nn.ModuleDict()
-        if everywhere:  # each with a shift, of which one a sum would do
-            terms = (*TERMS, "join_mean") if released else TERMS
-            self.norms.update({name: BatchNorm(units) for name in terms})
-        self._draw(gain, start, generator)
-
-    def _draw(self, gain: float, start: str, generator: torch.Generator) -> None:
+        for name in (*TERMS, *["join_mean"] * released) if everywhere else ():
+            self.norms[name] = BatchNorm(units)  # each with a shift, of which one a sum would do
         for name, parameter in self.named_parameters():
             kind, _, layer = name.rpartition(".")[2].partition("_l")
             if name.startswith("norms"):
@@ -119,16 +118,13 @@ class AttentiveReader(nn.Module):
 
     def forward(
         self,
-        passages: Int64[Tensor, "N T"],
-        passage_lengths: Int64[Tensor, " N"],
-        queries: Int64[Tensor, "N S"],
-        query_lengths: Int64[Tensor, " N"],
-        noise: torch.Generator | None = None,
+        passages: Passages,
+        passage_lengths: Lengths,
+        queries: Queries,
+        query_lengths: Lengths,
+        noise: Noise = None,
     ) -> tuple[Float[Tensor, "N E"], Float[Tensor, "N T"]]:
-        """The scores of the answers, before a softmax, and the attention over the words of the passage.
-
-        Words are numbers, 0 after the end; lengths are at least 1. In training dropout needs noise.
-        """
+        """The scores of the answers, before a softmax, and the attention over the words of the passage."""
         rate = RELEASED["dropout"] if self.released and self.training else 0.0
         x, asked = (dropped(self.vectors(numbers), rate, noise) for numbers in (passages, queries))
         y = self._states("passage", x, passage_lengths)
@@ -136,7 +132,7 @@ class AttentiveReader(nn.Module):
         u = self._states("query", asked, query_lengths)[each, query_lengths - 1]
         real = torch.arange(passages.shape[1], device=passages.device) < passage_lengths[:, None]
         to_query = self._term("attend_query", u)
-        inside = self._words_term("attend_passage", y, real) + to_query[:, None]
+        inside = self._term("attend_passage", y, real) + to_query[:, None]
         if self.released:
             inside = inside + (self.similar(y) @ self.similar(u)[..., None])
         attention = (torch.tanh(inside) @ self.score).masked_fill(~real, -torch.inf).softmax(-1)
@@ -145,46 +141,31 @@ class AttentiveReader(nn.Module):
         if self.released:
             mean = (y * real[..., None]).sum(1) / passage_lengths[:, None]
             joined = joined + self._term("join_mean", mean)
-        scores: Tensor = self.answer(dropped(torch.tanh(joined), rate, noise))
-        return scores, attention
+        return self.answer(dropped(torch.tanh(joined), rate, noise)), attention
 
-    def _states(
-        self, name: str, x: Float[Tensor, "N T H"], lengths: Int64[Tensor, " N"]
-    ) -> Float[Tensor, "N T H"]:
-        """The states after each word.
-
-        Batch norm needs every case at every step, and runs over the padding, too; so does torch's LSTM, which
-        is three times as slow over packed sequences. What comes after a sequence's end is not read.
-        """
+    def _states(self, name: str, x: Words, lengths: Lengths) -> Words:
+        """The states after each word; what comes after a sequence's end is not read."""
         lstm, first = getattr(self, name), None
         if self.released:
             h = getattr(self, f"start_{name}").to(x.dtype).expand(1, len(x), -1).contiguous()
             first = h, torch.zeros_like(h)
+        # batch norm needs every case at every step; torch is three times as slow over packed sequences
         if lstm.norm in ("batch", "none"):
-            states: Tensor = lstm(x, first)[0]
-            return states
+            return lstm(x, first)[0]
         packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
-        states, _ = pad_packed_sequence(lstm(packed, first)[0], batch_first=True, total_length=x.shape[1])
-        return states
+        return pad_packed_sequence(lstm(packed, first)[0], batch_first=True, total_length=x.shape[1])[0]
 
-    def _term(self, name: str, x: Float[Tensor, "M H"]) -> Float[Tensor, "M H"]:
-        a: Tensor = getattr(self, name)(x)
-        return self.norms[name](a) if name in self.norms else a
-
-    def _words_term(
-        self, name: str, y: Float[Tensor, "N T H"], real: Bool[Tensor, "N T"]
-    ) -> Float[Tensor, "N T H"]:
-        """The same for each word of the passage: padding does not count in statistics."""
+    def _term(self, name: str, x: Tensor, real: Bool[Tensor, "N T"] | None = None) -> Tensor:
+        """W x, normalized everywhere or not; of words only the `real` ones count in statistics."""
         if name not in self.norms:
-            return self._term(name, y.flatten(0, 1)).view_as(y)
-        return torch.zeros_like(y).masked_scatter(real[..., None], self._term(name, y[real]))
+            return getattr(self, name)(x)
+        if real is None:
+            return self.norms[name](getattr(self, name)(x))
+        return torch.zeros_like(x).masked_scatter(real[..., None], self._term(name, x[real]))
 
 
-def dropped(x: Tensor, rate: float, noise: torch.Generator | None) -> Tensor:
-    """Entries of x dropped at a rate, the others divided by 1 - rate; at rate 0, nothing is drawn.
-
-    The noise is on the CPU, so that all devices draw the same.
-    """
+def dropped(x: Tensor, rate: float, noise: Noise) -> Tensor:
+    """Entries of x dropped at a rate, by noise of the CPU, which all devices share; none at rate 0."""
     if not rate:
         return x
     kept = torch.empty(x.shape).bernoulli_(1 - rate, generator=noise)

@@ -8,7 +8,7 @@ import torch
 from lnbook.data.questions import Question
 from lnbook.data.readings import encode, load_readings
 from lnbook.data.stories import floor
-from lnbook.pages.sec6_2_attentive_reader import without_passage
+from lnbook.pages.sec6_2_attentive_reader import experiment
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, PairBatches, Reading
 from lnbook.training import LengthBatches, Machine, Task, train
 
@@ -58,16 +58,16 @@ def test_the_best_guess_is_among_the_markers_that_are_not_named() -> None:
     queries = (("@placeholder", "left"), ("@placeholder", "met", "@entity1", "and", "@entity1"))
     questions = [Question(passage, query, "@entity0") for query in queries]
     readings = encode(questions, questions, 4, 9, {})
-    assert without_passage.chance(readings) == pytest.approx((1 / 4 + 1 / 3) / 2)
+    assert experiment.chance(readings) == pytest.approx((1 / 4 + 1 / 3) / 2)
 
 
 def test_a_reader_of_questions_alone_sees_one_unknown_word_for_a_passage(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trained: list[Task] = []
-    monkeypatch.setattr(without_passage, "train", trained.append)
+    monkeypatch.setattr(experiment.training, "train", trained.append)
     job = EXPERIMENT.jobs("smoke", 0)[-1] | {"batch_size": 2}
-    assert 0 <= without_passage.accuracy(load_readings("stories", limit=3), job, deals=2) <= 1
+    assert 0 <= experiment.accuracy(load_readings("stories", limit=3), job, deals=2) <= 1
     for passages, lengths, *_ in (next(trained[0].batches), trained[0].parts["valid"]):
         assert passages.tolist() == [[1]] * len(lengths)
         assert lengths.eq(1).all()
