@@ -237,7 +237,7 @@ class LSTM(Normalized, nn.LSTM):
         momentum=0.1: batch norm's: the weight of the newest batch once there were 1 / momentum; None for the
             mean of all.
 
-    As torch.nn's own, torch.compile leaves it out unless `allow_rnn` is set; it runs on its own compiled code.
+    As torch.nn's own, torch.compile leaves it alone unless `allow_rnn` is set: it runs on its own code.
 
     Under autocast, norm "none" is torch.nn's own path, numbers and dtypes. With any other norm the products
     are in autocast's type, statistics in float32, and what is normalized, bias included, keeps its dtype; an
