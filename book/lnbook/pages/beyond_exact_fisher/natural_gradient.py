@@ -77,6 +77,10 @@ def direction(
     g = gradient(glm, x, y)
     if method == "sgd":
         return g
+    if method in ("natural", "printed"):
+        F = FisherOperator(glm, x, printed=method == "printed").to_scipy()
+        solution, _ = cg(F + aslinearoperator(damping * eye_array(len(g))), g.numpy(), **SOLVE)
+        return torch.from_numpy(solution)
     lin = linearize(glm, x)
     if method == "kfac":
         C = glm.covariance(x)
@@ -86,17 +90,13 @@ def direction(
         blocks = C.mean(0), (lin.unit[:, :, None] * C * lin.unit[:, None]).mean(0)
         damped = damping * torch.eye(len(W), dtype=x.dtype)
         return glm.pack(W, *(torch.linalg.solve(F + damped, v) for F, v in zip(blocks, rest, strict=True)))
-    if method == "empirical":
-        r = glm.mean(x) - one_hot(y, len(glm.b))
-        A = lin.project(r * lin.scale)
-        B = glm.pack(A[:, :, None] * x[:, None, :], r, r * lin.unit) / len(x) ** 0.5
-        K = B @ B.mT
-        K.diagonal().add_(damping)
-        solution = torch.cholesky_solve((B @ g)[:, None], torch.linalg.cholesky(K)).squeeze(1)
-        return (g - B.mT @ solution) / damping
-    F = FisherOperator(glm, x, printed=method == "printed").to_scipy()
-    solution, _ = cg(F + aslinearoperator(damping * eye_array(len(g))), g.numpy(), **SOLVE)
-    return torch.from_numpy(solution)
+    r = glm.mean(x) - one_hot(y, len(glm.b))
+    A = lin.project(r * lin.scale)
+    B = glm.pack(A[:, :, None] * x[:, None, :], r, r * lin.unit) / len(x) ** 0.5
+    K = B @ B.mT
+    K.diagonal().add_(damping)
+    small = torch.cholesky_solve((B @ g)[:, None], torch.linalg.cholesky(K)).squeeze(1)
+    return (g - B.mT @ small) / damping
 
 
 def train(task: Task, method: Method, setting: Setting, seed: int, steps: int) -> list[Row]:
@@ -144,7 +144,7 @@ def tune(task: Task, method: Method, seeds: Sequence[int], steps: int, goal: flo
 
 def ends(rows: Sequence[Row]) -> pd.DataFrame:
     """The last row of each method and seed."""
-    return pd.DataFrame(rows).groupby(["method", "seed"]).last()
+    return pd.DataFrame(rows).groupby(["method", "seed"]).last(skipna=False)
 
 
 def reach(
