@@ -26,7 +26,8 @@ ATLAS = _table.assign(eps=_table["eps"].astype(float).fillna(_table["name"].map(
 def short_below(eps: float, place: str, by: float = 0.01) -> float:
     r"""The standard deviation s below which outputs are too small by more than a share.
 
-    $s/\sqrt{s^2+\epsilon}=q$ at $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$; $s/(s+\epsilon)=q$ at $\epsilon q/(1-q)$.
+    With $q = 1 - \mathtt{by}$: $s/\sqrt{s^2+\epsilon}=q$ at $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ inside the
+    root; outside, $s/(s+\epsilon)=q$ at $\epsilon q/(1-q)$.
     """
     q = 1 - by
     return math.sqrt(eps) * q / math.sqrt(1 - q * q) if place == "inside" else eps * q / by

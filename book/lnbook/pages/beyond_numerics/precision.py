@@ -90,7 +90,13 @@ def readings(
 
 
 def slope(tilts: Sequence[float], errors: Sequence[float], above: float, below: float) -> float:
-    """The power of the tilt by which errors grow, by least squares over those between two levels."""
+    """The power of the tilt by which errors grow, by least squares over those between two levels.
+
+    The levels leave out what is still at the floor of roundings, and what is all lost.
+
+    >>> slope([1, 10, 100, 1000], [1, 50, 5000, 5e5], above=2, below=1e6)
+    2.0
+    """
     kept = np.log([(t, e) for t, e in zip(tilts, errors, strict=True) if above < e < below])
     return round(float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0]), 12)
 
@@ -112,6 +118,6 @@ def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype
             found.append("")
             continue
         y = norm(x)[0]
-        close = "right" if output_error(moments(x[0]), y) <= 0.01 else "wrong"
-        found.append(close if y.isfinite().all() else "nan")
+        verdict = "right" if output_error(moments(x[0]), y) <= 0.01 else "wrong"
+        found.append(verdict if y.isfinite().all() else "nan")
     return found

@@ -50,7 +50,13 @@ def labelings(most: int) -> Iterator[tuple[Float[Tensor, "m 1"], Int[Tensor, " m
 def construct(
     x: Float[Tensor, "m 1"], labels: Int[Tensor, " m"]
 ) -> tuple[list[Layer], Float[Tensor, "labels 3"]]:
-    r"""The $m - K + 1$ layers that give m points their labels, each of 0 to K - 1 used, and the readout."""
+    r"""The $m - K + 1$ layers that give m points their labels, each of 0 to K - 1 used, and the readout.
+
+    >>> x = torch.linspace(-1, 1, 5, dtype=torch.float64)[:, None]
+    >>> layers, readout = construct(x, torch.tensor([0, 1, 2, 1, 0]))
+    >>> (states(layers, x)[-1] @ readout.T).argmax(1).tolist(), len(layers)
+    ([0, 1, 2, 1, 0], 3)
+    """
     layers = [(PLANE[:, :1], PLANE[:, 1])]  # to the direction of (x, 1)
     left, kinds = np.arange(len(labels)), labels.numpy()
     while True:

@@ -39,6 +39,13 @@ def test_each_name_in_the_table_is_a_link_to_where_its_epsilon_is_written() -> N
     assert all(f'<a href="{p.link}">{p.name}</a>' in html for p in ATLAS.itertuples())
 
 
+def test_a_row_says_what_follows_from_the_size_and_the_place_of_an_epsilon() -> None:
+    assert ATLAS["eps"].notna().all()
+    rows = {row[0]: tuple(row[1:]) for row in AtlasTable(ATLAS).rows}
+    assert rows["PyTorch"] == ("1e-05", "inside", "2.2e-02", "316", "1e-05")
+    assert rows["CNTK"] == ("1e-05", "outside", "9.9e-04", "100,000", "1e-05")
+
+
 def test_the_atlas_says_what_torch_and_onnx_themselves_say() -> None:
     listed = {p.name: p for p in ATLAS.itertuples()}
     torchs = torch.nn.LayerNorm(9)
