@@ -15,9 +15,10 @@ from lnlib import batch_norm
 def change_above(
     cases: Cases, f: Callable[[Tensor], Tensor], seed: int, *, H: int = 200, steps: int = 20, random: bool
 ) -> tuple[Float[Tensor, "N H"], Float[Tensor, "N H"]]:
-    """The summed inputs of the upper of two layers, its weights new, and their change once the lower learned.
+    """The upper layer's summed inputs, and their change once the layer below it has learned.
 
-    Or, the control: once the lower weights have moved as far (in Frobenius norm) in a random direction.
+    Both layers are trained, but only the lower one's new weights are used. `random` is the control: they
+    move as far (in Frobenius norm), in a random direction.
     """
     x, y = cases
     generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
@@ -40,7 +41,10 @@ def change_above(
 
 
 def dependence(cases: Cases, seed: int, units: int) -> tuple[float, float]:
-    """Relative change of the second layer's gradient by an update of the first, and by it at random signs."""
+    """Relative change of the second layer's gradient when the first layer alone makes one more update.
+
+    As it is, and with a random sign at each entry of the change of the first layer's outputs.
+    """
     x, y = cases
     network = Network((x.shape[1], units, units, units, 10), seed)
     generator = torch.Generator().manual_seed(seed)

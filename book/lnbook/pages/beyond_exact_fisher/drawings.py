@@ -25,7 +25,7 @@ def sliding(
     fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4))
     values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
     angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-    left.add_patch(Ellipse((0, 0), *2 * np.sqrt(values[::-1]), angle=angle, fill=False, ec=NONE, lw=1.6))
+    left.add_patch(Ellipse((0, 0), *(2 * np.sqrt(values[::-1])), angle=angle, fill=False, ec=NONE, lw=1.6))
     for row, t in zip(rows, path.T, strict=True):
         far = 1.15 * max(t.max(), 1)
         left.plot([0, far * row[0]], [0, far * row[1]], color=NONE, lw=0.6)

@@ -33,7 +33,8 @@ def slide(W: Float[Tensor, "H D"], direction: Float[Tensor, " H"], length: float
     r"""A path of factors t along the hidden symmetry, from ones, each point exact to rounding.
 
     With c(t) the two conditions above, right sides taken to the left, and A their derivative: predictor, the
-    last direction less $A^+A$ times it; corrector, Newton's $t \leftarrow t - A^+c(t)$. It ends before 0.
+    last direction less $A^+A$ times it; corrector, Newton's $t \leftarrow t - A^+c(t)$. It ends before a
+    factor reaches 0, where a gain diverges.
     """
     Wc, path = W - W.mean(0), [W.new_ones(len(W))]
     d, e = torch.triu_indices(W.shape[1], W.shape[1])

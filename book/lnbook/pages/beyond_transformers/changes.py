@@ -17,7 +17,7 @@ class SequenceBatchNorm(nn.BatchNorm1d):
 
 
 def mispredicted(generator: torch.Generator) -> int:
-    """How many of four changes of weights and inputs kinds of layers see or do not see against prediction."""
+    """How often a kind of layer sees, or does not see, one of four changes against prediction."""
     shapes = (7, 20), (32, 20), (32, 20), (20,)
     x, W, V, row = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in shapes)
     keys = rms_norm(x @ V.T, eps=0.0)  # of QK-norm's logits; they stay
