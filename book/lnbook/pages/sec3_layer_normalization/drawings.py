@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 from jaxtyping import Float
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -17,8 +17,9 @@ def couplings(derivatives: Mapping[str, Float[Tensor, "outputs inputs"]], cases:
     fig, axes = plots.subplots(1, len(derivatives), figsize=(7.2, 3.6))
     for ax, (method, J) in zip(axes, derivatives.items(), strict=True):
         n = len(J)
-        color, opacity = np.full((n, n, 3), to_rgb(plots.COLORS[method])), (J.abs() / J.abs().max()).sqrt()
-        ax.imshow(color, alpha=opacity.numpy(), extent=(0, n, n, 0), interpolation="nearest")
+        picture = np.full((n, n, 4), to_rgba(plots.COLORS[method]))
+        picture[..., 3] = (J.abs() / J.abs().max()).sqrt()
+        ax.imshow(picture, extent=(0, n, n, 0), interpolation="nearest")
         middle, names = (np.arange(cases) + 0.5) * n / cases, [f"case {k + 1}" for k in range(cases)]
         ax.set(title=f"{method} norm", xlabel="input that changes", xticks=middle, yticks=middle)
         ax.set(xticklabels=names, yticklabels=names)
