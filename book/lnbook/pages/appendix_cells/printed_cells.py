@@ -61,7 +61,10 @@ def printed(lines: Mapping[str, Callable[..., Any]]) -> Run:
 
 
 def torch_names(p: Letters, sign: int = 1) -> dict[str, Tensor]:
-    """The letters by torch's names: f, i, o, g as i, f, g, o; z, r, candidate as r, sign z, candidate."""
+    """The letters by torch's names: f, i, o, g as i, f, g, o; z, r, candidate as r, sign z, candidate.
+
+    The sign is -1 for torch's own GRU, whose open update gate keeps the old state.
+    """
     found = {}
     for name, (gates, candidate) in ROWS.items():
         if "U" in p:

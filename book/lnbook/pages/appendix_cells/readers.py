@@ -44,7 +44,7 @@ def started(
     dtype: torch.dtype = torch.float64,
     **options: Any,
 ) -> Network:
-    """A layer-normalized network with torch's weights, this gain and bias, and b uniform within b."""
+    """A layer-normalized network with torch's weights, this gain and bias, and Eq. (20)'s b from (-b, b)."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(seed)
         network = kind(width, units, dtype=dtype, **options)

@@ -20,7 +20,10 @@ DISPERSIONS = {"gaussian": 0.5, "bernoulli": 1.0, "poisson": 2.0, "gamma": 0.25,
 
 
 def models(norm: str | None, seed: int) -> Iterator[GLM]:
-    """45 models: five families, gains 1/2, 1, 2 (of W, without a norm), biases -1, 0, 1 (gamma: less 20)."""
+    """45 random models: five families, gains 1/2, 1 and 2, biases -1, 0 and 1; without a norm W has the gain.
+
+    Gamma outputs need a negative natural parameter and get a bias 20 lower.
+    """
     generator = torch.Generator().manual_seed(seed)
     for family, g, b in product(DISPERSIONS, (0.5, 1.0, 2.0), (-1.0, 0.0, 1.0)):
         W = torch.randn(4, 3, generator=generator, dtype=torch.float64) / 2

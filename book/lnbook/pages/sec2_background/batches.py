@@ -47,7 +47,7 @@ def powers(
 def in_company(
     a: Float[Tensor, " N"], case: int, sizes: Sequence[int], *, draws: int, generator: torch.Generator
 ) -> dict[int, Float[np.ndarray, " draws"]]:
-    """Eq. (2), estimated from random batches that contain it, for a case: its summed input, normalized."""
+    """One unit's summed input for one case, normalized by Eq. (2) from random batches that contain it."""
     values = {}
     for B in sizes:
         members = torch.randint(len(a), (B, draws), generator=generator)
@@ -79,7 +79,7 @@ def disagreement(network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, 
 def lateness(
     cases: Cases, seed: int, momenta: Sequence[float], *, rate: float, updates: int, units: int
 ) -> dict[float, list[float]]:
-    r"""Errors of running averages of the first layer's means, in deviations of the batch, by momentum.
+    r"""Root mean square errors of running means of the first layer, in deviations of the batch, by momentum.
 
     $r \leftarrow (1 - m) r + m \hat\mu$ with the mini-batch mean $\hat\mu$ of the current weights. The truth
     is exact at each update, because the first layer is linear: $\mu_i = w_i^\top E[x]$.

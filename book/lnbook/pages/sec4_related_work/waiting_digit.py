@@ -30,7 +30,7 @@ Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variance
 
 
 class Method(NamedTuple):
-    """Statistics over "nothing", "units", "cases", "cases and steps"; of the input's projection or `both`."""
+    """Statistics over "nothing", "units", "cases" or "cases and steps"; `both`: of state and cell too."""
 
     over: str
     both: bool = True
@@ -46,7 +46,7 @@ METHODS: Mapping[str, Method] = {
 
 
 class Stack:
-    """S LSTMs, with linear maps to 10 classes, of parameters `p`: one a gain and seed, alike for a seed."""
+    """S LSTMs with linear maps to 10 classes, one a gain and seed; those of a seed start alike."""
 
     def __init__(self, method: Method, units: int, gains: Sequence[float], seeds: Sequence[int]) -> None:
         self.method, self.units, self.size = method, units, len(gains) * len(seeds)
@@ -90,11 +90,11 @@ class Stack:
                 steps = torch.arange(len(a)) if t is None else torch.tensor(t)
                 mean, var = (v[steps.clamp(max=len(v) - 1)] for v in stored[name])
                 return gain * (a - mean) / (var + EPS).sqrt()
-            if record is not None:
-                all_steps, axes = a if t is None else a[None], (0, -2) if over == "cases and steps" else -2
-                var, mean = torch.var_mean(all_steps, axes, correction=0, keepdim=True)
-                record.setdefault(name, []).append((mean, var))
             axis = 1 if over == "cases and steps" else 0  # the steps are further cases
+            if record is not None:
+                all_steps = a if t is None else a[None]
+                var, mean = torch.var_mean(all_steps, (0, -2) if axis else -2, correction=0, keepdim=True)
+                record.setdefault(name, []).append((mean, var))
             moved = a.movedim(-2, axis)
             rows = moved.flatten(0, axis)  # of cases; all other axes count as units
             every = gain.squeeze(1).expand_as(rows[0]).flatten()

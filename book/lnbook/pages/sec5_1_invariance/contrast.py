@@ -1,8 +1,9 @@
 r"""Trained digit classifiers that meet the same digits at another contrast or brightness.
 
-A network of one hidden layer, $\mathrm{logits} = V\,\mathrm{relu}(g\,\bar a + b) + c$, is trained on digits
-as they are. Then all pixels of a test digit are multiplied (Table 1: single training case re-scaling) or
-shifted. Batch norm keeps the statistics of the training set. *Source* ours, Section 5.1.
+A network of one hidden layer, $\mathrm{logits} = V\,\mathrm{relu}(g\,\bar a + b) + c$ with $\bar a$ of one
+norm, is trained on digits as they are. Then all pixels of a test digit are multiplied (Table 1: single
+training case re-scaling) or shifted. Batch norm keeps the training set's statistics.
+*Source* ours, Section 5.1.
 """
 
 from collections.abc import Callable

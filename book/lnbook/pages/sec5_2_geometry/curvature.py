@@ -139,7 +139,7 @@ def row_factor(H: int, rows: int | slice, seed: int) -> float:
 
 
 def fisher_images(matrices: Mapping[str, Float[Tensor, "P P"]], H: int, D: int) -> Figure:
-    """Fisher matrices of H units as images on one color scale, lines between units, blocks labelled."""
+    """Fisher matrices of H units as images on one color scale, lines between units, blocks labeled."""
     fig, axes = plots.subplots(1, len(matrices), figsize=(5.6, 2.7))
     norm = CenteredNorm(halfrange=max(float(F.abs().max()) for F in matrices.values()))
     starts = np.arange(H) * (D + 2)

@@ -210,25 +210,25 @@ def seen() -> dict[str, tuple[float, float, float]]:
 
 
 def forest(
-    races: Mapping[str, Factors], summaries: Mapping[str, Pooled], printed: Mapping[str, float]
+    experiments: Mapping[str, Factors], summaries: Mapping[str, Pooled], printed: Mapping[str, float]
 ) -> Figure:
     """The factors at both step sizes and as printed; their means with the range of another experiment."""
-    fig, ax = plots.subplots(figsize=(7.0, 0.9 + 0.29 * (len(races) + len(summaries))))
+    fig, ax = plots.subplots(figsize=(7.0, 0.9 + 0.29 * (len(experiments) + len(summaries))))
     looks = [{"mfc": plots.COLORS["layer"]}, {"mfc": "white"}]
     common = {"color": plots.COLORS["layer"], "lw": 1.6, "marker": "o", "ms": 6}
-    for y, (section, pair) in enumerate(races.items()):
+    for y, (section, pair) in enumerate(experiments.items()):
         for found, look, shift in zip(pair, looks, (-0.13, 0.13), strict=True):
             ax.plot([found.low, found.high], [y + shift] * 2, color=plots.COLORS["layer"], lw=1.6)
             ax.plot(found.value, y + shift, **(common | look))
         if section in printed:
             ax.plot(printed[section], y, color=plots.INK, marker="x", ms=7, mew=1.8)
-    for y, (mean, look) in enumerate(zip(summaries.values(), looks, strict=True), start=len(races)):
+    for y, (mean, look) in enumerate(zip(summaries.values(), looks, strict=True), start=len(experiments)):
         ax.plot([mean.next_low, mean.next_high], [y, y], color=plots.COLORS["none"], lw=7, alpha=0.5)
         ax.plot([mean.low, mean.high], [y, y], color=plots.INK, lw=1.8)
         ax.plot(mean.value, y, **(common | look | {"color": plots.INK, "marker": "D"}))
     ax.axvline(1, color=plots.INK, lw=1)
     ax.set(xscale="log", xlabel="updates without a norm over those with layer norm", xlim=(0.24, 4.2))
-    names = [SECTIONS[section] for section in races] + [f"mean, {name}" for name in summaries]
+    names = [SECTIONS[section] for section in experiments] + [f"mean, {name}" for name in summaries]
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     on.exactly(ax.xaxis, [0.25, 0.5, 0.7, 1, 1.4, 2, 4])

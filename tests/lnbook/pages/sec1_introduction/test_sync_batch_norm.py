@@ -37,5 +37,5 @@ def test_any_shares_give_what_one_process_gives() -> None:
                 found = np.concatenate([p[k] for p in parts]) if k < 2 else parts[0][k]
                 # sums over all cases in another order: roundings of float64, in numbers of size 1 to 100
                 np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-                if k >= 2:  # parameters get the same everywhere
+                if k >= 2:  # gradients of parameters are the same everywhere
                     assert all(np.array_equal(p[k], found) for p in parts)

@@ -37,9 +37,8 @@ def test_a_steep_function_is_integrated_as_well_as_by_an_adaptive_rule(g: float)
         return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / math.cosh(g * z) ** 4
 
     truth = integrate.quad(integrand, 0, 12, epsabs=1e-14, limit=500)[0] * 2
-    assert mean_square_slope(torch.tanh, g) == pytest.approx(
-        truth, rel=1e-10
-    )  # the adaptive rule's own tolerance
+    # the adaptive rule's own tolerance
+    assert mean_square_slope(torch.tanh, g) == pytest.approx(truth, rel=1e-10)
 
 
 @given(gains)
