@@ -119,7 +119,7 @@ def sentences() -> tuple[Int[Tensor, "T N"], Int[Tensor, " N"], int]:
 
 def step_errors(
     a: Float[Tensor, "T N H"], lengths: Int[Tensor, " N"], batch: int, draws: int, generator: torch.Generator
-) -> tuple[pd.DataFrame, Float[np.ndarray, "draws T"]]:
+) -> tuple[pd.DataFrame, Float[np.ndarray, "draws steps"]]:
     """Errors of a unit's standard deviation, in %, against all sequences that reach a step, if 20 do.
 
     "shared": one number for all steps, from all sequences; "separate": one for each step, from the sequences

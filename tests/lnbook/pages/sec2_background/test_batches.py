@@ -16,10 +16,10 @@ def generator() -> torch.Generator:
 
 def test_errors_of_the_mean_follow_sampling_theory(generator) -> None:
     A = torch.randn(300, 20, generator=generator, dtype=torch.float64)
-    B = np.array([1, 2, 8, 64, 256])
-    found = batches.mean_errors(A, B, draws=300, generator=generator)
+    sizes = [1, 2, 8, 64, 256]
+    found, B = batches.mean_errors(A, sizes, draws=300, generator=generator), np.array(sizes)
     np.testing.assert_allclose(np.sqrt(found.mean(0)), np.sqrt((300 - B) / 299 / B), rtol=0.1)
-    assert np.mean(batches.powers(found, B, 300)) == pytest.approx(-0.5, abs=0.03)
+    assert np.mean(batches.powers(found, sizes, 300)) == pytest.approx(-0.5, abs=0.03)
 
 
 def test_a_batch_of_all_training_cases_does_not_disagree_and_a_batch_of_one_says_one_thing(generator) -> None:
