@@ -25,7 +25,7 @@ from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 CAPTIONS = 5  # of each picture, in the evaluation
-STRIDE = 7  # every so manieth caption of a scene is looked at
+STRIDE = 7  # every so manieth caption of the scenes is looked at
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class Embedding(Task):
 def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
     """How well violations tell what is truly above what in generated scenes, whose true order is known.
 
-    `pictures` and `captions` are areas under the ROC curve, for captions above pictures and above captions,
-    which nothing was trained for. `direction`: how often the true direction violates less, where only one of
-    two captions is above the other.
+    `pictures` and `captions` are areas under the ROC curve, 0.5 for a guess, for captions above pictures and
+    for captions above captions, for which nothing was trained. `direction`: how often the true direction
+    violates less, where only one of two captions is above the other.
     """
     from sklearn.metrics import roc_auc_score  # its import takes seconds
 

@@ -146,7 +146,7 @@ class Reading(Task):
 
 
 def chance(readings: Readings) -> float:
-    r"""How often a reader of questions alone may be right, if these do not name the answer: dealt markers.
+    r"""How often a reader of questions alone is right at best, if these do not name the answer.
 
     An entity that question n does not name gets any of the markers that it does not name, each as likely:
     $\frac1N\sum_n\frac1{M-k_n}$ for M markers, of which question n names $k_n$.
@@ -161,7 +161,7 @@ def chance(readings: Readings) -> float:
 
 
 def accuracy(readings: Readings, job: Job, deals: int) -> float:
-    """How often a reader is right, over `deals` of the markers, with an unknown word for each passage."""
+    """How often a trained reader with an unknown word for each passage is right, over `deals` of markers."""
     learned, asked = (
         (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
         for _, lengths, *rest in (readings.train, readings.valid)

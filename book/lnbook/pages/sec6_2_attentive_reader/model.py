@@ -50,8 +50,8 @@ RELEASED: dict[str, float] = dict.fromkeys(("dropout", "similarity", "states", "
 RELEASED["dropout"] = 0.5
 Passages: TypeAlias = Int64[Tensor, "N T"]
 Queries: TypeAlias = Int64[Tensor, "N S"]
-Lengths: TypeAlias = Int64[Tensor, " N"]
-Noise: TypeAlias = torch.Generator | None
+Lengths: TypeAlias = Int64[Tensor, " N"]  # at least 1
+Noise: TypeAlias = torch.Generator | None  # which dropout needs in training
 Words: TypeAlias = Float[Tensor, "N T H"]
 TERMS = ("attend_passage", "attend_query", "join_passage", "join_query")  # inside the two tanhs
 
@@ -95,8 +95,9 @@ class AttentiveReader(nn.Module):
             self.similar = nn.utils.skip_init(Linear, units, units, bias=False)
             self.join_mean = nn.utils.skip_init(Linear, units, units, bias=False)
         self.norms = nn.ModuleDict()
-        for name in (*TERMS, *["join_mean"] * released) if everywhere else ():
-            self.norms[name] = BatchNorm(units)  # each with a shift, of which one a sum would do
+        if everywhere:
+            for name in (*TERMS, "join_mean") if released else TERMS:
+                self.norms[name] = BatchNorm(units)  # each with a shift, of which one a sum would do
         for name, parameter in self.named_parameters():
             kind, _, layer = name.rpartition(".")[2].partition("_l")
             if name.startswith("norms"):

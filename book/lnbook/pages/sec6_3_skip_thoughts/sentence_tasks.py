@@ -32,7 +32,10 @@ STRENGTHS = (0.01, 0.001, 0.1, 1.0)  # scikit-learn's C; the first where none is
 
 
 def folds_of(labels: Labels, folds: int, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Training and test cases of each fold, classes spread evenly: else their shares do worse than chance."""
+    """Training and test cases of each fold, each class spread evenly over folds.
+
+    Else a reading that knows nothing but how frequent the classes are would do worse than chance.
+    """
     order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     for k in range(folds):
@@ -40,7 +43,10 @@ def folds_of(labels: Labels, folds: int, seed: int = 0) -> Iterator[tuple[np.nda
 
 
 def accuracy(x: Vectors, labels: Labels, *, folds: int = 10, choices: int = 1, seed: int = 0) -> float:
-    """Share of cases whose class is read rightly by fits to the other folds, of so many `choices` each."""
+    """Share of cases whose class is read rightly by fits to the other folds.
+
+    So many `choices` of `STRENGTHS` are tried on folds of each fold's training cases; 1 for none.
+    """
     from sklearn.linear_model import LogisticRegression  # its import takes seconds
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

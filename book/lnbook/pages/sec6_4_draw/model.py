@@ -36,7 +36,6 @@ from lnlib.rnn.variants import variant_of
 
 SMALLER = 0.3  # weights that read the larger states of "propagation": as large first strokes as with "layer"
 
-
 Pictures: TypeAlias = Float[Tensor, "N A A"]
 Filters: TypeAlias = Float[Tensor, "N P 2 A"]  # $F_X$, $F_Y$ on axis 2
 Window: TypeAlias = Float[Tensor, "N 5"]  # as `filterbanks` takes it

@@ -156,6 +156,7 @@ EXPERIMENT = Experiment(
         study="Lines composed of Omniglot's letters, 128 units, step sizes 0.001, 0.003, 0.01 and "
         "0.03, 500 updates, gradients through 125 points.",
     ),
-    data=lambda job, scale: [job["data"], *["gutenberg"] * (job["data"] == "omniglot_strokes")],
+    # lines are composed of Omniglot's letters, and of the words of novels
+    data=lambda job, scale: [job["data"]] + (["gutenberg"] if job["data"] == "omniglot_strokes" else []),
 )
 SIZES_EXPERIMENT = replace(EXPERIMENT, name="handwriting_sizes", jobs=_sizes)

@@ -39,7 +39,7 @@ from lnlib.linear import Linear
 from lnlib.rnn import LSTM
 from lnlib.rnn.backends import why_not_compiled
 
-Pen: TypeAlias = Float[Tensor, "T N 3"]
+Pen: TypeAlias = Float[Tensor, "T N 3"]  # (dx, dy, 1 where a stroke ends); the first point is (0, 0, 1)
 Texts: TypeAlias = Int[Tensor, "N U"]
 Counts: TypeAlias = Int[Tensor, " N"]
 CLOSEST = 0.999  # |rho| stays below, so that 1 - rho^2 is 0.002 at least
