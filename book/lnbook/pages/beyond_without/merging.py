@@ -23,7 +23,7 @@ _E = PLANE.numpy()
 # How far outside the circle a merge may look from, in distances of the two points.
 DISTANCES = np.geomspace(0.02, 50, 18)
 
-Layer = tuple[Float[Tensor, "3 D"], Float[Tensor, " 3"]]  # W and b of a linear map; its layer norm follows
+Layer = tuple[Float[Tensor, "3 _"], Float[Tensor, " 3"]]  # W and b of a linear map; its layer norm follows
 
 
 def states(layers: Sequence[Layer], x: Float[Tensor, "N D"]) -> list[Float[Tensor, "N 3"]]:

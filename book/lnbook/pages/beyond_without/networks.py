@@ -52,7 +52,7 @@ class Networks:
         """The parameters of each block, and at the last place those of the end."""
         values = {**self.stack, **self.fixed}
         rows = zip_longest(*(v.unbind() for v in values.values()))
-        return [dict(zip(values, row, strict=True)) for row in rows]
+        return [{n: v for n, v in zip(values, row, strict=True) if v is not None} for row in rows]
 
     def streams(self, x: Float[Tensor, "*S N D"]) -> list[Float[Tensor, "S N H"]]:
         """The stream in front of the first block and behind every block; cases may be each network's own."""

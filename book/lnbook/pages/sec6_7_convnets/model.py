@@ -143,7 +143,7 @@ def shares(z: Images, over: Over) -> dict[str, float]:
     return {name: float(value / everything) for name, value in found.items()}
 
 
-def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Over]) -> dict[str, float]:
+def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Tensor]) -> dict[str, float]:
     """What a row says of each layer, the first being layer 1, from pairs (a, z), rounded to 5 digits.
 
     At the border and in the center: `on`, the share of cases, channels and positions that are on; `rare`, the
