@@ -101,7 +101,7 @@ def test_a_chapter_has_the_agreed_anatomy(path):
     questions = re.findall(r"^\*\*\d+\.\*\*", texts.partition("\n## Check yourself\n")[2], flags=re.MULTILINE)
     assert len(questions) == len(solutions), "each solution has its question"
     for cell in solutions:
-        assert cell.metadata["mystnb"]["code_prompt_show"] == "Show the solution"
+        assert cell.metadata["mystnb"]["code_prompt_show"] == "Show solution"
 
 
 @pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem != "faq"], ids=lambda p: p.stem)
