@@ -17,34 +17,20 @@ rows = st.lists(eighths, min_size=2, max_size=9).map(np.array)
 
 
 @given(rows)
-def test_eq3_is_the_exact_mean_and_biased_standard_deviation(a: np.ndarray) -> None:
+def test_eqs_3_and_5_and_eqs_16_and_15_are_layer_norm_in_exact_arithmetic(a: np.ndarray) -> None:
     mu, sigma = eq.eq3(a)
+    assert eq.eq16(a) == (mu, sigma)
     exact = [Fraction(v) for v in a]
     mean = sum(exact) / len(a)
     var = sum((v - mean) ** 2 for v in exact) / len(a)
     # at most 9 values of one binade: a dozen roundings of 1.1e-16 of numbers up to 100
     assert mu == pytest.approx(float(mean), abs=1e-13)
     assert sigma**2 == pytest.approx(float(var), rel=1e-13, abs=1e-25)
-
-
-@given(rows)
-def test_eq5_with_eq3_is_layer_norm_in_exact_arithmetic(a: np.ndarray) -> None:
-    assume(a.std() > 0)
-    mu, sigma = eq.eq3(a)
-    H = len(a)
-    got = eq.eq5(a, mu, sigma, np.ones(H), np.zeros(H), lambda z: z)
-    # |mean|/std is at most 2400 here, which multiplies the few roundings of 1.1e-16
-    assert_allclose(got, standardized(a.tolist()), rtol=0, atol=1e-11)
-
-
-@given(rows)
-def test_eqs_15_and_16_are_eqs_5_and_3_in_other_letters(a: np.ndarray) -> None:
     assume(a.std() > 0)
     gain, bias = np.arange(1.0, len(a) + 1), np.arange(len(a)) - 2.0
-    mu, sigma = eq.eq3(a)
-    assert eq.eq16(a) == (mu, sigma)
-    # g / sigma * d and d / sigma * g differ by the order of two roundings of numbers up to 27
-    assert_allclose(eq.eq15(a, gain, bias), eq.eq5(a, mu, sigma, gain, bias, lambda z: z), rtol=0, atol=1e-13)
+    for got in (eq.eq5(a, mu, sigma, gain, bias, lambda z: z), eq.eq15(a, gain, bias)):
+        # |mean|/std is at most 2400 here, which multiplies the few roundings of 1.1e-16
+        assert_allclose((got - bias) / gain, standardized(a.tolist()), rtol=0, atol=1e-11)
 
 
 @given(st.lists(st.tuples(eighths, eighths, eighths), min_size=2, max_size=6).map(np.array))
@@ -70,13 +56,7 @@ def test_eq1_is_a_matrix_product_with_a_bias_inside_the_nonlinearity() -> None:
 def layer(seed: int, H: int = 5, D: int = 3) -> tuple[np.ndarray, ...]:
     """W, x, g, b and gamma of one layer."""
     rng = np.random.default_rng(seed)
-    return (
-        rng.normal(size=(H, D)),
-        rng.normal(size=D),
-        rng.normal(size=H),
-        rng.normal(size=H),
-        rng.normal(size=D),
-    )
+    return tuple(rng.normal(size=size) for size in ((H, D), D, H, H, D))
 
 
 @given(st.integers(0, 99), st.floats(0.01, 100))
