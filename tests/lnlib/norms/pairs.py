@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 import torch
-from hypothesis import strategies as st
 from torch import Tensor
 
 from lnlib import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
@@ -35,7 +34,3 @@ def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tens
 
 def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
     return draw(6, 8, 5).to(dtype), draw(8, seed=1).to(dtype), draw(8, seed=2).to(dtype)
-
-
-eighths = st.integers(-80, 80).map(lambda k: k / 8)
-rows = st.lists(eighths, min_size=2, max_size=9).filter(lambda v: max(v) > min(v))

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from exact import layer_norm_gradient, standardized
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from pairs import EXACT, draw, inputs, rows
+from pairs import EXACT, draw, inputs
 from torch.testing import assert_close
 
 from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
@@ -20,32 +20,16 @@ pytestmark = pytest.mark.grid
 # --------------------------------------------------------------------------------- the paper's equations
 
 
-@given(rows)
-def test_layer_norm_is_eq3_in_eq5(values: list[float]) -> None:
-    H = len(values)
-    a, g, b = torch.tensor(values, dtype=torch.float64), draw(H), draw(H, seed=1)
-    expected = equations.eq5(a.numpy(), *equations.eq3(a.numpy()), g.numpy(), b.numpy(), lambda z: z)
-    # the literal equation itself loses |mean|/std <= 240 roundings here
-    assert_close(layer_norm(a, g, b, eps=0), torch.from_numpy(expected), rtol=0, atol=1e-12)
-    assert_close(
-        layer_norm(a, g, b, eps=0),
-        torch.from_numpy(equations.eq15(a.numpy(), g.numpy(), b.numpy())),
-        rtol=0,
-        atol=1e-12,
-    )
-
-
-def test_batch_norm_is_eq2() -> None:
-    a, g = draw(6, 8), draw(8, seed=1)
-    assert_close(batch_norm(a, g, eps=0), torch.from_numpy(equations.eq2(a.numpy(), g.numpy())), **EXACT)
-
-
-def test_weight_norm_is_eq5_with_the_length_of_the_row() -> None:
-    W, g, x = draw(5, 4), draw(5, seed=1), draw(4, seed=2)
-    a = (W @ x).numpy()
-    length = np.sqrt((W.numpy() ** 2).sum(axis=1))
-    expected = equations.eq5(a, 0.0, length, g.numpy(), np.zeros(5), lambda z: z)
-    assert_close(weight_norm(W, g) @ x, torch.from_numpy(expected), **EXACT)
+def test_the_norms_are_the_papers_equations() -> None:
+    W, g, b, x = draw(5, 4), draw(5, seed=1), draw(5, seed=2), draw(4, seed=3)
+    a, length = W @ x, np.sqrt((W.numpy() ** 2).sum(axis=1))
+    affine = g.numpy(), b.numpy(), lambda z: z
+    for found, expected in (
+        (layer_norm(a, g, b, eps=0), equations.eq5(a.numpy(), *equations.eq3(a.numpy()), *affine)),
+        (weight_norm(W, g) @ x + b, equations.eq5(a.numpy(), 0.0, length, *affine)),
+        (batch_norm(W.mT, g, eps=0), equations.eq2(W.mT.numpy(), g.numpy())),
+    ):
+        assert_close(found, torch.from_numpy(expected), **EXACT)
 
 
 def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
@@ -53,9 +37,6 @@ def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
     std = (a.var(dim=(0, 2), correction=1, keepdim=True) + 0.1).sqrt()
     expected = g[:, None] * (a - a.mean(dim=(0, 2), keepdim=True)) / std + b[:, None]
     assert_close(batch_norm(a, g, b, eps=0.1, unbiased=True), expected, **EXACT)
-    # 30 cases: the biased one is larger by sqrt(30/29), 1.7 %
-    ratio = batch_norm(a, eps=0) / batch_norm(a, eps=0, unbiased=True)
-    assert_close(ratio, torch.full_like(a, math.sqrt(30 / 29)), **EXACT)
 
 
 # --------------------------------------------------------------------------------- exact arithmetic
@@ -90,6 +71,7 @@ def test_any_finite_singles_are_standardized_as_in_exact_arithmetic(values, eps)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@example(offset=0.1, scale=0.0, steps=[1, 2, 3, 6], eps=1e-5)  # equal values
 @given(
     offset=st.sampled_from([0.0, 1.0, 8.0, 1e3, 1e6]),
     scale=st.sampled_from([1e-3, 1.0, 1e3]),
@@ -99,7 +81,7 @@ def test_any_finite_singles_are_standardized_as_in_exact_arithmetic(values, eps)
 def test_gradients_are_those_of_exact_arithmetic(dtype, offset, scale, steps, eps) -> None:
     row = (torch.tensor([steps], dtype=torch.float64) * scale + offset).to(dtype).requires_grad_()
     values = row[0].tolist()
-    assume(max(values) > min(values))
+    assume(eps > 0 or max(values) > min(values))
     upstream = torch.linspace(-1, 2, len(values), dtype=dtype)
     (got,) = torch.autograd.grad(layer_norm(row, eps=eps)[0], row, upstream)
     exact = layer_norm_gradient(values, upstream.tolist(), eps)
