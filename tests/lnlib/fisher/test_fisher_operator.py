@@ -159,11 +159,14 @@ def test_what_is_no_vector_of_parameters_is_refused(v, error, message):
         F.solve(v, 1.0)
 
 
+@users_call
 def test_a_solve_takes_a_positive_damping_and_a_finite_right_side():
     F, _ = both("gaussian", "layer")
     v = torch.ones(F.shape[0], dtype=F.dtype)
-    for bad in (0.0, -1.0, math.nan, math.inf, True):
-        with pytest.raises(ValueError, match=rf"damping is {bad}; F is singular for normalized models, give"):
+    for bad in (0.0, -1.0, math.nan, math.inf, True, "a"):
+        with pytest.raises(
+            ValueError, match=rf"damping is {bad!r}; F is singular for normalized models, give"
+        ):
             F.solve(v, bad)
     for bad in (math.nan, math.inf):
         v[3] = bad

@@ -180,11 +180,6 @@ def test_the_excess_of_the_exponential_keeps_its_digits():
 # --- what is refused ---------------------------------------------------------------------------------
 
 
-def test_unknown_families_are_refused():
-    with pytest.raises(ValueError, match=r"family is 'normal'; use one of gaussian, bernoulli"):
-        named_family("normal")
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_dispersions_are_positive_and_1_where_there_is_none(name):
     for phi in (-1.0, 0.0, math.inf):

@@ -1,6 +1,7 @@
 """GLMs with normalized summed inputs: parameters, statistics, distributions, and what they refuse."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,19 +23,11 @@ users_call = pytest.mark.usefixtures("as_users_call")
 # --- parameters --------------------------------------------------------------------------------------
 
 
-def test_parameters_come_unit_by_unit():
-    assert GLM("gaussian", W, B).theta.tolist() == [1, 2, 0.5, 3, 5, -0.5]
-    gain = torch.tensor([7.0, 8.0])
-    assert GLM("gaussian", W, B, norm="rms", gain=gain).theta.tolist() == [1, 2, 0.5, 7, 3, 5, -0.5, 8]
-
-
-def test_a_norm_without_a_gain_has_gains_of_one():
-    assert GLM("gaussian", W, B, norm="layer").gain.tolist() == [1, 1]
-    assert GLM("gaussian", W, B).gain is None
-
-
 @pytest.mark.parametrize("norm", NORMS)
-def test_packing_and_unpacking_are_inverse(norm):
+def test_parameters_come_unit_by_unit_and_unpacking_is_the_inverse(norm):
+    gains = [] if norm is None else [[1], [1]]  # unless others are given
+    of_units = np.hstack([W, B[:, None], *([gains] if gains else [])])
+    assert GLM("gaussian", W, B, norm=norm).theta.tolist() == of_units.ravel().tolist()
     glm, _ = model("gaussian", norm)
     assert torch.equal(glm.with_theta(glm.theta).theta, glm.theta)
     directions = draw(3, glm.theta.numel())  # three at a time
@@ -66,6 +59,7 @@ def test_weights_enter_the_statistics_of_batch_norm_and_no_other():
         assert_close(rows, repeated, rtol=1e-13, atol=1e-13)
         same = torch.equal(glm.natural(cases, times.to(cases.dtype)), glm.natural(cases))
         assert same == (norm != "batch")
+    assert glm.case_weights(cases, times).tolist() == [3 / 7, 1 / 7, 0, 2 / 7, 1 / 7]
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer", "rms"])
@@ -107,22 +101,6 @@ def test_the_covariance_is_the_scaled_one_times_the_dispersion_squared():
     assert_close(glm.covariance(cases), torch.diag_embed(0.5 * glm.mean(cases)))
 
 
-def test_parameters_outside_the_natural_domain_are_refused():
-    with pytest.raises(ValueError, match=r"gamma outputs with the canonical link need z < 0"):
-        GLM("gamma", W, B).mean(X)
-    with pytest.raises(ValueError, match=r"poisson rate exp\(z\) overflows torch.float32 at z = 1000"):
-        GLM("poisson", W, 1000 + 0 * B).mean(0 * X)
-    with pytest.raises(ValueError, match=r"natural parameters of gaussian outputs overflow torch.float32"):
-        GLM("gaussian", W * 1e37, B).mean(X * 1e3)
-
-
-def test_divergences_need_the_same_kind_of_outputs():
-    for other in (GLM("bernoulli", W, B), GLM("gaussian", W, B, 2.0), GLM("gaussian", W[:1], B[:1])):
-        with pytest.raises(ValueError, match=r"needs one family, dispersion and number of units"):
-            GLM("gaussian", W, B).kl(other, X)
-    assert GLM("gaussian", W, B).kl(GLM("gaussian", W, B, norm="layer"), X).shape == (3,)
-
-
 # --- what is refused ---------------------------------------------------------------------------------
 
 ROW = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
@@ -139,6 +117,7 @@ REFUSED = {
     "gain alone": ({"gain": torch.ones(2)}, ValueError, r"a gain was given without a norm"),
     "NaN in W": ({"W": W * math.nan}, ValueError, r"W contains NaN or infinity"),
     "zero row": ({"norm": "weight", "W": ROW}, ValueError, r"weight norm divides by its length"),
+    "eps of True": ({"norm": "layer", "eps": True}, ValueError, r"eps is True; it is added"),
     "negative eps": ({"norm": "layer", "eps": -1e-5}, ValueError, r"eps is -1e-05; it is added"),
     "eps without variance": ({"norm": "weight", "eps": 0.1}, ValueError, r"has no variance; leave it 0"),
     "dispersion": ({"dispersion": torch.eye(2)}, TypeError, r"dispersion is of type Tensor; give a float"),
@@ -155,27 +134,33 @@ def test_what_makes_no_model_is_refused(what):
         GLM(**{"family": "gaussian", "W": W, "b": B, **changed})
 
 
+NOT_FINITE = torch.tensor([[1.0], [math.nan], [math.inf]])
+ANOTHER_KIND = r"needs one family, dispersion and number of units"
+CALLS = [  # call, error, message
+    (lambda glm: glm.natural(X.numpy()), TypeError, r"X is of type ndarray; give a tensor"),
+    (lambda glm: glm.natural(X[0]), ValueError, r"X has shape \(2,\); give it as \(2, 2\)"),
+    (lambda glm: glm.natural(X[:0]), ValueError, r"X has shape \(0, 2\); give it as \(1, 2\)"),
+    (lambda glm: glm.mean(X[:, :1]), ValueError, r"X has shape \(3, 1\); give it as \(3, 2\)"),
+    (lambda glm: glm.natural(X * NOT_FINITE), ValueError, r"X contains NaN or infinity"),
+    (lambda glm: glm.with_theta(torch.zeros(7)), ValueError, r"7.*[;:,] \w+"),
+    (lambda glm: glm.case_weights(X, torch.tensor([1, -1.0, 1])), ValueError, r"give 3 finite numbers"),
+    (lambda glm: glm.case_weights(X, NOT_FINITE[[0, 1, 0], 0]), ValueError, r"give 3 finite numbers"),
+    (lambda glm: glm.case_weights(X, NOT_FINITE[[0, 2, 0], 0]), ValueError, r"give 3 finite numbers"),
+    (lambda glm: glm.case_weights(X, torch.zeros(3)), ValueError, r"not all of them 0"),
+    (lambda glm: glm.case_weights(X, torch.ones(5)), ValueError, r"\(5,\) and sum 5; give 3 "),
+    (lambda glm: glm.log_likelihood(X, [1.0]), TypeError, r"type list; make it one"),
+    (lambda glm: glm.log_likelihood(X, torch.zeros(7, 8)), ValueError, r"\(7, 8\); give one a case"),
+    (lambda glm: replace(glm, W=W * 1e37).mean(X * 1e3), ValueError, r"of gaussian outputs overflow torch.f"),
+    (lambda glm: GLM("gamma", W, B).mean(X), ValueError, r"gamma outputs with the canonical link need z < 0"),
+    (lambda glm: GLM("poisson", W, 1000 + 0 * B).mean(0 * X), ValueError, r"exp\(z\) overflows .* z = 1000"),
+    (lambda glm: glm.kl(GLM("bernoulli", W, B), X), ValueError, ANOTHER_KIND),
+    (lambda glm: glm.kl(GLM("gaussian", W, B, 2.0), X), ValueError, ANOTHER_KIND),
+    (lambda glm: glm.kl(GLM("gaussian", W[:1], B[:1]), X), ValueError, ANOTHER_KIND),
+]
+
+
 @users_call
-@pytest.mark.parametrize(
-    ("cases", "error", "message"),
-    [
-        (X.numpy(), TypeError, r"X is of type ndarray; give a tensor"),
-        (X[0], ValueError, r"X has shape \(2,\); give it as \(2, 2\)"),
-        (X[:0], ValueError, r"X has shape \(0, 2\); give it as \(1, 2\)"),
-        (X * torch.tensor([[1.0], [math.nan], [math.inf]]), ValueError, r"X contains NaN or infinity"),
-    ],
-)
-def test_features_that_do_not_fit_are_refused(cases, error, message):
+@pytest.mark.parametrize(("call", "error", "message"), CALLS, ids=[message for *_, message in CALLS])
+def test_calls_that_do_not_fit_are_refused(call, error, message):
     with pytest.raises(error, match=message):
-        GLM("gaussian", W, B).natural(cases)
-
-
-@users_call
-@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
-def test_weights_that_are_no_distribution_are_refused_and_counts_are_one(bad):
-    glm = GLM("gaussian", W, B)
-    with pytest.raises(ValueError, match=r"give 3 finite numbers"):
-        glm.case_weights(X, torch.tensor([1.0, bad, 1.0]))
-    with pytest.raises(ValueError, match=r"not all of them 0"):
-        glm.case_weights(X, torch.zeros(3))
-    assert glm.case_weights(X, torch.tensor([1, 0, 3])).tolist() == [0.25, 0, 0.75]
+        call(GLM("gaussian", W, B))
