@@ -108,9 +108,6 @@ def test_weight_norm_is_torchs_network_of_normalized_rows(kind: str) -> None:
     assert_is(PLAIN, network(kind, norm="weight"), torchs)
 
 
-# --- a variant of one's own ----------------------------------------------------------------------
-
-
 def test_a_bias_inside_both_projections_and_an_unbiased_variance_are_settings() -> None:
     def n(a: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
         return gain * (a - a.mean(-1, keepdim=True)) / torch.sqrt(a.var(-1, keepdim=True) + 1e-3) + bias
@@ -137,8 +134,6 @@ def test_a_bias_inside_the_normalization_of_the_sum_is_a_setting() -> None:
     module = network("LSTM", variant=Variant("joint", per_gate=True, inner_bias="input"))
     assert_is(PLAIN, module, one_layer(loop, loops.each(loops.layer(1e-5), 4)))
 
-
-# --- at the start --------------------------------------------------------------------------------
 
 STARTS = [("RNN", {}), ("LSTM", {"variant": "released"}), ("GRU", {"norm": "rms"})]
 STARTS += [("LSTM", {"forget_bias": 1.5}), ("LSTM", {"norm": "batch", "max_steps": 2})]

@@ -67,22 +67,19 @@ def test_a_trace_shows_what_the_module_computes(kind, norm):
     assert_close(first.h[-1], (last[0] if kind == "LSTM" else last)[0])
 
 
-def test_summed_inputs_of_a_plain_network_are_the_arguments_of_its_units():
+def test_saturation_is_the_share_of_units_at_the_ends_of_their_range():
     module, x = network("RNN", norm="none", bias=False), draw(6, 2, 3)
     found = trace(module, x)
     assert_close(found.summed_inputs.tanh(), found.h)
     assert_close(found.mean, found.h.atanh().mean(-1))
     assert_close(found.std, found.h.atanh().std(-1, correction=0))
     assert_close(found.saturation, (found.h.abs() > 0.95).double().mean(-1))
-
-
-def test_an_open_and_shut_lstm_is_saturated():
-    module, x = network("LSTM", norm="none"), draw(6, 2, 3)
+    assert trace(network("RNN", nonlinearity="relu"), x).saturation.max() == 0  # which has no range
+    module = network("LSTM", norm="none")
     with torch.no_grad():
         for value in module.parameters():
             value.zero_()
-    assert trace(module, x).saturation.max() == 0
-    with torch.no_grad():
+        assert trace(module, x).saturation.max() == 0
         module.bias_ih_l0.copy_(torch.tensor([-9.0, 9, 0, 0]).repeat_interleave(4))
     # i and f of (i, f, g, o, tanh c)
     assert_close(trace(module, x).saturation, torch.full((6, 2), 0.4, dtype=torch.float64))
@@ -98,11 +95,6 @@ def test_noise_is_left_out_and_running_statistics_are_used_as_in_evaluation():
         assert_close(found.h, module.eval()(x)[0])
         assert count
         torch.testing.assert_close(trace(module, x).h, found.h, rtol=0, atol=0)
-
-
-def test_a_rectifier_has_no_range_to_saturate():
-    module = network("RNN", nonlinearity="relu")
-    assert trace(module, draw(6, 2, 3)).saturation.max() == 0
 
 
 def test_a_long_way_of_giving_a_sequence_is_the_same_sequence():
@@ -139,33 +131,25 @@ def test_layer_norm_deletes_directions_and_they_count_as_minus_infinity():
     assert (least < -20).all()  # the logarithm of rounding, or of zero
 
 
-def test_the_gradient_of_a_linear_network_is_a_power_of_its_matrix():
+def test_the_gradient_of_a_linear_network_is_a_power_of_its_matrix_and_probes_measure_the_same():
     W, V = 0.5 * draw(4, 4), draw(4, 3, seed=1)
     found = gradient_by_lag(linear(W, V), torch.zeros(6, 2, 3, dtype=torch.float64), probes=None)
     expected = torch.stack([torch.linalg.matrix_norm(torch.linalg.matrix_power(W, k) @ V) for k in range(6)])
     assert_close(found, expected)
-
-
-def test_random_probes_measure_the_same_gradient():
     module, x = random_network((3, 6), "LSTM"), draw(8, 5, 3)
     exact = gradient_by_lag(module, x, probes=None)
     # 400 probes of 5 cases: the square of a rank-one Jacobian is off by sqrt(2 / 400) at worst
     assert_close(gradient_by_lag(module, x, probes=400), exact, rtol=0.15, atol=0)
 
 
-def test_a_diagnosis_holds_all():
-    module, x = network("LSTM", batch_first=True), draw(5, 8, 3)
+def test_a_diagnosis_holds_all_and_touches_nothing():
+    module, x = network("LSTM", batch_first=True).train(), draw(5, 8, 3)
+    copy, before = x.clone(), [p.clone() for p in module.parameters()]
     found = diagnose(module, x)
     assert_close(found.trace.h, module(x)[0].transpose(0, 1))
     assert found.singular_values.shape == (8, 5, 8)
     assert_close(found.lyapunov, lyapunov(module, x, skip=2)[:, 0])
     assert found.gradient_by_lag.shape == (8,)
-
-
-def test_nothing_of_the_module_or_the_input_is_touched():
-    module, x = network("GRU"), draw(5, 2, 3)
-    copy, before = x.clone(), [p.clone() for p in module.parameters()]
-    diagnose(module.train(), x)
     assert module.training
     assert torch.equal(x, copy)
     assert not x.requires_grad

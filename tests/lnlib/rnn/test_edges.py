@@ -84,26 +84,19 @@ def test_nothing_given_is_modified_and_views_equal_their_copies(kind: str, norm:
 
 
 @every_network
-def test_no_cases_give_empty_results_and_zero_gradients(kind: str, norm: str, way: Way) -> None:
+def test_no_cases_give_empty_results_and_no_steps_leave_the_state(kind: str, norm: str, way: Way) -> None:
     module = network(kind, way.dtype, norm=norm, num_layers=2, bidirectional=True)
-    x = torch.zeros(T, 0, D, dtype=way.dtype, requires_grad=True)
+    x, hx = draw(T, N, D, dtype=way.dtype).requires_grad_(), start_of(module, N, way.dtype)
     with way.path():
-        output, final = module(x)
-        output.sum().backward()
-    assert output.shape == (T, 0, 2 * H)
-    assert all(s.shape == (4, 0, H) for s in states(final))
-    assert x.grad.shape == x.shape
-    assert all(p.grad is None or (p.grad == 0).all() for p in module.parameters())
-
-
-@every_network
-def test_no_steps_leave_the_state_and_pass_its_gradient(kind: str, norm: str, way: Way) -> None:
-    module, x = network(kind, way.dtype, norm=norm), torch.zeros(0, N, D, dtype=way.dtype)
-    hx = start_of(module, N, way.dtype)
-    with way.path():
-        output, final = module(x, hx)
+        of_no_cases, last = module(x[:, :0])
+        of_no_cases.sum().backward()
+        of_no_steps, final = module(x[:0], hx)
         gradients = torch.autograd.grad(sum(s.sum() for s in states(final)), states(hx))
-    assert output.shape == (0, N, H)
+    assert of_no_cases.shape == (T, 0, 2 * H)
+    assert all(s.shape == (4, 0, H) for s in states(last))
+    assert x.grad is not None
+    assert all(p.grad is None or (p.grad == 0).all() for p in [x, *module.parameters()])
+    assert of_no_steps.shape == (0, N, 2 * H)
     assert all(map(torch.equal, states(final), states(hx)))
     assert all((g == 1).all() for g in gradients)
 

@@ -122,9 +122,6 @@ def test_dropout_between_layers_draws_what_torch_draws(kind: str, path: Callable
         assert_close(tensors(ours.eval()(x))[0], tensors(theirs.eval()(x))[0], **CLOSE)
 
 
-# --- what is refused -----------------------------------------------------------------------------
-
-
 def hx_of(module: Any, *shape: int, dtype: torch.dtype = torch.float32) -> Any:
     h = torch.zeros(*shape, dtype=dtype)
     return (h, h.clone()) if module.mode == "LSTM" else h

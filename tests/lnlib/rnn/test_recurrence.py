@@ -22,12 +22,13 @@ def results(module: Any, x: Any, **call: Any) -> tuple[list[Tensor], list[Tensor
     return [*values, torch.rand(3)], list(torch.autograd.grad(total, list(module.parameters())))
 
 
-@pytest.mark.parametrize("norm", ["layer", "weight", "none"])
+@pytest.mark.parametrize("norm", ["layer", "weight", "batch", "none"])
 @pytest.mark.parametrize("steps", [1, 2, 10])
 @every_kind
 def test_recomputing_changes_neither_values_nor_gradients_nor_draws(kind: str, norm: str, steps: int) -> None:
     options = {"norm": norm, "num_layers": 2, "bidirectional": True, "zoneout": 0.2, "dropout": 0.2}
     options |= {} if kind == "RNN" else {"recurrent_dropout": 0.2}
+    options |= {"max_steps": 6} if norm == "batch" else {}
     save, recompute = (random_network((3, 4), kind, memory=m, **options) for m in ("save", "recompute"))
     sequences = [draw(n, 3, seed=k) for k, n in enumerate((steps, max(1, steps // 2), steps))]
     packed = pack_sequence(sequences, enforce_sorted=False)
@@ -36,6 +37,9 @@ def test_recomputing_changes_neither_values_nor_gradients_nor_draws(kind: str, n
     assert_close(kept, again, **EXACT)
     assert torch.equal(kept[-1], again[-1])
     assert_close(gradients, other, **EXACT)
+    assert_close(
+        dict(save.named_buffers()), dict(recompute.named_buffers()), **EXACT
+    )  # each batch counts once
 
 
 def kept_for_backward(module: Any, x: Tensor) -> int:

@@ -68,9 +68,6 @@ def test_an_archive_in_text_and_a_dict_of_tensors_without_prefixes_load_alike() 
     assert_close(dict(layers[0].named_parameters()), dict(layers[1].named_parameters()), rtol=0, atol=0)
 
 
-# --- what is refused -----------------------------------------------------------------------------
-
-
 @pytest.mark.usefixtures("as_users_call")
 @pytest.mark.parametrize("options", [{"variant": "paper"}, {"norm": "rms"}, {"num_layers": 2}], ids=str)
 def test_only_one_released_layer_takes_released_weights(options: dict[str, Any]) -> None:
