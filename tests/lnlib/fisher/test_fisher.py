@@ -29,9 +29,6 @@ def hessian_of_kl(glm: GLM, X: Tensor, weights: Tensor | None = None) -> Tensor:
     return torch.autograd.functional.hessian(lambda t: kl(glm, glm.with_theta(t), X, weights), glm.theta)
 
 
-# --- three ways ------------------------------------------------------------------------------------
-
-
 @every_model
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_closed_form_is_the_definition_and_the_hessian_of_the_divergence(family, norm, weighted):
@@ -46,35 +43,22 @@ def test_the_closed_form_is_the_definition_and_the_hessian_of_the_divergence(fam
             assert relative(F, fisher_from_definition(glm, X, weights)) <= ROUNDING
 
 
-# --- the paper ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("family", ["gaussian, variance", "bernoulli", "poisson", "gamma", "categorical"])
-def test_without_a_norm_it_is_eq12(family):
-    glm, X = model(family)
-    literal = eq.eq12(X.numpy(), glm.covariance(X).numpy(), float(glm.dispersion))
-    assert_allclose(fisher(glm, X).numpy(), literal, rtol=ROUNDING, atol=ROUNDING)
-
-
-@pytest.mark.parametrize("family", ["gaussian, variance", "bernoulli", "poisson", "gamma", "categorical"])
-@pytest.mark.parametrize("norm", ["batch", "weight", "layer"])
-def test_the_printed_matrix_is_eq13_with_eq14(family, norm):
+@pytest.mark.parametrize("norm", [None, "batch", "weight", "layer"])
+def test_the_printed_matrices_are_eq12_and_eq13_with_eq14(family, norm):
     glm, X = model(family, norm)
-    a = X @ glm.W.mT
+    a, outputs = X @ glm.W.mT, (glm.covariance(X).numpy(), float(glm.dispersion))
+    if norm is None:
+        literal = eq.eq12(X.numpy(), *outputs)
+        assert_allclose(fisher(glm, X).numpy(), literal, rtol=ROUNDING, atol=ROUNDING)
+        return
     if norm == "weight":
         mean, std = torch.zeros(1, 3, dtype=X.dtype), glm.W.norm(dim=1)[None]
     else:
         axis = {"batch": 0, "layer": 1}[norm]
         mean, std = a.mean(axis, keepdim=True), a.var(axis, unbiased=False, keepdim=True).sqrt()
-    literal = eq.eq13(
-        a.numpy(),
-        mean.numpy(),
-        std.numpy(),
-        glm.gain.numpy(),
-        chi(glm, X).numpy(),
-        glm.covariance(X).numpy(),
-        float(glm.dispersion),
-    )
+    arrays = (t.numpy() for t in (a, mean, std, glm.gain, chi(glm, X)))
+    literal = eq.eq13(*arrays, *outputs)
     assert_allclose(printed_eq13(glm, X).numpy(), literal, rtol=ROUNDING, atol=ROUNDING)
 
 
@@ -86,9 +70,6 @@ def test_chi_is_what_moving_its_own_row_does_to_a_normalized_input(norm, eps):
     J = torch.autograd.functional.jacobian(lambda W: replace(glm, W=W).natural(X), glm.W)
     own = torch.stack([J[:, i, i] for i in range(len(glm.b))], 1)  # (N, H, D)
     assert relative(chi(glm, X), own / linearize(glm, X).scale[:, :, None]) <= ROUNDING
-
-
-# --- edges -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -1,4 +1,4 @@
-"""The metric along magnitudes: literal equations, the dense Fisher matrix and the divergence itself."""
+"""The metric along magnitudes: literal equations and the dense Fisher matrix."""
 
 from itertools import product
 
@@ -10,7 +10,7 @@ from glms import FAMILIES
 from torch import Tensor
 
 import lnlib.equations as eq
-from lnlib.fisher import fisher, gain_metric, kl, standard_magnitude_metric
+from lnlib.fisher import fisher, gain_metric, standard_magnitude_metric
 from lnlib.glm import GLM
 
 NORMS = ("batch", "weight", "layer", "rms")
@@ -33,35 +33,19 @@ def along_rows(glm: GLM, delta_g: Tensor) -> Tensor:
     return glm.pack(delta_g[:, None] * glm.W / glm.W.norm(dim=1, keepdim=True), torch.zeros_like(glm.b), None)
 
 
-def curvature(glm: GLM, X: Tensor, step: Tensor) -> float:
-    """Half the second derivative of the divergence along the step, by automatic differentiation."""
-    t = torch.zeros((), dtype=X.dtype, requires_grad=True)
-    divergence = kl(glm, glm.with_theta(glm.theta + t * step), X)
-    (slope,) = torch.autograd.grad(divergence, t, create_graph=True)
-    return float(torch.autograd.grad(slope, t)[0]) / 2
-
-
-@pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_gain_metric_is_the_fisher_form_and_the_curvature_of_the_divergence(
-    family: str, norm: str
-) -> None:
-    glm, X = model(family, norm)
-    step = along_gains(glm, growth(4))
-    got = float(gain_metric(glm, X, growth(4)))
-    assert got == pytest.approx(float(step @ fisher(glm, X) @ step) / 2, rel=ROUNDING)
-    assert got == pytest.approx(curvature(glm, X, step), rel=1e-10)  # two derivatives of logs and exps
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_standard_metric_is_the_fisher_form_and_the_curvature_of_the_divergence(family: str) -> None:
+def test_the_metrics_are_the_fisher_form(family: str) -> None:
+    for norm in NORMS:
+        glm, X = model(family, norm)
+        step = along_gains(glm, growth(4))
+        got = float(gain_metric(glm, X, growth(4)))
+        assert got == pytest.approx(float(step @ fisher(glm, X) @ step) / 2, rel=ROUNDING)
     glm, X = model(family, None)
     for rows in ((), (0, 2), (3, 1), (1, 1)):
         delta_g = growth(4) if not rows else growth(4) * torch.isin(torch.arange(4), torch.tensor(rows))
         step = along_rows(glm, delta_g)
         got = float(standard_magnitude_metric(glm, X, growth(4), *rows))
         assert got == pytest.approx(float(step @ fisher(glm, X) @ step) / 2, rel=ROUNDING)
-        assert got == pytest.approx(curvature(glm, X, step), rel=1e-10)  # as above
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "poisson", "categorical"])
@@ -138,12 +122,6 @@ def test_metrics_that_mean_nothing_are_refused(metric, norm, delta_g, options, e
 
 def test_a_zero_row_that_is_to_grow_is_refused() -> None:
     glm, X = model("gaussian", None)
-    W = glm.W.clone()
-    W[1] = 0
-    flat = GLM("gaussian", W, glm.b, 0.5)
+    glm.W[1] = 0
     with pytest.raises(ValueError, match=r"rows \[1\] of W are zero.*set their delta_g to 0"):
-        standard_magnitude_metric(flat, X, growth(4))
-    resting = growth(4)
-    resting[1] = 0
-    assert bool(torch.isfinite(standard_magnitude_metric(flat, X, resting)))
-    assert bool(torch.isfinite(standard_magnitude_metric(flat, X, growth(4), 0, 2)))
+        standard_magnitude_metric(glm, X, growth(4))

@@ -89,10 +89,14 @@ class Recurrent(nn.Module):
         return self.head(self.layer(x)[0][:, -1])
 
 
+def recurrent(**options) -> nn.Module:
+    return Recurrent(lnlib.LSTM(4, 5, batch_first=True, **options))
+
+
 def test_recurrent_layers_have_products_and_lnlibs_the_matrix_too():
     X = draw(3, 4, 4)
     theirs = randomized(Recurrent(nn.LSTM(4, 5, batch_first=True)))
-    ours = randomized(Recurrent(lnlib.LSTM(4, 5, batch_first=True, norm="none")))
+    ours = randomized(recurrent(norm="none"))
     ours.layer.load_torch(theirs.layer)
     ours.head.load_state_dict(theirs.head.state_dict())
     names, v = ["head.weight", "head.bias"], draw(18)
@@ -120,17 +124,11 @@ UNSUITABLE = {
         nn.Sequential(nn.BatchNorm1d(4, track_running_stats=False)).eval(),
         r"\['0'\] or .* coupled",
     ),
-    "recurrent batch norm": (
-        Recurrent(lnlib.LSTM(4, 5, batch_first=True, norm="batch", max_steps=4)),
-        r"a pass changes \['layer.running_mean",
-    ),
+    "recurrent batch norm": (recurrent(norm="batch", max_steps=4), r"changes \['layer.running_mean"),
     "dropout": (nn.Sequential(nn.Linear(4, 3), nn.Dropout(0.5)), "draws at random"),
     "dropout as a function": (Dropping(nn.Linear(4, 3)), "draws at random"),
-    "zoneout": (Recurrent(lnlib.LSTM(4, 5, batch_first=True, zoneout=0.5)), "draws at random"),
-    "recurrent dropout": (
-        Recurrent(lnlib.LSTM(4, 5, batch_first=True, recurrent_dropout=0.5)),
-        "draws at random",
-    ),
+    "zoneout": (recurrent(zoneout=0.5), "draws at random"),
+    "recurrent dropout": (recurrent(recurrent_dropout=0.5), "draws at random"),
     "two axes": (nn.Sequential(nn.Linear(4, 6), nn.Unflatten(-1, (2, 3))), r"must be \(N, K\) with N = 3"),
 }
 
