@@ -89,9 +89,6 @@ class Model:
         return eq.eq9(self.X, outcomes, lambda y, x: J[case(x)].T @ (y - self.p[case(x)]))
 
 
-# ------------------------------------------------------------------------------------------ Eqs. (8)-(12)
-
-
 def test_eq8_with_eq9_is_the_divergence_of_two_coins_up_to_third_order() -> None:
     def kl(p: float, q: float) -> float:
         return p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
@@ -142,9 +139,6 @@ def test_eq12_is_eq9_with_every_class_enumerated() -> None:
     assert_allclose(eq.eq12(X, cov, 2.0), F / 2.0**2, **ROUNDING)  # in the order w1 b1 w2 b2 w3 b3
 
 
-# ----------------------------------------------------------------------------------------- Eqs. (13), (14)
-
-
 @pytest.mark.parametrize("norm", ["batch", "weight", "layer"])
 def test_eq14_over_sigma_is_the_derivative_of_the_own_normalized_summed_input(norm: str) -> None:
     model = Model(norm)
@@ -180,9 +174,6 @@ def test_eq13_charges_for_steps_that_layer_norm_cannot_see() -> None:
     for step in (rescaling, recentring):
         assert eq.eq8(model.printed(), step) > 0.01
         assert abs(eq.eq8(model.defined(), step)) < 1e-12  # squares of differences that are off by 1e-10
-
-
-# ---------------------------------------------------------------------------------------- Eqs. (32)-(35)
 
 
 def test_eq32_is_exact_for_independent_outputs_of_constant_variance() -> None:

@@ -46,9 +46,6 @@ def outcome(name: str, cases: int = 6) -> Tensor:
     return u[:, 0] % 2 if name == "categorical" else y[name].double()
 
 
-# --- likelihood, mean, covariance ------------------------------------------------------------------
-
-
 @every_family
 def test_the_log_likelihood_is_scipys(name):
     (family, phi), z, y = CASES[name], natural(name), outcome(name)
@@ -81,9 +78,6 @@ def test_the_score_is_the_residual_over_the_dispersion_and_its_slope_the_covaria
         [torch.autograd.grad(score[:, i].sum(), z, retain_graph=True)[0] for i in range(2)], 1
     )
     assert_close(-slope, family.scaled_covariance(z.detach(), phi).dense())
-
-
-# --- divergences -------------------------------------------------------------------------------------
 
 
 def exact(name: str, z: float, other: float) -> Decimal:
@@ -175,9 +169,6 @@ def test_the_excess_of_the_exponential_keeps_its_digits():
             found = Decimal(float(exp_excess(torch.tensor(value, dtype=torch.float64))))
             assert abs(found - true) <= Decimal("1e-15") * true  # 5 roundings: the direct way loses 2 bits
     assert float(exp_excess(torch.zeros(()))) == 0
-
-
-# --- what is refused ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -20,9 +20,6 @@ X = torch.tensor([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 users_call = pytest.mark.usefixtures("as_users_call")
 
 
-# --- parameters --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("norm", NORMS)
 def test_parameters_come_unit_by_unit_and_unpacking_is_the_inverse(norm):
     gains = [] if norm is None else [[1], [1]]  # unless others are given
@@ -32,9 +29,6 @@ def test_parameters_come_unit_by_unit_and_unpacking_is_the_inverse(norm):
     assert torch.equal(glm.with_theta(glm.theta).theta, glm.theta)
     directions = draw(3, glm.theta.numel())  # three at a time
     assert torch.equal(glm.pack(*glm.unpack(directions)), directions)
-
-
-# --- natural parameters ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.1])
@@ -91,17 +85,12 @@ def test_a_mean_far_from_zero_leaves_the_spread():
     assert_close(glm.natural(near + 1e9), glm.natural(near), rtol=1e-12, atol=1e-12)
 
 
-# --- distributions -----------------------------------------------------------------------------------
-
-
 def test_the_covariance_is_the_scaled_one_times_the_dispersion_squared():
     glm, cases = model("gamma")
     assert_close(glm.covariance(cases), torch.diag_embed(0.4 * glm.mean(cases) ** 2))
     glm, cases = model("poisson")
     assert_close(glm.covariance(cases), torch.diag_embed(0.5 * glm.mean(cases)))
 
-
-# --- what is refused ---------------------------------------------------------------------------------
 
 ROW = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
 REFUSED = {

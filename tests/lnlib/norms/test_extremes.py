@@ -14,9 +14,6 @@ from lnlib.norms import batch_norm_by
 pytestmark = pytest.mark.grid
 
 
-# ------------------------------------------------------------------------------------------- edge inputs
-
-
 @every_norm
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_results_are_rounded_once_to_the_dtype_of_the_input(name: str, dtype: torch.dtype) -> None:
@@ -152,9 +149,6 @@ def test_a_given_variance_beyond_the_range_gives_nan_in_its_unit_and_no_silent_z
     assert out[:, 0].isnan().all()
     # a few roundings
     assert_close(out[:, 1], torch.full((2,), 10.0), rtol=1e-6, atol=0)
-
-
-# ----------------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.usefixtures("as_users_call")

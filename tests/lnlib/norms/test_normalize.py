@@ -17,9 +17,6 @@ from lnlib import batch_norm, equations, group_norm, instance_norm, layer_norm, 
 pytestmark = pytest.mark.grid
 
 
-# --------------------------------------------------------------------------------- the paper's equations
-
-
 def test_the_norms_are_the_papers_equations() -> None:
     W, g, b, x = draw(5, 4), draw(5, seed=1), draw(5, seed=2), draw(4, seed=3)
     a, length = W @ x, np.sqrt((W.numpy() ** 2).sum(axis=1))
@@ -38,8 +35,6 @@ def test_unbiased_batch_norm_divides_by_one_case_less() -> None:
     expected = g[:, None] * (a - a.mean(dim=(0, 2), keepdim=True)) / std + b[:, None]
     assert_close(batch_norm(a, g, b, eps=0.1, unbiased=True), expected, **EXACT)
 
-
-# --------------------------------------------------------------------------------- exact arithmetic
 
 any_float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 any_float64 = st.floats(allow_nan=False, allow_infinity=False)
