@@ -1,4 +1,4 @@
-"""The families against SciPy, exact arithmetic and their own derivatives; near, far and out of bounds."""
+"""The families and their covariances against SciPy, exact arithmetic and their own derivatives."""
 
 import math
 from collections.abc import Callable
@@ -12,25 +12,14 @@ from scipy import stats
 from torch import Tensor
 from torch.testing import assert_close
 
-from lnlib.glm.families import (
-    Bernoulli,
-    Categorical,
-    Family,
-    Gamma,
-    Gaussian,
-    Poisson,
-    exp_excess,
-    named_family,
-)
+from lnlib.glm.covariance import OutputCovariance
+from lnlib.glm.families import Family, exp_excess, named_family
 
-# name -> (family, dispersion)
+DISPERSIONS = {"gaussian": 2.5, "bernoulli": 1.0, "poisson": 0.5, "gamma": 0.4, "categorical": 1.0}
 CASES: dict[str, tuple[Family, float]] = {
-    "gaussian": (Gaussian(), 2.5),
-    "bernoulli": (Bernoulli(), 1.0),
-    "poisson": (Poisson(), 0.5),
-    "gamma": (Gamma(), 0.4),
-    "categorical": (Categorical(), 1.0),
+    name: (named_family(name), phi) for name, phi in DISPERSIONS.items()
 }
+DIGITS = 1e-13  # relative, of each entry: exponentials of arguments up to 800 carry 800 roundings
 every_family = pytest.mark.parametrize("name", CASES)
 
 
@@ -58,7 +47,7 @@ def test_the_log_likelihood_is_scipys(name):
         "gamma": lambda: stats.gamma.logpdf(y, 1 / phi, scale=-phi / z).sum(1),
     }
     ours = family.log_likelihood(y, z, phi)
-    if isinstance(family, Categorical):
+    if name == "categorical":
         assert_close(ours, -torch.nn.functional.cross_entropy(z, y, reduction="none"))
     else:
         assert_allclose(ours.numpy(), theirs[name](), rtol=1e-12)
@@ -71,7 +60,7 @@ def test_the_score_is_the_residual_over_the_dispersion_and_its_slope_the_covaria
     z.requires_grad_()
     (score,) = torch.autograd.grad(family.log_likelihood(y, z, phi).sum(), z, create_graph=True)
     mean = family.mean(z)
-    if isinstance(family, Categorical):
+    if name == "categorical":
         y = torch.nn.functional.one_hot(y, 2).to(z.dtype)
     assert_close(score, (y - mean) / phi)
     slope = torch.stack(
@@ -147,7 +136,7 @@ def test_logits_of_800_give_finite_values_and_gradients(name, dtype):
     grid = torch.tensor([-800.0, -1.0, 0.0, 1.0, 800.0], dtype=dtype)
     z, other = (t.clone().requires_grad_() for t in torch.cartesian_prod(grid, grid).unbind(1))
     z2, other2 = (torch.stack([t, t.flip(0)], 1) for t in (z, other))
-    y = torch.zeros(len(z2), dtype=torch.long) if isinstance(family, Categorical) else torch.ones_like(z2)
+    y = torch.zeros(len(z2), dtype=torch.long) if name == "categorical" else torch.ones_like(z2)
     for value in (family.kl(z2, other2, phi), family.log_likelihood(y, z2, phi)):
         gradients = torch.autograd.grad(value.sum(), (z, other), create_graph=True, allow_unused=True)
         assert torch.isfinite(value).all()
@@ -203,5 +192,61 @@ def test_outcomes_outside_the_support_are_refused(name, y, message):
 
 def test_outcomes_may_be_true_and_false():
     y, z = torch.tensor([[True, False], [False, True]]), torch.tensor([[0.5, -1.0], [2.0, 0.0]])
-    Bernoulli().check_outcome(y, z, 1.0)
-    assert torch.equal(Bernoulli().log_likelihood(y, z, 1.0), Bernoulli().log_likelihood(y.float(), z, 1.0))
+    coins, _ = CASES["bernoulli"]
+    coins.check_outcome(y, z, 1.0)
+    assert torch.equal(coins.log_likelihood(y, z, 1.0), coins.log_likelihood(y.float(), z, 1.0))
+
+
+@pytest.mark.parametrize("softmax", [False, True])
+def test_products_diagonals_factors_and_slices_are_those_of_the_matrices(softmax):
+    z = draw(5, 4)
+    C = OutputCovariance(torch.softmax(z, 1) if softmax else z.exp(), softmax)
+    dense, R, several = C.dense(), draw(5, 4, seed=2), draw(3, 5, 4, seed=3)
+    before = R.clone()
+    assert_close(C.times(R), (dense @ R[:, :, None]).squeeze(2))
+    assert torch.equal(R, before)
+    assert_close(C.times(several), (dense @ several[..., None]).squeeze(-1))
+    assert_close(C.variance(), dense.diagonal(dim1=1, dim2=2))
+    assert_close(C.factor() @ C.factor().mT, dense)
+    assert torch.equal(C[1:4].dense(), dense[1:4])
+
+
+def exact_softmax(z: Tensor) -> list[list[Decimal]]:
+    """The covariance of the classes' indicators, to 400 digits."""
+    up = [Decimal(v).exp() for v in z.tolist()]
+    p = [u / sum(up) for u in up]
+    return [[(p[i] if i == j else Decimal(0)) - p[i] * p[j] for j in range(len(p))] for i in range(len(p))]
+
+
+SATURATED = {
+    "one class, 1 - p = 1e-17": [40.0, 0.0, -1.0],
+    "one class, the others below the smallest float": [800.0, -800.0, 0.0],
+    "one class, half way": [300.0, 1.0, 2.0],
+    "none": [0.1, 0.2, -0.3],
+    "two equal classes": [50.0, 50.0, 0.0],
+    "a class alone": [3.0],
+}
+
+
+@pytest.mark.parametrize("case", SATURATED)
+def test_every_entry_of_a_saturated_softmax_keeps_its_digits(case):
+    """Also those of a product, to the digits of what it sums; of the factor, to those of sqrt(C_ii C_jj)."""
+    z = torch.tensor([SATURATED[case]], dtype=torch.float64)
+    C, r = CASES["categorical"][0].scaled_covariance(z, 1.0), [5.0, 0.5, -7.0][: z.shape[1]]
+    dense, L = C.dense()[0].tolist(), [[Decimal(v) for v in row] for row in C.factor()[0].tolist()]
+    times = C.times(torch.tensor([r], dtype=torch.float64))[0].tolist()
+
+    def close(found: Decimal, true: Decimal, size: Decimal) -> bool:
+        return abs(found - true) <= Decimal(DIGITS) * size + Decimal("1e-305")  # below it floats end
+
+    with localcontext() as context:
+        context.prec = 800
+        true = exact_softmax(z[0])
+        for i in range(len(true)):
+            assert close(Decimal(C.variance()[0, i].item()), true[i][i], true[i][i])
+            terms = [true[i][j] * Decimal(r[j]) for j in range(len(true))]
+            assert close(Decimal(times[i]), sum(terms), sum(abs(t) for t in terms))
+            for j in range(len(true)):
+                assert close(Decimal(dense[i][j]), true[i][j], abs(true[i][j]))
+                found = sum(L[i][k] * L[j][k] for k in range(len(true)))
+                assert close(found, true[i][j], (true[i][i] * true[j][j]).sqrt())

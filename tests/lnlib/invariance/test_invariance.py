@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from glms import draw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,10 +30,6 @@ from lnlib.invariance import (
 )
 
 RESCALING = {column for column in COLUMNS if column.endswith("re-scaling")}
-
-
-def draw(*sizes: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*sizes, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @settings(max_examples=10)

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import torch
+from glms import draw
 from torch import Tensor
 
 from lnlib import batch_norm, group_norm, instance_norm, layer_norm, rms_norm, weight_norm
@@ -26,10 +27,6 @@ NORMS: dict[str, Callable[..., Tensor]] = {
 # torch imports its own TorchScript code when it first differentiates forward, or compiles
 torch_scripts_itself = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
 every_norm = pytest.mark.parametrize("name", NORMS)
-
-
-def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
 
 
 def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,7 +1,9 @@
 """What the tests of recurrent networks share: networks whose every parameter is random, inputs, states."""
 
+from functools import partial
 from typing import Any
 
+import glms
 import pytest
 import torch
 from paths import WAYS
@@ -9,6 +11,7 @@ from torch import Tensor
 
 import lnlib
 
+draw = partial(glms.draw, seed=1)
 KINDS = ("RNN", "LSTM", "GRU")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -32,10 +35,6 @@ def random_network(
         for name, value in module.named_parameters():
             value.copy_(0.6 * torch.randn_like(value) + name.startswith("gain"))
     return module
-
-
-def draw(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
 
 
 def states(hx: Any) -> tuple[Tensor, ...]:
