@@ -87,10 +87,9 @@ def test_eqs_20_to_22_are_the_layer_normalized_lstm(seed: int) -> None:
         gain_cell=norms[4],
         bias_cell=norms[5],
     )
+    printed = [eq.eq22(o, after, *norms[4:]), after]
     # 20 gates of one standard deviation: roundings of numbers near 1
-    assert_allclose(
-        one_step(module, x, h, c), [eq.eq22(o, after, *norms[4:]), after], rtol=0, atol=1e-12 / after.std()
-    )
+    assert_allclose(one_step(module, x, h, c), printed, rtol=0, atol=1e-12 / after.std())
 
 
 @given(seeds)
@@ -108,9 +107,8 @@ def test_eqs_29_to_31_are_the_variant_draw(seed: int) -> None:
         gain_cell=alpha,
         bias_cell=beta,
     )
-    assert_allclose(
-        one_step(module, x, h, c), [eq.eq31(o, after, alpha, beta), after], rtol=0, atol=1e-12 / after.std()
-    )
+    printed = [eq.eq31(o, after, alpha, beta), after]
+    assert_allclose(one_step(module, x, h, c), printed, rtol=0, atol=1e-12 / after.std())
 
 
 @given(seeds)

@@ -67,9 +67,8 @@ def test_a_case_of_weight_zero_does_not_touch_the_statistics():
 
 
 def test_a_mean_far_from_zero_leaves_the_spread():
-    glm = GLM(
-        "gaussian", torch.ones(1, 1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64), norm="batch"
-    )
+    one = torch.ones(1, 1, dtype=torch.float64)
+    glm = GLM("gaussian", one, 0 * one[0], norm="batch")
     near = torch.tensor([[-1.0], [0.0], [1.0]], dtype=torch.float64)
     assert_close(glm.natural(near + 1e9), glm.natural(near), rtol=1e-12, atol=1e-12)
 

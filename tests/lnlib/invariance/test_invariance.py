@@ -16,16 +16,12 @@ from lnlib.invariance import (
     EPS_DEFAULTS,
     METHODS,
     PAPER,
-    affine_data,
     affine_weights,
-    eps_factor,
     measure,
     normalized,
     scale_cases,
     scale_rows,
     shift_cases,
-    shift_rows,
-    shift_summed,
     table1,
 )
 
@@ -62,10 +58,11 @@ def test_the_tolerance_is_not_a_hundred_thousand_times_too_wide():
 @pytest.mark.parametrize("norm", ["batch", "weight", "layer"])
 def test_the_rows_use_the_normalizations_of_the_library(norm):
     W, X = draw(6, 4), draw(5, 4, seed=1)
+    a = X @ W.T
     theirs = {
-        "batch": batch_norm(X @ W.T, eps=0.1),
+        "batch": batch_norm(a, eps=0.1),
         "weight": X @ weight_norm(W).T,
-        "layer": layer_norm(X @ W.T, eps=0.1),
+        "layer": layer_norm(a, eps=0.1),
     }
     # The same sums of at most 6 numbers near 1, perhaps in another order.
     torch.testing.assert_close(normalized(norm, W, X, eps=0.1), theirs[norm], rtol=0, atol=1e-13)
@@ -156,7 +153,8 @@ def test_the_factor_of_eps_is_exact(eps, delta, negative, norm):
     power = invariance.methods.scales(norm, a, W).square()
     before, after = normalized(norm, W, X, eps=eps), normalized(norm, W, X, eps=eps, by=affine_weights(delta))
     # A few dozen roundings of 1e-16, amplified at most tenfold by the statistics of this layer.
-    torch.testing.assert_close(after / before, eps_factor(power, eps, delta).expand_as(a), rtol=1e-12, atol=0)
+    factor = invariance.eps_factor(power, eps, delta).expand_as(a)
+    torch.testing.assert_close(after / before, factor, rtol=1e-12, atol=0)
 
 
 def test_the_defaults_of_twelve_programs_or_more_are_known():
@@ -198,11 +196,11 @@ def test_a_shift_adds_what_it_names():
     """Invariance cannot tell a shift from its opposite."""
     one, zeros = torch.tensor([2.0, 3.0]), torch.zeros(2, 2)
     rows, columns = torch.tensor([[2.0, 2.0], [3.0, 3.0]]), torch.tensor([[2.0, 3.0], [2.0, 3.0]])
-    assert torch.equal(shift_rows(one).weights(zeros), rows)
+    assert torch.equal(invariance.shift_rows(one).weights(zeros), rows)
     assert torch.equal(affine_weights(shift=one).weights(zeros), columns)
-    assert torch.equal(affine_data(shift=one).data(zeros), columns)
+    assert torch.equal(invariance.affine_data(shift=one).data(zeros), columns)
     assert torch.equal(shift_cases(one).data(zeros), rows)
-    assert torch.equal(shift_summed(one).summed(zeros), rows)
+    assert torch.equal(invariance.shift_summed(one).summed(zeros), rows)
 
 
 def test_a_change_is_relative_to_the_largest_output():

@@ -93,9 +93,7 @@ def test_values_and_gradients_are_the_plain_paths(
 @pytest.mark.slow
 @both_kinds
 @pytest.mark.parametrize("cases", [1, 7])
-def test_many_threads_and_small_chunks_change_nothing(
-    kind: str, cases: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_and_chunks_change_nothing(kind: str, cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
     module = network((3, 24), kind)
     x = torch.randn(11, cases, 3, requires_grad=True)
 

@@ -13,9 +13,6 @@ from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import diagnose, gradient_by_lag, jacobians, lyapunov, singular_values, trace
 
 NETWORKS = [("RNN", "layer"), ("RNN", "weight"), ("LSTM", "layer"), ("LSTM", "none"), ("GRU", "rms")]
-every_network = pytest.mark.parametrize(("kind", "norm"), NETWORKS)
-
-
 network = partial(random_network, (3, 4))
 
 
@@ -54,7 +51,7 @@ def test_jacobians_are_those_of_finite_differences(kind, norm):
             assert_close(J[3, :, :, column], (moved[0] - moved[1]) / (2 * step), atol=1e-7, rtol=1e-6)
 
 
-@every_network
+@pytest.mark.parametrize(("kind", "norm"), NETWORKS)
 def test_a_trace_shows_what_the_module_computes(kind, norm):
     module, x = network(kind, num_layers=2, norm=norm), draw(6, 2, 3)
     found, (out, last) = trace(module, x), module(x)

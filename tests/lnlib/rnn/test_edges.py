@@ -40,9 +40,7 @@ def test_nothing_at_all_gives_the_biases_at_any_epsilon(kind: str, norm: str, wa
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 @every_network
-def test_a_sequence_that_is_not_finite_poisons_only_itself(
-    kind: str, norm: str, way: Way, poison: float
-) -> None:
+def test_a_sequence_poisons_only_itself(kind: str, norm: str, way: Way, poison: float) -> None:
     module, x = network(kind, way.dtype, norm=norm), draw(T, N, D, dtype=way.dtype)
     ill, sound, gradients = x.clone(), [0, 2], []
     ill[2, 1, 0] = poison

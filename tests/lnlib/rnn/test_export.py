@@ -39,9 +39,7 @@ def test_a_network_is_traced_for_a_length(kind: str, options: dict) -> None:
 
 @as_users_call
 @pytest.mark.parametrize("norm", ["layer", "none"])
-def test_torch_compile_leaves_a_network_out_of_its_graphs_and_a_new_length_compiles_nothing(
-    norm: str,
-) -> None:
+def test_torch_compile_leaves_a_network_of_any_length_out_of_its_graphs(norm: str) -> None:
     graphs: list[int] = []
 
     def counting(graph: torch.fx.GraphModule, inputs: list) -> Callable:
@@ -84,9 +82,7 @@ def test_torch_compile_leaves_a_network_out_of_its_graphs_and_a_new_length_compi
     ],
     ids=str,
 )
-def test_an_exported_network_computes_the_same_for_any_batch(
-    kind: str, options: dict, tmp_path: Path
-) -> None:
+def test_an_exported_network_takes_any_batch(kind: str, options: dict, tmp_path: Path) -> None:
     module, path = trained(kind, **options), tmp_path / "network.onnx"
     shapes = {"input": {1: torch.export.Dim("N")}}
     example = (torch.randn(3, 2, 3),)

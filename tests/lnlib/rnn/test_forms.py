@@ -33,9 +33,7 @@ def test_the_text_is_torchs_then_the_norm_and_what_differs_from_the_default(kind
 
 @pytest.mark.parametrize("options", [{}, {**DEEP, "bias": False}, {"norm": "none"}], ids=str)
 @every_kind
-def test_torchs_state_dict_comes_first_and_lacks_only_what_the_norm_adds(
-    kind: str, options: dict[str, Any]
-) -> None:
+def test_torchs_state_dict_lacks_only_what_the_norm_adds(kind: str, options: dict[str, Any]) -> None:
     ours, of_torch = network(kind, **options), {k: v for k, v in options.items() if k != "norm"}
     theirs = getattr(nn, kind)(D, H, **of_torch)
     assert list(ours.state_dict())[: len(theirs.state_dict())] == list(theirs.state_dict())
