@@ -37,10 +37,6 @@ def cooijmans(module: Any, x: Tensor, bn: Norm) -> Tensor:
     return torch.stack(out)
 
 
-def by_the_batch(_: str, __: int, a: Tensor, gain: Tensor) -> Tensor:
-    return batch_norm(a, None, None, gain, None, training=True)
-
-
 def by_running(module: Any) -> Norm:
     """Each step by its own running statistics, steps beyond the last by the last."""
 
@@ -69,7 +65,7 @@ def test_running_statistics_are_the_mean_of_the_first_batches_then_forget() -> N
 
     def remember(name: str, t: int, a: Tensor, gain: Tensor) -> Tensor:
         seen[-1][name, t] = a.mean(0), a.var(0)
-        return by_the_batch(name, t, a, gain)
+        return batch_norm(a, None, None, gain, None, training=True)
 
     for seed in range(4):
         x = draw(4, 6, 3, seed=seed)
