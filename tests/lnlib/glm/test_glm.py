@@ -22,9 +22,9 @@ users_call = pytest.mark.usefixtures("as_users_call")
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_parameters_come_unit_by_unit_and_unpacking_is_the_inverse(norm):
-    gains = [] if norm is None else [[1], [1]]  # unless others are given
-    of_units = np.hstack([W, B[:, None], *([gains] if gains else [])])
-    assert GLM("gaussian", W, B, norm=norm).theta.tolist() == of_units.ravel().tolist()
+    plain, gain = GLM("gaussian", W, B, norm=norm), [] if norm is None else [1]  # unless others are given
+    assert plain.theta.tolist() == [1, 2, 0.5, *gain, 3, 5, -0.5, *gain]
+    assert (plain.gain is None) == (norm is None)
     glm, _ = model("gaussian", norm)
     assert torch.equal(glm.with_theta(glm.theta).theta, glm.theta)
     directions = draw(3, glm.theta.numel())  # three at a time
@@ -44,6 +44,7 @@ def test_natural_parameters_are_those_of_the_normalizations(eps):
     )
 
 
+@users_call  # counts are integers
 def test_weights_enter_the_statistics_of_batch_norm_and_no_other():
     times = torch.tensor([3, 1, 0, 2, 1])
     for norm in NORMS:

@@ -132,9 +132,8 @@ def test_recomputing_changes_neither_values_nor_gradients_nor_draws(kind: str, n
     assert_close(kept, again, **RECOMPUTED)
     assert torch.equal(kept[-1], again[-1])
     assert_close(gradients, other, **RECOMPUTED)
-    assert_close(
-        dict(save.named_buffers()), dict(recompute.named_buffers()), **RECOMPUTED
-    )  # each batch counts once
+    counted = (dict(module.named_buffers()) for module in (save, recompute))
+    assert_close(*counted, **RECOMPUTED)  # each batch once
 
 
 def kept_for_backward(module: Any, x: Tensor) -> int:
