@@ -1,7 +1,7 @@
 r"""A microscope for normalizations: errors in units of roundoff, while the mean grows over the spread.
 
 Every case is judged for the numbers it really holds, after they were rounded to its precision, against
-rational arithmetic (see `rounding`). `u` is the unit roundoff, half the distance from 1 to the next number:
+rational arithmetic (see `variances`). `u` is the unit roundoff, half the distance from 1 to the next number:
 $2^{-11}$ in float16, $2^{-8}$ in bfloat16, $2^{-24}$ in float32, $2^{-53}$ in float64.
 """
 
@@ -14,8 +14,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lnbook.shared.rounding import Moments, moments, output_error, variance_error
-from lnbook.shared.variances import Way, layer_norm_by
+from lnbook.pages.beyond_numerics.variances import (
+    Moments,
+    Way,
+    layer_norm_by,
+    moments,
+    output_error,
+    variance_error,
+)
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 Norm = Callable[[Tensor], Tensor]
@@ -106,7 +112,7 @@ def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype
 
     "" where the dtype cannot hold the case: a value overflows, or nothing but one number is left.
 
-    >>> from lnbook.shared.variances import two_passes
+    >>> from lnbook.pages.beyond_numerics.variances import two_passes
     >>> case = torch.tensor([-1.0, 0.5, 0.5], dtype=torch.float64)
     >>> verdicts(lambda x: layer_norm_by(x, two_passes), case, [-9, 0, 3, 5], torch.float16)
     ['', 'right', 'wrong', '']

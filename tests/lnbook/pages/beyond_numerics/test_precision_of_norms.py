@@ -8,8 +8,7 @@ import torch
 import lnlib
 from lnbook.pages.beyond_numerics import precision
 from lnbook.pages.beyond_numerics.precision import DTYPES, roundoff, slides
-from lnbook.shared.rounding import moments, output_error, variance_error
-from lnbook.shared.variances import WAYS
+from lnbook.pages.beyond_numerics.variances import WAYS, moments, output_error, variance_error
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -17,11 +17,18 @@ relative to the variance and to $\sigma$. Here $\kappa_1$ is that of $a - a_1$, 
 $|\hat a_1|$: usually about 1, and never above $\sqrt{n-1}$.
 
 *Source* Chan, Golub, LeVeque (1983) for the variances; the outputs and `centred_twice` are ours.
+
+Errors are against rational arithmetic: mean and variance of floats are rational numbers, which `moments` has
+as fractions, and the result $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ is one divided by a root, which is taken
+to 60 digits, so that errors far below those of float64 can be told.
 """
 
 from collections.abc import Callable
+from decimal import Context, Decimal
+from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -35,6 +42,7 @@ class Centred(NamedTuple):
 
 
 Way = Callable[[Tensor], Centred]
+DIGITS = Context(prec=60, Emin=-9999, Emax=9999)
 
 
 def mean(x: Float[Tensor, "*N H"]) -> Float[Tensor, "*N 1"]:
@@ -114,3 +122,50 @@ def layer_norm_by(
     """
     values, variance = way(x)
     return values / ((variance.clamp(min=0) if clip else variance) + eps).sqrt()
+
+
+class Moments(NamedTuple):
+    """The exact mean of one case, its deviations from that, and their mean square."""
+
+    mean: Fraction
+    deviations: list[Fraction]
+    variance: Fraction
+
+    @property
+    def tilt(self) -> float:
+        r"""$|\mu|/\sigma$, which decides how hard a case is; infinite where all values are equal."""
+        if not self.variance:
+            return float("inf")
+        return float(DIGITS.divide(_decimal(abs(self.mean)), DIGITS.sqrt(_decimal(self.variance))))
+
+
+def moments(case: Float[Tensor, " H"]) -> Moments:
+    """Mean, deviations and biased variance of finite floats of any precision, as fractions."""
+    values = [Fraction(v) for v in case.double().tolist()]
+    mean = sum(values, Fraction(0)) / len(values)
+    deviations = [v - mean for v in values]
+    return Moments(mean, deviations, sum((d * d for d in deviations), Fraction(0)) / len(values))
+
+
+def variance_error(true: Moments, variance: float) -> float:
+    """Distance of a computed variance from the true one, relative to it; NaN or infinity counts as infinite.
+
+    Raises ZeroDivisionError where the true variance is 0.
+    """
+    if not np.isfinite(variance):
+        return float("inf")
+    return float(abs(Fraction(variance) - true.variance) / true.variance)
+
+
+def output_error(true: Moments, output: Float[Tensor, " H"], eps: float = 0.0) -> float:
+    """Largest distance of normalized values from the true ones; NaN or infinity counts as infinite."""
+    values = output.double().tolist()
+    if not np.isfinite(values).all():
+        return float("inf")
+    std = DIGITS.sqrt(_decimal(true.variance + Fraction(eps)))
+    exact = [DIGITS.divide(_decimal(d), std) for d in true.deviations]
+    return float(max(abs(DIGITS.subtract(Decimal(v), t)) for v, t in zip(values, exact, strict=True)))
+
+
+def _decimal(v: Fraction) -> Decimal:
+    return DIGITS.divide(Decimal(v.numerator), Decimal(v.denominator))

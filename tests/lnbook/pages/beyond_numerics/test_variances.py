@@ -1,14 +1,14 @@
-"""Five ways to a variance: each against rational arithmetic, by its own bound, and where each one fails."""
+"""Five ways to a variance, each by its own bound against rational arithmetic, which has a yardstick, too."""
 
 import pytest
 import torch
-from hypothesis import given, settings
+from exact import standardized
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from lnbook.pages.beyond_numerics import variances
 from lnbook.pages.beyond_numerics.precision import roundoff
-from lnbook.shared import variances
-from lnbook.shared.rounding import moments, variance_error
-from lnbook.shared.variances import WAYS, layer_norm_by
+from lnbook.pages.beyond_numerics.variances import WAYS, layer_norm_by, moments, output_error, variance_error
 
 DTYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 steps = st.lists(st.integers(-16, 16), min_size=2, max_size=8).filter(lambda v: len(set(v)) > 1)
@@ -67,3 +67,36 @@ def test_a_negative_variance_is_clipped_only_on_request() -> None:
     assert negative.any(), "at this mean some differences of squares are below 0"
     assert layer_norm_by(x, variances.one_pass)[negative].isnan().all()
     assert layer_norm_by(x, variances.one_pass, clip=True).isfinite().all()
+
+
+numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=8)
+
+
+@given(numbers, st.sampled_from([0.0, 1e-12, 1e-5]))
+def test_the_exact_result_is_that_of_the_other_yardstick(values, eps) -> None:
+    assume(len(set(values)) > 1 or eps)
+    case, other = (torch.tensor(v, dtype=torch.float64) for v in (values, standardized(values, eps)))
+    assert output_error(moments(case), other, eps) <= 2**-52  # rounded once, below root 8
+
+
+@given(numbers, st.floats(-1e-3, 1e-3))
+def test_errors_are_those_that_were_put_in(values, off) -> None:
+    assume(len(set(values)) > 1)
+    true = moments(torch.tensor(values, dtype=torch.float64))
+    variance = float(true.variance)
+    assume(variance > 1e-30)
+    # the variance itself is rounded once, to half a unit in the last of 53 bits
+    assert variance_error(true, variance * (1 + off)) == pytest.approx(abs(off), abs=4e-16)
+    output = torch.tensor(standardized(values), dtype=torch.float64)
+    output[0] += off
+    # outputs are below sqrt(8), so that each is rounded by 2**-52 at most, twice
+    assert output_error(true, output) == pytest.approx(abs(off), abs=1e-15)
+
+
+def test_tilt_is_the_mean_over_the_deviation_and_what_is_not_finite_an_infinite_error() -> None:
+    assert moments(torch.tensor([-4.0, -2.0])).tilt == 3.0
+    assert moments(torch.tensor([5.0, 5.0])).tilt == float("inf")
+    true = moments(torch.tensor([1.0, 2.0]))
+    for bad in (float("nan"), -float("inf")):
+        assert variance_error(true, bad) == float("inf")
+        assert output_error(true, torch.tensor([0.0, bad])) == float("inf")
