@@ -26,8 +26,8 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from lnbook.cli.experiments import find
 from lnbook.pages.sec6_5_handwriting.model import ReadingLSTM
-from lnbook.shared.turns import seconds, update
-from lnbook.training import Job, LengthBatches, Machine, Task, torch_threads
+from lnbook.shared.turns import seconds
+from lnbook.training import Job, LengthBatches, Machine, Task, step, torch_threads
 from lnbook.training.runs import jobs_of
 
 # of the paper's studies: captions with boxes, questions about novels, lines of letters
@@ -69,10 +69,10 @@ def memory(section: str, scale: str, job: Job) -> float:
     """What an update keeps for the way back, its gradients and all scratch: no data, weights or averages."""
     torch.set_num_threads(1)
     task, noise = find(section).task(job, scale, Machine()), torch.Generator().manual_seed(0)
-    update(task, next(task.batches), noise)
+    step(task, task.model, next(task.batches), noise)
     cases = next(task.batches)
     task.optimizer.zero_grad()
-    return added(partial(update, task, cases, noise))
+    return added(partial(step, task, task.model, cases, noise))
 
 
 def share(task: Task, updates: int) -> float:
@@ -92,7 +92,7 @@ def profiled(task: Task, updates: int) -> list[tuple[Any, bool]]:
     with torch_threads(1), profile(activities=[ProfilerActivity.CPU], acc_events=True) as found:
         for _ in range(updates):
             with record_function("an update"):
-                update(task, next(task.batches), noise)
+                step(task, task.model, next(task.batches), noise)
     events = found.events() or ()
     # Autograd gives the derivative of an operation its number; of several with one number, the last has it.
     forward = [e for e in events if e.sequence_nr >= 0 and not any(map(is_back, above(e)))]

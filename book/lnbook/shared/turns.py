@@ -6,22 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import nn
-from torch.profiler import record_function
 
 from lnbook.ledger.tables import Table
-from lnbook.training import Cases, Task, torch_threads
-
-
-def update(task: Task, cases: Cases, noise: torch.Generator) -> None:
-    """One update as the engine makes it: forward, backward, clipping where the task clips, the step."""
-    loss = task.loss(task.model, cases, noise)
-    task.optimizer.zero_grad()
-    loss.backward()
-    if task.clip is not None:
-        with record_function("Optimizer.clip"):  # the name of that part of an update in a profile
-            nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
-    task.optimizer.step()
+from lnbook.training import Task, step, torch_threads
 
 
 def seconds(
@@ -37,7 +24,7 @@ def seconds(
         for name, task in [*tasks.items()] * (rounds + 1):
             start = time.process_time()
             for _ in range(updates):
-                update(task, next(task.batches), noise)
+                step(task, task.model, next(task.batches), noise)
             found[name].append((time.process_time() - start) / updates)
     return {name: np.array(times[1:]) for name, times in found.items()}
 

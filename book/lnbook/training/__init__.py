@@ -8,6 +8,6 @@ measures. `runs` and `sweeps` run them, `loop` trains each, and a run that was i
 from lnbook.training.batches import LengthBatches, Minibatches, generators, noise_of
 from lnbook.training.checkpoint import CheckpointError, RunFolder
 from lnbook.training.distributed import ALONE, Group
-from lnbook.training.loop import NonFiniteLoss, Run, fit, train
+from lnbook.training.loop import NonFiniteLoss, Run, fit, step, train
 from lnbook.training.sweeps import sweep, torch_threads
 from lnbook.training.task import Cases, Experiment, Job, Machine, Row, Settings, Task

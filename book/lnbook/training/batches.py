@@ -37,15 +37,8 @@ def noise_of(seed: int, update: int, rank: int = 0) -> torch.Generator:
 class Minibatches(Iterator[Cases]):
     """Batches without end: each epoch in a fresh random order, every batch of full size.
 
-    The cases that do not fill a last batch (88 of 55,000 at size 128) are left out of that epoch.
-
-    Args:
-        cases: tensors of equal length.
-        batch_size: cases of a batch, in all processes together.
-        generator: of the order; all processes must have the same.
-        group: of processes that train together; each takes every `world`-th case, from the `rank`-th on.
-
-    Raises ValueError for a batch that is empty or larger than the data, or does not part evenly.
+    The cases that do not fill a last batch (88 of 55,000 at size 128) are left out of that epoch. The
+    processes of a `group` part each batch among them; all must have a `generator` of the same seed.
 
     >>> batches = Minibatches((torch.arange(5),), 2, torch.Generator().manual_seed(0))
     >>> [next(batches)[0].tolist() for _ in range(3)]
@@ -84,13 +77,6 @@ class Minibatches(Iterator[Cases]):
         self._position += 1
         return tuple(x.index_select(0, chosen.to(x.device)) for x in self._cut(batch))
 
-    def epoch(self) -> Int64[Tensor, "batches N"]:
-        """The next epoch's batches all at once, as numbers of cases."""
-        if self._position:
-            self._begin()
-        self._position = len(self._batches)
-        return torch.stack(list(self._batches))
-
     def state_dict(self) -> dict[str, Any]:
         """Where the batches stand: the generator before this epoch, and how many of its batches are gone."""
         return {"epoch_start": self._epoch_start, "position": self._position}
@@ -106,12 +92,8 @@ class LengthBatches(Minibatches):
 
     An epoch's random order is cut into pools of `pool` batches; each pool is sorted by length, cut into
     batches, and the epoch's batches are put in random order. So a batch is of one length, and which cases
-    it unites differs from epoch to epoch. What is padded in a batch is cut to the longest sequence in it.
-
-    Args:
-        lengths: of the sequences: one number a case, or one for each tensor of `cut`.
-        cut: which of `cases` are padded along axis 1.
-        pool: batches that are sorted together; more of them pad less and mix less.
+    it unites differs from epoch to epoch. `cut` names the tensors of `cases` that are padded along axis 1 and
+    here cut to the longest sequence in a batch; `lengths` has one number a case, or one for each of them.
 
     >>> words = torch.tensor([[3, 0, 0], [4, 5, 6], [7, 8, 9], [2, 0, 0]])
     >>> lengths = torch.tensor([1, 3, 3, 1])

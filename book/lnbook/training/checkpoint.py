@@ -32,12 +32,9 @@ class Outcome:
 class RunFolder:
     """Where one run keeps what it needs to go on; inside `with`, no other process has the folder.
 
-    `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, for
-    `torch.load(..., weights_only=True)`, `outcome.json` all that a finished run says. Each is written whole
-    or not at all.
-
-    A run is what `same` says of its settings and data. It goes on if `code`, its commit and its rules, is
-    the same as well; once it has finished, other code may read it.
+    `checkpoint.pt` is the newest state, `selected.pt` has the weights of the selected model, `outcome.json`
+    all that a finished run says. A run is what `same` says of its settings and data. It goes on if `code`,
+    its commit and its rules, is the same as well; once it has finished, other code may read it.
     """
 
     def __init__(self, path: Path, same: Job, code: Job) -> None:

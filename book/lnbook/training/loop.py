@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.profiler import record_function
 
 from lnbook.training.batches import noise_of
 from lnbook.training.checkpoint import RunFolder
@@ -71,7 +72,8 @@ def step(task: Task, model: nn.Module, cases: Cases, noise: torch.Generator) -> 
     task.optimizer.zero_grad()
     loss.backward()
     if task.clip is not None:
-        nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
+        with record_function("Optimizer.clip"):  # the name of that part of an update in a profile
+            nn.utils.clip_grad_norm_(task.model.parameters(), task.clip)
     task.optimizer.step()
     return loss.detach()
 
@@ -88,26 +90,22 @@ def train(
 ) -> Run:
     """Train a task to its end, from its last checkpoint if its folder has one.
 
+    Rows stand before the first update, every `task.every`, and after the last, with `update`, `cases_seen`,
+    `seconds` (training only, evaluation not counted), `train_loss` (mean over the updates since the row
+    before, each in training mode before its step; None at update 0) and the measures. Killed and resumed, a
+    run gives the same rows but for `seconds`, bit for bit on the same machine.
+
     Args:
         task: its model is left in training mode.
         seed: of the model's own noise.
         machine: of processes that train together each measures everything.
         folder: where checkpoints go; None for none, and in all processes but the first.
-        every_seconds: time from one checkpoint to the next; 0 for one at every update. A group, whose clocks
-            differ, writes one at each row.
+        every_seconds: from one checkpoint to the next; a group, whose clocks differ, writes one at each row.
         log: called with each new row, in the first process.
         step: makes an update, as the function `step` does, or `lnbook.training.graphs.Graph` on a GPU.
 
-    Returns:
-        A `Run`. Rows stand before the first update, every `task.every`, and after the last, with `update`,
-        `cases_seen`, `seconds` (training only, evaluation not counted), `train_loss` (mean over the updates
-        since the row before, each in training mode before its step; None at update 0) and the measures.
-        Killed and resumed, a run gives the same rows but for `seconds`, bit for bit on the same machine.
-
-    Raises:
-        NonFiniteLoss: with the exact update, found when a row or a checkpoint is due; so no update has to
-            wait for a GPU.
-        CheckpointError: the folder's checkpoint cannot be used.
+    A loss that is not finite raises `NonFiniteLoss` with its exact update, but only when a row or a
+    checkpoint is due, so that no update has to wait for a GPU.
     """
     group = machine.group
     model = group.wrap(task.model)
@@ -207,11 +205,7 @@ def fit(
     every: int,
     evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
 ) -> list[Row]:
-    """`train` on the CPU without an experiment around it: the rows, no checkpoints.
-
-    A batch is a pair (inputs, targets), the loss one of (outputs, targets). `evaluate` measures the model,
-    which it finds in evaluation mode and without gradients.
-    """
+    """`train` without an experiment around it: of pairs (inputs, targets), a loss of (outputs, targets)."""
 
     class Fit(Task):
         def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:

@@ -50,21 +50,12 @@ def run(
     processes: int | None = None,
     verbose: bool = False,
 ) -> list[Outcome]:
-    """Run an experiment's jobs, several at a time.
+    """Run an experiment's jobs, by default all of the scale, several at a time: the outcomes in their order.
 
-    Args:
-        experiment: see `lnbook.cli.experiments`.
-        scale: "smoke", "book", "study" or "paper".
-        jobs: which to run; default: all of the scale.
-        machine: processes that train together make one run after the other.
-        folder: for checkpoints, with a folder per run; a run that has begun there goes on.
-        processes: as in `lnbook.training.sweep`; by default 1 at scale "smoke", where a run is shorter than
-            the start of a process.
-        verbose: print a line for each row on stderr.
-
-    Returns:
-        The outcomes, in the order of the jobs. A run ends early, and says why in `failed`, if its loss is not
-        finite or its folder cannot be used; the others go on.
+    A run ends early, and says why in `failed`, if its loss is not finite or its folder cannot be used; the
+    others go on. `folder` holds one of each run, with its checkpoints; a run that has begun there goes on.
+    `processes` are as in `lnbook.training.sweep`, but 1 at scale "smoke", where a run is shorter than the
+    start of a process. `verbose` prints a line for each row on stderr.
     """
     jobs = jobs_of(experiment, scale) if jobs is None else jobs
     runs = Runs(experiment, scale, machine, folder, verbose)

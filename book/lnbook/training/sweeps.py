@@ -34,15 +34,10 @@ def sweep(
     """`[function(*common, **job) for job in jobs]`, computed by joblib in several local processes.
 
     Results do not depend on the number of processes: each job runs with one torch thread, also if `processes`
-    is 1 and all run in this one. What `function` raises ends the others under way; so does a process that is
-    killed, perhaps for want of memory (BrokenProcessPool).
-
-    Args:
-        function: importable by name.
-        jobs: keyword arguments, one mapping a job.
-        common: arguments of all jobs; NumPy arrays rather than tensors, which processes would copy.
-        processes: no more than jobs; default: as many as `LNLIB_CORES`, by which a build that runs several
-            pages at a time gives each its share, else one for each core.
+    is 1 and all run in this one. By default there are as many as `LNLIB_CORES`, by which a build that runs
+    several pages at a time gives each its share, else one for each core. `function` is importable by name;
+    what it raises ends the others under way, and so does a process that is killed, perhaps for want of memory
+    (BrokenProcessPool). `common` has NumPy arrays rather than tensors, which processes would copy.
     """
     processes = processes or int(os.environ.get("LNLIB_CORES") or cpu_count())
     for name, value in _KEEP.items():

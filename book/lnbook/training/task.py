@@ -97,21 +97,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the paper's experiments, as `python -m lnbook run` finds it.
+    """One of the paper's experiments, as `python -m lnbook run` finds it."""
 
-    Args:
-        name: of its module in `lnbook.pages`, and of its results.
-        jobs: of (scale, first seed): every run, the long ones first. A job's keys become columns.
-        task: of (job, scale, machine): one run. The data are loaded here, by `lnbook.data.load`.
-        settings: where they come from.
-        data: of (job, scale): the names of the data sets that the run is meant to read, whether they are
-            there or not. A run whose data have changed does not go on. Default: it makes its data.
-        graphs: on a GPU, its runs are made side by side, each update a graph (`lnbook.training.graphs`).
-    """
-
-    name: str
+    name: str  # of its results
+    # of (scale, first seed): every run, the long ones first; a job's keys become columns
     jobs: Callable[[str, int], list[Job]]
-    task: Callable[[Job, str, Machine], Task]
+    task: Callable[[Job, str, Machine], Task]  # of (job, scale, machine): one run; it loads the data
     settings: Settings | None = None
+    # of (job, scale): the data sets that the run is meant to read, whether they are there or not; a run whose
+    # data have changed does not go on
     data: Callable[[Job, str], Sequence[str]] = lambda job, scale: ()
-    graphs: bool = False
+    graphs: bool = (
+        False  # on a GPU runs are made side by side, each update a graph (`lnbook.training.graphs`)
+    )

@@ -13,8 +13,7 @@ from torch import Tensor
 from lnbook.figures import plots
 from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
-from lnbook.shared import turns
-from lnbook.training import Job, Machine, noise_of, torch_threads
+from lnbook.training import Job, Machine, noise_of, step, torch_threads
 
 
 def trained(job: Job, scale: str) -> Drawing:
@@ -22,7 +21,7 @@ def trained(job: Job, scale: str) -> Drawing:
     task = Drawing(job, scale, Machine())
     with torch_threads(1):
         for k in range(task.updates):
-            turns.update(task, next(task.batches), noise_of(job["seed"], k))
+            step(task, task.model, next(task.batches), noise_of(job["seed"], k))
     return task
 
 

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 
 from lnbook.data import Images, load
 from lnbook.pages.sec6_7_convnets.model import ConvNet, Layers, columns
-from lnbook.shared import permutation_mnist, turns
+from lnbook.shared import permutation_mnist
 from lnbook.shared.classifiers import Classifier
 from lnbook.shared.studies import jobs_of
-from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators, step
 
 NORMS: tuple[str, ...] = ("none", "batch", "layer", "position", "group", "instance")
 RATE, BATCH = 1e-3, 64  # of Adam, where no other is named
@@ -159,7 +159,7 @@ def contributing(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
     tasks = {"fully connected": wide, "convolutional": Classification(job, scale, Machine())}
     for task in tasks.values():
         for _ in range(CONTRIBUTING[scale][1]):
-            turns.update(task, next(task.batches), torch.Generator())  # which draws nothing
+            step(task, task.model, next(task.batches), torch.Generator())  # which draws nothing
     return {name: task.model.eval() for name, task in tasks.items()}
 
 

@@ -47,10 +47,12 @@ def test_an_epoch_has_each_case_at_most_once_and_little_padding_less_than_sortin
     for passages, queries, _ in (next(pairs) for _ in range(9)):
         assert passages.any(0).all()  # cut to the longest
         assert queries.any(0).all()
-    epoch = pairs.epoch()
+    pairs._begin()
+    epoch = torch.stack(list(pairs._batches))
     assert epoch.shape[1] == size
     assert len(epoch.unique()) == epoch.numel() > N - 6 * size
-    assert not torch.equal(pairs.epoch()[0], epoch[0])  # the next epoch has another order
+    pairs._begin()
+    assert not torch.equal(pairs._batches[0], epoch[0])  # the next epoch has another order
 
 
 def test_the_best_guess_is_among_the_markers_that_are_not_named() -> None:
