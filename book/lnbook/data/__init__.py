@@ -5,14 +5,14 @@ download (checked by SHA-256; off with `LNLIB_OFFLINE=1`), and last an embedded 
 A file that is there but corrupt is an error; lnbook never deletes it.
 
 Of a user's own, which lnbook cannot fetch, `$LNLIB_DATA` may hold `iam_ondb/` (module `iam`), `coco_vgg/`
-(`captions`) and `cnn/` (module `cnn`); the modules say in which form. Scale "paper" reads them.
+(`captions`) and `cnn/` (`cloze`); the modules say in which form. Scale "paper" reads them.
 
 `load` reads pictures; `books`, `captions`, `readings`, `sentences` and `strokes` the data of the sequence
 experiments.
 """
 
-from .images import Images, load
-from .sources import (
+from lnbook.data.images import Images, load
+from lnbook.data.sources import (
     DATA_SETS,
     DataError,
     StandInWarning,
@@ -25,19 +25,3 @@ from .sources import (
     resolve_environment,
     verify,
 )
-
-__all__ = [
-    "DATA_SETS",
-    "DataError",
-    "Images",
-    "StandInWarning",
-    "content_of",
-    "data_set",
-    "fetch",
-    "find",
-    "load",
-    "loaded",
-    "published",
-    "resolve_environment",
-    "verify",
-]

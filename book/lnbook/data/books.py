@@ -31,10 +31,7 @@ class Books:
 
 
 def load_books(on_stand_in: OnStandIn = "warn", *, name: str = "gutenberg") -> Books:
-    """The 43 novels, or, where they are not available, the prose of Python's own help.
-
-    `name` may be "python_topics" for the help on purpose; `on_stand_in` is as in `lnbook.data.published`.
-    """
+    """The 43 novels, or, where they are not available or the name is "python_topics", Python's own help."""
     files, provenance = published(name, on_stand_in=on_stand_in)
     if len(files) == 1:  # one archive of all
         with tarfile.open(fileobj=io.BytesIO(*files.values())) as archive:

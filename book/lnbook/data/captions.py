@@ -1,26 +1,36 @@
-"""Pictures and their captions, in parts for training, validation and test.
+r"""Pictures and their captions, in parts for training, validation and test.
 
 `load_captions("coco_captions")` joins COCO's captions with boxes around objects; pictures without a box
 (48 of 5,000) are left out, the others split at random by a fixed seed: 500 to validate, 1,000 to test.
 `load_captions("scenes")` generates the stand-in. `load_features` reads the paper's data: Karpathy's
 splits with features of a convnet, as Vendrov and others published them.
+
+Between the captions of scenes a partial order is known. A thing is a set of attributes, say {small, red,
+ball}; a description is a set of fewer of them, and no other: "a red ball", "something small". Thing $a$ is as
+special as $b$ if $b\subseteq a$. A text describes several things. Text $u$ stands above text $v$, written
+$v\preceq u$ ("v entails u"), if each of $u$'s things can be given one of $v$'s, no two the same, that is as
+special. A scene is its complete text, and a caption is true of it if it stands above.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, permutations
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32, Float64, Int64
 
-from .scenes import CLASSES, Text, scenes, words
 from .sources import Provenance, data_set, published
 from .users import provenance_of, reading, users_own
 
 PARTS = ("train", "valid", "test")
 SCENES = {"train": 800, "valid": 100, "test": 200}
+SIZES = ("small", "large")
+COLORS = ("red", "green", "blue", "yellow")
+SHAPES = ("ball", "box", "cone", "star")
+CLASSES = tuple(f"{color} {shape}" for color in COLORS for shape in SHAPES)
+Text = tuple[frozenset[str], ...]  # one set of attributes for each thing
 
 
 @dataclass(frozen=True)
@@ -62,9 +72,7 @@ class Captions:
 
 
 def load_captions(name: str = "coco_captions") -> Captions:
-    """Captions, and pictures as vectors made from boxes (`featurize`): "coco_captions" or "scenes", which
-    silently serve where COCO's are not available. Raises `DataError` for a corrupt file.
-    """
+    """Captions, and pictures as vectors of boxes: "coco_captions" or, silently, the stand-in "scenes"."""
     files, provenance = published(name, on_stand_in="silent")
     if files:
         classes = data_set("coco_captions").classes
@@ -76,14 +84,11 @@ def load_captions(name: str = "coco_captions") -> Captions:
 
 
 def load_features() -> Captions:
-    """The paper's data: five captions per picture, and features of a convnet, in Karpathy's parts.
+    """The paper's data: five captions per picture, a convnet's features, of length 1, in Karpathy's parts.
 
     *Source* the layout of `coco.zip` of github.com/ivendrov/order-embedding, published with the code of
-    Vendrov and others (2016): `train.txt`, `val.txt`, `test.txt` with one caption per line, and
-    `images/10crop/train.npy` and so on, ten crops of a picture through VGG-19. `$LNLIB_DATA/coco_vgg` must
-    hold these files. The features are scaled to length 1.
-
-    Raises `DataError` for a file that is absent or damaged.
+    Vendrov and others (2016), which `$LNLIB_DATA/coco_vgg` must have: `train.txt`, `val.txt`, `test.txt` with
+    one caption per line, and `images/10crop/train.npy` and so on, ten crops of a picture through VGG-19.
     """
     folder = users_own("coco_vgg", "Unpack the coco.zip of github.com/ivendrov/order-embedding there.")
     parts = {}
@@ -134,11 +139,45 @@ def _part(boxes: Sequence[Boxes], told: Sequence[Sequence[str]], classes: int) -
     return Captioned(features, [text for some in told for text in some], owner, boxes)
 
 
-def picture(scene: Text, generator: np.random.Generator) -> Boxes:
-    """A scene as boxes on a square of side 1: small things are 0.15 wide, large ones 0.3.
+def above(u: Text, v: Text) -> bool:
+    """Whether `v` entails `u`: all that `u` says is said by `v`, too."""
+    if len(u) > len(v):
+        return False
+    return any(all(a <= b for a, b in zip(u, chosen, strict=True)) for chosen in permutations(v, len(u)))
 
-    Their classes are those of `CLASSES`; each thing's place is drawn in a third of the square's width.
-    """
+
+def words(text: Text) -> str:
+    """A text in English, as "something small and red and a box"."""
+    return " and ".join(_phrase(thing) for thing in text)
+
+
+def _phrase(thing: frozenset[str]) -> str:
+    adjectives = [word for word in (*SIZES, *COLORS) if word in thing]
+    noun = next((word for word in SHAPES if word in thing), None)
+    return "something " + " and ".join(adjectives) if noun is None else " ".join(["a", *adjectives, noun])
+
+
+def scenes(count: int, generator: np.random.Generator) -> list[tuple[Text, list[Text]]]:
+    """Scenes of two or three things, and five true captions of each: the first tells all, the others less."""
+    found = []
+    for _ in range(count):
+        scene = tuple(
+            frozenset(str(generator.choice(kind)) for kind in (SIZES, COLORS, SHAPES))
+            for _ in range(generator.integers(2, 4))
+        )
+        found.append((scene, [scene, *(_less(scene, generator) for _ in range(4))]))
+    return found
+
+
+def _less(scene: Text, generator: np.random.Generator) -> Text:
+    """Leave out things and attributes at random, but not all, and tell what is left in any order."""
+    kept = generator.permutation(len(scene))[: generator.integers(1, len(scene) + 1)]
+    told = (generator.choice(sorted(scene[k]), generator.integers(1, 4), replace=False) for k in kept)
+    return tuple(frozenset(attributes.tolist()) for attributes in told)
+
+
+def picture(scene: Text, generator: np.random.Generator) -> Boxes:
+    """A scene as boxes on a unit square, each in a third of its width: small ones 0.15 wide, large 0.3."""
     corners: list[Float64[np.ndarray, " 4"]] = []
     for column, thing in zip(generator.permutation(3), scene, strict=False):
         side = 0.3 if "large" in thing else 0.15

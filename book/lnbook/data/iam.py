@@ -26,10 +26,7 @@ Line = tuple[str, Float[np.ndarray, "_ 3"]]
 
 
 def load_forms(rng: np.random.Generator) -> tuple[list[list[Line]], Provenance]:
-    """The lines of `$LNLIB_DATA/iam_ondb` to train on, to validate on and to test on, each in random order.
-
-    Raises `DataError`, with what to do, for a folder that lacks something or a damaged file.
-    """
+    """The lines of `$LNLIB_DATA/iam_ondb` to train on, to validate and to test on, each in random order."""
     folder = users_own("iam_ondb", f"Register at {ORIGIN} and unpack its archives, or take omniglot_strokes.")
     forms: dict[str, list[Line]] = {}
     for file in sorted((folder / "lineStrokes").rglob("*.xml")):

@@ -54,8 +54,7 @@ class Images:
 def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     """A set of pictures by name: "mnist", "fashion_mnist", "binarized_mnist", "digits" or "binarized_digits".
 
-    `on_stand_in`, what is raised and what the provenance holds are as in `lnbook.data.published`; its sha256,
-    for digits, is that of pixels and labels.
+    `on_stand_in` and the provenance are as in `published`, the sha256 of digits that of pixels and labels.
 
     >>> load("digits").provenance["source"]
     'embedded'
@@ -84,10 +83,7 @@ def _idx(body: bytes) -> UInt8[np.ndarray, "..."]:
 
 
 def _amat_images(files: dict[str, bytes], provenance: Provenance) -> Images:
-    """Larochelle and Murray's fixed binarization of MNIST: no labels, and an order of its own.
-
-    The files are text: one line per picture, its 784 pixels as 0 or 1 with a blank between two.
-    """
+    """Larochelle and Murray's MNIST: no labels; a line per picture, 784 times 0 or 1, a blank between two."""
     texts = [np.frombuffer(body, np.uint8) for body in files.values()]
     parts = [(text[::2] - np.uint8(ord("0"))).reshape(-1, 28, 28) for text in texts]
     train, valid, test = ((x, np.full(len(x), NO_LABEL)) for x in parts)
@@ -95,11 +91,7 @@ def _amat_images(files: dict[str, bytes], provenance: Provenance) -> Images:
 
 
 def _digits(provenance: Provenance, binary: bool) -> Images:
-    """scikit-learn's 1,797 real 8x8 digits, 1,318 train, 119 valid, 360 test: 0..16, or from a half on 1.
-
-    The parts follow the published order, in which each writer's digits stand together: most test writers
-    are none of the training writers.
-    """
+    """scikit-learn's 1,797 real 8x8 digits, 0..16 or, from a half on, 1, in the order of their writers."""
     from sklearn.datasets import load_digits
 
     bunch = load_digits()

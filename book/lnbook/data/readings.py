@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from .books import load_books, sentences
-from .cloze import cloze, names
-from .cnn import load_cnn
+from .cloze import PEOPLE, cloze, load_cnn, names, stories
 from .questions import PLACEHOLDER, Question, marker, renumber
 from .sources import DataError, Provenance, find, published
-from .stories import PEOPLE, stories
 from .text import Vocabulary, pad
 
 FIRST_MARKER = 4  # after padding, unknown words, ends of sentences and the placeholder
@@ -49,10 +47,7 @@ def load_readings(
     titles: tuple[str, ...] | None = None,  # of the books to read; None: all
     limit: int | None = None,  # the most questions in each part, evenly spread
 ) -> Readings:
-    """The questions "gutenberg" (cloze, from books; without them, stories), "stories" (generated) or "cnn".
-
-    Raises `DataError` for files that are damaged, and without CNN's.
-    """
+    """The questions "gutenberg" (from books; without them, stories), "stories" (generated) or "cnn"."""
     if name == "gutenberg":
         train, valid, provenance = _books(markers, titles)
     else:

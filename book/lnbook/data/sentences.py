@@ -1,7 +1,8 @@
 """The sentence sets on which skip-thought vectors are judged: four with two classes, one of scored pairs.
 
 MPQA, the fifth of the paper's sets, may not be redistributed under its license; "pros and cons" stand in its
-place. SICK is not for commercial use: it is read where a user has it and never downloaded unasked.
+place. SICK is not for commercial use: it is read where a user has it and never downloaded unasked, but by
+`python -m lnbook data --download sick`.
 """
 
 import io
@@ -54,11 +55,7 @@ def load_labelled(name: str = "sentence_classification") -> tuple[dict[str, Labe
 
 
 def load_pairs(name: str = "sick") -> tuple[dict[str, Pairs], Provenance]:
-    """SICK's pairs in its parts "train", "trial" and "test", and their provenance.
-
-    Nothing is downloaded: SICK's licence is for a user to accept, by `python -m lnbook data --download sick`.
-    `name` is as in `load_labelled`.
-    """
+    """SICK's pairs in its parts "train", "trial" and "test", and their provenance; `name` as above."""
     files, provenance = published(name, on_stand_in="silent")
     if not files:
         sizes = {"train": (200, 1), "trial": (50, 2), "test": (100, 3)}

@@ -82,14 +82,12 @@ DATA_SETS = {name: _entry(name, row) for name, row in tomllib.loads(_TABLE).item
 
 
 def published(name: str, *, on_stand_in: OnStandIn = "warn") -> tuple[Files, Provenance]:
-    """The files of a data set: from the user's folder, the cache or a download, each checked by SHA-256.
+    """The files of a data set, from the user's folder, the cache or a download, each checked by SHA-256.
 
     Where only the embedded stand-in is available, `on_stand_in` says whether to name it with a
-    `StandInWarning`, to raise `DataError`, or to be silent. Raises `DataError`, too, for an unknown name, a
-    missing or unreadable folder, and a corrupt file.
-
-    The provenance, to which a loader adds, has name, requested, source ("download", or as `find` says),
-    licence, citation, and for files the sha256 of the lines that `sha256sum` prints for them.
+    `StandInWarning`, to raise `DataError`, or to be silent. The provenance, to which a loader adds, has name,
+    requested, source ("download", or as `find` says), licence, citation, and for files the sha256 of the
+    lines that `sha256sum` prints for them.
     """
     entry = data_set(name)
     try:
@@ -114,10 +112,7 @@ def find(name: str) -> str:
 
 
 def content_of(name: str) -> str:
-    """The SHA-256 of a data set as it would be read now; "embedded", or "stand-in" if it is not available.
-
-    Of data of a user's own folder it is that of all its files.
-    """
+    """The SHA-256 of a data set as it would be read now; "embedded", or "stand-in" if it is not available."""
     if name not in DATA_SETS:
         root = users_folder()
         return digest_of_folder(root / name) if root else "absent"

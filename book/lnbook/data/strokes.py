@@ -64,7 +64,6 @@ def load_lines(name: str, wanted: Wanted, *, on_stand_in: OnStandIn = "warn") ->
     """Lines of handwriting: "omniglot_strokes", "iam_ondb" of a user's folder, or "generated_strokes".
 
     Drawers (of IAM-OnDB: forms) that are in one part are in no other; so are stretches of text.
-    `on_stand_in`, and what is raised, are as in `lnbook.data.published`.
     """
     rng = np.random.default_rng(0)
     if name == "iam_ondb":

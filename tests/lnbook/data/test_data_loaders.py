@@ -17,11 +17,10 @@ import pytest
 from lnbook import data
 from lnbook.data import DATA_SETS, DataError
 from lnbook.data.books import load_books
-from lnbook.data.captions import featurize, load_captions, load_features
+from lnbook.data.captions import CLASSES, above, featurize, load_captions, load_features
 from lnbook.data.iam import ALPHABET
 from lnbook.data.images import NO_LABEL
 from lnbook.data.readings import load_readings
-from lnbook.data.scenes import CLASSES, above
 from lnbook.data.sentences import CLASSIFICATIONS, load_labelled, load_pairs
 from lnbook.data.sources import DataSet, PublishedFile
 from lnbook.data.strokes import Wanted, load_lines

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from lnbook.data import DataError, loaded
 from lnbook.data import readings as module
 from lnbook.data.books import Books
-from lnbook.data.cloze import cloze, names
+from lnbook.data.cloze import PEOPLE, UNANSWERABLE, cloze, floor, names, stories
 from lnbook.data.questions import PLACEHOLDER, Question, marker, permute, renumber
 from lnbook.data.readings import FIRST_MARKER, encode, load_readings
-from lnbook.data.stories import PEOPLE, UNANSWERABLE, floor, stories
 
 # ------------------------------------------------------------------------------- from books
 

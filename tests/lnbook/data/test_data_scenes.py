@@ -5,20 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lnbook.data.captions import Boxes, featurize, picture
-from lnbook.data.scenes import CLASSES, COLORS, SHAPES, SIZES, Text, above, scenes, words
+from lnbook.data import captions
+from lnbook.data.captions import CLASSES, Boxes, Text, above, featurize, picture, scenes, words
 from lnbook.data.text import tokenize
 
-THINGS = st.sets(st.sampled_from([*SIZES, *COLORS, *SHAPES]), min_size=1).map(frozenset)
+WORDS = (*captions.SIZES, *captions.COLORS, *captions.SHAPES)
+THINGS = st.sets(st.sampled_from(WORDS), min_size=1).map(frozenset)
 TEXTS = st.lists(THINGS, min_size=1, max_size=3).map(tuple)
 
 
 @given(st.integers(0, 2**31))
 def test_every_caption_is_true_of_its_scene_and_the_first_tells_all(seed: int) -> None:
-    for scene, captions in scenes(3, np.random.default_rng(seed)):
-        assert len(captions) == 5
-        assert all(above(caption, scene) for caption in captions)
-        assert above(scene, captions[0])
+    for scene, told in scenes(3, np.random.default_rng(seed)):
+        assert len(told) == 5
+        assert all(above(caption, scene) for caption in told)
+        assert above(scene, told[0])
 
 
 @given(TEXTS, TEXTS, TEXTS, THINGS, st.integers(0, 2))
@@ -44,7 +45,7 @@ def test_words_are_english_and_few() -> None:
     assert words((frozenset({"red"}), frozenset({"star"}))) == "something red and a star"
     texts = [caption for _, captions in scenes(200, np.random.default_rng(0)) for caption in captions]
     vocabulary = {token for text in texts for token in tokenize(words(text))}
-    assert vocabulary == {*SIZES, *COLORS, *SHAPES, "a", "and", "something"}
+    assert vocabulary == {*WORDS, "a", "and", "something"}
 
 
 def test_a_picture_shows_its_scene() -> None:

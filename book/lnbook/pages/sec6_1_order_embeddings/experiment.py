@@ -16,8 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook.data.captions import Captioned, Captions, load_captions, load_features
-from lnbook.data.scenes import above
+from lnbook.data.captions import Captioned, Captions, above, load_captions, load_features
 from lnbook.data.text import Vocabulary, pad, tokenize
 from lnbook.pages.sec6_1_order_embeddings import model as networks
 from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding, violations

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
+from lnbook.data.cloze import floor
 from lnbook.data.questions import Question
 from lnbook.data.readings import encode, load_readings
-from lnbook.data.stories import floor
 from lnbook.pages.sec6_2_attentive_reader import experiment
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, PairBatches, Reading
 from lnbook.training import LengthBatches, Machine, Task, train
