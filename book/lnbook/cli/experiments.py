@@ -22,7 +22,7 @@ MODULES = {
     "handwriting": "pages.sec6_5_handwriting.experiment",
     "handwriting_sizes": "pages.sec6_5_handwriting.experiment",
     "permutation_mnist": "shared.permutation_mnist",
-    "permutation_mnist_right": "shared.permutation_mnist_right",
+    "permutation_mnist_right": "shared.permutation_mnist",
     "convnet": "pages.sec6_7_convnets.experiment",
     "convnet_own": "pages.sec6_7_convnets.experiment",
     "convnet_own_ten": "pages.sec6_7_convnets.experiment",

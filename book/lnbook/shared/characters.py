@@ -5,7 +5,7 @@ begin with the same weights and see the same passages in the same order; Adam, a
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,8 +103,7 @@ def run(
     seed: int,
     scale: str,
 ) -> list[Row]:
-    """Train one Transformer on a `Text`'s characters; rows have test `bits`, what `_told_apart` measures, and
-    `varied_<k>`, the part of the stream's mean square behind block k that differs from place to place.
+    """Train one Transformer on a `Text`'s characters: test `bits`, `_told_apart`, and `_varied` by block.
 
     The learning rate, a share of `Scale.rate`, rises in proportion to the update until `Scale.warm_up`, or is
     there from the first.
@@ -116,7 +115,10 @@ def run(
     if warm:
         ramp = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / size.warm_up))
         optimizer.register_step_post_hook(lambda *_: ramp.step())
-    x, y = measured_on(test, size.length, size.measured)
+    # the same passages of the test part for all runs
+    x, y = next(
+        passages(torch.from_numpy(test), size.length, size.measured, torch.Generator().manual_seed(0))
+    )
 
     def evaluate(_: nn.Module) -> dict[str, float]:
         streams = model.streams(x)
@@ -124,29 +126,10 @@ def run(
         varied = {f"varied_{k}": _varied(stream) for k, stream in enumerate(streams)}
         return {"bits": float(loss(logits, y)) / math.log(2), "told_apart": _told_apart(logits)} | varied
 
-    rows = learn(model, optimizer, train, size, order, evaluate)
+    seen = passages(torch.from_numpy(train), size.length, size.batch, order)
+    rows = fit(model, seen, loss, optimizer, updates=size.updates, every=size.every, evaluate=evaluate)
     job = {"placement": placement, "norm": norm, "warm": warm, "share": share, "seed": seed}
     return [job | row for row in rows]
-
-
-def learn(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    train: Int64[np.ndarray, " train"],
-    size: Scale,
-    order: torch.Generator,
-    evaluate: Callable[[nn.Module], Mapping[str, float]],
-) -> list[Row]:
-    """Train on passages of a text in the order that a generator draws; rows as of `lnbook.training.fit`."""
-    return fit(
-        model,
-        passages(torch.from_numpy(train), size.length, size.batch, order),
-        loss,
-        optimizer,
-        updates=size.updates,
-        every=size.every,
-        evaluate=evaluate,
-    )
 
 
 def runs(text: Text, jobs: Sequence[Job], seeds: Sequence[int], scale: str) -> dict[Job, list[list[Row]]]:
@@ -161,9 +144,7 @@ def runs(text: Text, jobs: Sequence[Job], seeds: Sequence[int], scale: str) -> d
 def block_gradients(
     text: Text, placement: str, depth: int, seeds: Sequence[int], *, length: int = 32
 ) -> Float[np.ndarray, "seeds depth"]:
-    r"""Length of the gradient of the last matrix of each block before training, the first block first.
-
-    $\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ for 16 passages.
+    r"""$\lVert\partial\mathcal L/\partial W_2^{(l)}\rVert_F$ of each block before training, for 16 passages.
 
     *Source* Xiong et al. (2020), Section 3.4, on a text of ours.
     """
@@ -196,18 +177,8 @@ def passages(
         yield passages[:, :-1], passages[:, 1:]
 
 
-def measured_on(
-    test: Int64[np.ndarray, " test"], length: int, count: int = 64
-) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, "N T"]]:
-    """Passages of the test part, the same for all runs, and the same passages a character later."""
-    return next(passages(torch.from_numpy(test), length, count, torch.Generator().manual_seed(0)))
-
-
 def _told_apart(logits: Float[Tensor, "N T K"]) -> float:
-    r"""Bits that a prediction tells about its place: mean divergence of predictions from their average.
-
-    0 for a model that predicts the same wherever it stands.
-    """
+    """Bits that a prediction tells about its place: mean divergence of predictions from their average."""
     p = logits.softmax(-1).flatten(0, 1)
     return float((p * (p / p.mean(0)).log2()).sum(-1).mean())
 

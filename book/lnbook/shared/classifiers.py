@@ -23,8 +23,7 @@ BINS = 15  # of confidence; Guo et al. (2017) take as many
 class BatchNorm(modules.BatchNorm):
     """`lnlib.norms.modules.BatchNorm` that takes batches of one case too.
 
-    Such a batch moves the running averages towards that case and its biased variance, 0. (`momentum` is
-    0.1, as in torch; at batch size 4, 0.01 gives test errors within those of different seeds.)
+    Such a batch moves the running averages towards that case and its biased variance, 0.
     """
 
     def forward(self, a: Float[Tensor, "N H *space"]) -> Float[Tensor, "N H *space"]:

@@ -27,10 +27,7 @@ def by_title(panels: Mapping[str, Mapping[str, Curve]], ylabel: str) -> Figure:
 
 
 def lines(ax: Axes, curves: Iterable[tuple[str, Curve]], least: float = -np.inf) -> None:
-    """Draw curves into a panel, a name for each norm in the legend, a band where a curve has an interval.
-
-    Intervals are cut below `least`: above 0 for a log scale.
-    """
+    """Draw curves into a panel, one name a norm in the legend, a band for intervals, cut below `least`."""
     drawn: set[str] = set()
     for norm, curve in curves:
         color, label = plots.COLORS[norm], None if norm in drawn else LABELS[norm]

@@ -55,13 +55,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Run:
-    """One training run: the loss before each update, and what the hidden layers' units receive after it.
-
-    `received` has the mean and the deviation over the cases; `mean` and `std` are those of the second layer.
-    """
+    """One training run: the loss before each update, and what the hidden layers' units receive after it."""
 
     loss: Float[np.ndarray, " updates"]
-    received: Float[np.ndarray, "updates layers 2 H"]
+    received: Float[np.ndarray, "updates layers 2 H"]  # mean and deviation over the cases
     network: Network
 
     @property
@@ -82,8 +79,7 @@ class Run:
     def path(self, goal: float) -> float:
         """How far a unit's mean moves in all, in its standard deviations, until the loss falls to a goal.
 
-        The loss is its mean over the last fifth of training so far, as :attr:`Group.loss` takes it at the
-        end; a run that never falls to the goal has moved all its way.
+        The loss is a mean over the fifth of training before; a run that never falls so far moves all its way.
         """
         window = max(1, len(self.loss) // 5)
         trailing = np.convolve(self.loss, np.ones(window) / window, mode="valid")  # [k]: ends at k + window
@@ -149,11 +145,7 @@ def compare(
     updates: int,
     units: int = 100,
 ) -> dict[str, Group]:
-    """Train each method from each seed at each rate and keep its best rate: the lowest mean final loss.
-
-    `methods` makes a normalization from a seed, so that a method may be random. A rate at which a run
-    diverges is never the best.
-    """
+    """Train each method, made from a seed, at each rate; keep its best, of the lowest mean final loss."""
     best = {}
     for name, make in methods.items():
         groups = [

@@ -16,8 +16,8 @@ NORMS = ("none", "layer")
 def jobs_of(studies: Iterable[Any], seed: int) -> list[Job]:
     """The runs of studies, seeds outermost.
 
-    `studies` are dataclasses with `seeds`, how many runs of each norm, and perhaps `norms`, which, and
-    `rates`, step sizes; their other fields are the jobs' settings, and so columns of the rows.
+    A study is a dataclass with `seeds`, how many, and perhaps `norms` and `rates`; its other fields are the
+    jobs' settings, and so columns of the rows.
     """
     found: list[Job] = []
     for study in studies:
@@ -30,10 +30,7 @@ def jobs_of(studies: Iterable[Any], seed: int) -> list[Job]:
 
 
 def begin(model: nn.Module, units: int, generator: torch.Generator) -> None:
-    """Give a recurrent network its first weights: uniform within 1 / sqrt(units), gains 1, biases 0.
-
-    A norm's parameters draw nothing, so that networks with and without it begin alike.
-    """
+    """First weights, alike with and without a norm: uniform within 1 / sqrt(units), gains 1, biases 0."""
     for name, parameter in model.named_parameters():
         kind = name.rpartition(".")[2]
         if kind.startswith("weight"):

@@ -14,10 +14,7 @@ from lnbook.training import Task, step, torch_threads
 def seconds(
     tasks: Mapping[str, Task], *, rounds: int, updates: int
 ) -> dict[str, Float[np.ndarray, " rounds"]]:
-    """Processor seconds an update of each task with one thread, in each round, its batch included.
-
-    Each round lets every task make so many `updates`; one round before them is not counted.
-    """
+    """Processor seconds an update of each task with one thread, in each round after a first, not counted."""
     noise = torch.Generator().manual_seed(0)
     found: dict[str, list[float]] = {name: [] for name in tasks}
     with torch_threads(1):
@@ -30,10 +27,7 @@ def seconds(
 
 
 def table(times: Mapping[str, Float[np.ndarray, " rounds"]], names: Mapping[str, str]) -> Table:
-    """Medians in milliseconds, and the median quotient by the first task's in the same round.
-
-    The second is no quotient of the first: a slow moment of the machine hits both tasks of its round.
-    """
+    """Medians in milliseconds, and the median quotient by the first task's in the same round."""
     first = next(iter(times.values()))
     lines = [
         [names[key], f"{1e3 * np.median(t):.1f}", f"{np.median(t / first):.2f}"] for key, t in times.items()

@@ -10,7 +10,6 @@ from torch import nn
 
 from lnbook.data import load
 from lnbook.shared import permutation_mnist as experiment
-from lnbook.shared import permutation_mnist_right
 from lnbook.shared.classifiers import BatchNorm
 from lnbook.shared.permutation_mnist import EXPERIMENT, Classification, Norm, network
 from lnbook.training import Machine, generators, train
@@ -142,7 +141,7 @@ def test_the_sizes_are_the_papers_and_figure_6_right_has_seeds_that_no_rule_has_
         (4, 60, 1e-3): set(range(200, 208)),
     }  # as the rules' condition says
     found: dict[tuple[int, int, float], set[int]] = {}
-    for job in (*EXPERIMENT.jobs("paper", 0), *permutation_mnist_right.EXPERIMENT.jobs("paper", 0)):
+    for job in (*EXPERIMENT.jobs("paper", 0), *RIGHT.jobs("paper", 0)):
         found.setdefault((job["batch_size"], job["epochs"], job["rate"]), set()).add(job["seed"])
         assert job["norm"] in ("none", "batch", "layer")
     assert found == wanted
