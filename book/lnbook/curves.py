@@ -26,8 +26,7 @@ def recorded(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The rows of an experiment in `<folder>/<scale>`, by default the checkout's, and how they came about.
 
-    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4". Raises
-    FileNotFoundError where there are none, ValueError where they are not those recorded.
+    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4".
     """
     rows, facts = read_pair(place_of(experiment, scale=scale, folder=folder))
     told = facts.get("runs", [])
@@ -48,8 +47,7 @@ def runs(
 ) -> pd.DataFrame:
     """The measurements of runs with these settings: one value each, or several in a list, tuple or set.
 
-    `selected` is 1 for the model that the validation cases chose, one row a run. Raises ValueError if there
-    are none; it names what there is.
+    `selected` is 1 for the model that the validation cases chose, one row a run.
     """
     table = pd.DataFrame(rows)
     found = table[table["selected"] == selected] if "selected" in table else table
@@ -62,10 +60,7 @@ def runs(
 
 
 def per_seed(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """A number of each run: a row a seed, a column a norm; NaN where there is no such run.
-
-    Raises ValueError if two runs have one norm and seed.
-    """
+    """A number of each run: a row a seed, a column a norm; NaN where there is no such run."""
     if (twice := rows.duplicated(["norm", "seed", "update"])).any():
         norm, seed = rows.loc[twice, ["norm", "seed"]].iloc[0]
         raise ValueError(f"two runs have norm {norm!r} and seed {seed}; name a setting in which they differ")
@@ -124,8 +119,7 @@ def band(
 ) -> dict[str, pd.DataFrame]:
     """Curves to draw, by norm: `update`, and `mean`, `low`, `high` of a column over the seeds (95 %).
 
-    The measurement before training is left out, and a run that ended before the longest; so is the interval
-    where there is one seed. `geometric` as in `mean_of`.
+    The measurement before training is left out, a run that ended early, and the interval of one seed.
     """
     found = {}
     for norm, some in rows.groupby("norm", sort=False):

@@ -81,8 +81,7 @@ class Page:
     def show(self) -> Table:
         """Keep the rows and return the page's table, with the verdicts of the record.
 
-        Raises ValueError if mathematics does not come out, or if a rule of the page was not measured. One on
-        a `study` may be missing, since it is there before its runs.
+        A rule on a `study` need not be measured, since it is there before its runs.
         """
         needed = {rule.id for rule in self.rules.values() if not rule.study}
         if missing := sorted(needed - set(self.found)):

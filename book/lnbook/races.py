@@ -117,10 +117,9 @@ def _pairs(rows: pd.DataFrame, above: str, below: str) -> dict[int, tuple[pd.Dat
 
 
 def factors(rows: pd.DataFrame, above: str = "none", below: str = "layer") -> pd.Series:
-    """By seed, one norm's updates over another's to the lowest level that both reach.
+    """By seed, one norm's updates over another's to the lowest level that both reach, of rows as by `tidy`.
 
-    NaN where a run is at its lowest when it begins: that race has not been run. `rows` are as `tidy` makes
-    them, of one step size or of `at_own_steps`.
+    NaN where a run is at its lowest when it begins: that race has not been run.
     """
     found = {}
     for seed, pair in _pairs(rows, above, below).items():
@@ -173,8 +172,6 @@ def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float
     A method whose step size is chosen on the run that judges it looks better than it is, and the method with
     the larger spread more so. Of the measure, on validation data, the least is best; a run that diverged (NaN
     or infinite) never is. Seeds that a norm does not have at each of its step sizes are left out.
-
-    Raises ValueError for fewer than two seeds.
     """
     chosen: dict[str, dict[int, float]] = {}
     for norm, some in rows.groupby("norm", sort=False):
@@ -198,11 +195,7 @@ def at_own_steps(rows: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 def by_step(
     rows: pd.DataFrame, measure: Measure, names: Mapping[str, str], what: str, form: str
 ) -> pd.DataFrame:
-    """A table to show: for each step size the measure that chooses, by norm, and the factor.
-
-    `rows` are as `tidy` makes them; `names` of the norms, of which the first one's updates are divided by the
-    second one's; `what` and `form` the measure's name and format.
-    """
+    """For each step size the measure that chooses, named `what`, by norm, and the first one's factor."""
     lines = {}
     for rate, some in rows.groupby("rate"):
         found = curves.per_seed(some, measure)

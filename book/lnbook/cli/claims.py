@@ -15,11 +15,7 @@ from lnbook.ledger.verdicts import MARK, YOUNGER
 
 
 def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
-    """Copy the last run's rows and provenance to `folder`, where they are committed.
-
-    `first` says beside them which rules there were when these seeds were first seen. Raises ValueError, and
-    copies nothing, if some are not those that the run wrote.
-    """
+    """Copy the last run's rows and provenance, all or nothing, to `folder`, where they are committed."""
     pages = dict.fromkeys(rule.page for rule in rules)
     places = [results_dir(scale) / f"{page}.csv" for page in pages]
     measured = {place: read_pair(place) for place in places if place.is_file()}

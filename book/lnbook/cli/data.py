@@ -8,10 +8,7 @@ from lnbook.data import DATA_SETS, DataError, data_set, fetch, verify
 
 
 def main(argv: Sequence[str]) -> int:
-    """List the data sets, after downloading them if asked.
-
-    Returns the exit status: 1 if one is corrupt, unusable or cannot be fetched, 2 for an unknown name.
-    """
+    """List the data sets, after downloading them if asked."""
     parser = argparse.ArgumentParser(prog="python -m lnbook data", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help=f"{', '.join(DATA_SETS)} (default: all)")
     parser.add_argument("--download", action="store_true", help="fetch what is not there into the cache")

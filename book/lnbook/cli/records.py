@@ -42,8 +42,7 @@ def record(
 ) -> Path:
     """Gather in `<folder>/<scale>`, where results are recorded, the outcomes of a scale of so many `runs`.
 
-    Raises UsageError if there are objections, and leaves the record as it is; `anyway`, the provenance names
-    them.
+    With objections the record stays as it is; or, `anyway`, its provenance names them.
     """
     found = objections(outcomes, runs)
     if found and not anyway:
@@ -81,10 +80,7 @@ def stand_ins(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def summary(rows: Sequence[Row], settings: Sequence[str]) -> str:
-    """The selected models, a line for each setting: means over seeds with 95 % intervals, how many seeds.
-
-    Where nothing selects, the last row of each run counts. Shown are the measures of the part "test", or
-    all if there is none such.
+    """The selected models, or last rows, a line a setting: means over seeds with 95 % intervals.
 
     >>> row = {"norm": "layer", "selected": 1, "update": 9}
     >>> print(summary([row | {"seed": k, "test_nll": 1.0 + k} for k in (0, 1, 2)], ["norm", "seed"]))

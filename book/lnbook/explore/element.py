@@ -34,9 +34,8 @@ class Element:
     """A figure that a notebook shows, a static page keeps, and a file can hold.
 
     The script and the style `my_name.js`, `my_name.css` beside this module travel with the figure; the script
-    defines the function `myName(root, state)`. Each figure keeps to its own shadow root, so several of them,
-    or the same cell run twice, share a page. `caption`, `head` and `rows` make the table that is shown where
-    scripts do not run, and in print; each row is headed by its first cell.
+    defines the function `myName(root, state)`. Each figure keeps to its own shadow root. `caption`, `head`
+    and `rows` make the table that is shown where scripts do not run, and in print.
     """
 
     name: str

@@ -11,14 +11,10 @@ from lnbook.explore.element import Element
 def strokes(pictures: ArrayLike, windows: ArrayLike) -> Element:
     """Let a reader play the way of several pictures from blank to done, stop it, and drag through it.
 
-    All pictures show the same glimpse, each with the window of that glimpse's stroke. It plays once by
-    itself, unless the reader prefers less motion; then it waits at the last glimpse.
+    `pictures` are probabilities of ink (glimpses, pictures, side, side), `windows` the left edge, top edge
+    and width of each glimpse's window in pixels (glimpses, pictures, 3).
 
     *Source* Section 6.4; the figure is ours, after Figure 1 of Gregor and others (2015).
-
-    Args:
-        pictures: probabilities of ink (glimpses, pictures, side, side), in [0, 1].
-        windows: left edge, top edge and width of each window in pixels (glimpses, pictures, 3).
     """
     p, w = np.asarray(pictures, dtype=np.float64), np.asarray(windows, dtype=np.float64)
     state = {

@@ -10,11 +10,9 @@ from lnbook.explore.element import Element
 def writing(scripts: Mapping[str, Mapping[float, Sequence[np.ndarray]]]) -> Element:
     """Let a reader choose a sentence and how neatly it is written, and watch the pen.
 
-    *Source* Section 6.5; the figure is ours, after the page that Graves (2013) put beside his paper.
+    `scripts` has for each sentence, by bias, its strokes (points, 2), y upward.
 
-    Args:
-        scripts: for each sentence, by bias, its strokes (points, 2), y upward. All sentences have the same
-            biases.
+    *Source* Section 6.5; the figure is ours, after the page that Graves (2013) put beside his paper.
     """
     biases = list(next(iter(scripts.values())))
     strokes = [by_bias[bias] for by_bias in scripts.values() for bias in biases]

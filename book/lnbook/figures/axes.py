@@ -1,6 +1,6 @@
 """What many pictures do: plain numbers on logarithmic axes, means with intervals, names at lines' ends."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,10 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullLocator
 
 
-def plain(*axes: Axis, subs: Sequence[float] = (1, 2, 5), numticks: int | None = None) -> None:
+def plain(*axes: Axis, subs: Sequence[float] = (1, 2, 5)) -> None:
     """Plain numbers on logarithmic axes, at these parts of each power of ten, and nothing between."""
     for axis in axes:
-        axis.set_major_locator(LogLocator(subs=subs, numticks=numticks))
+        axis.set_major_locator(LogLocator(subs=subs))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_locator(NullLocator())
 
@@ -28,12 +28,6 @@ def exactly(axis: Axis, values: Sequence[float], labels: Sequence[str] | None = 
     """These ticks on a logarithmic axis, with their own numbers for labels, and nothing between."""
     axis.set_ticks(values, labels or [f"{value:,g}" for value in values])
     axis.set_minor_locator(NullLocator())
-
-
-def bars(ax: Axes, places: Any, intervals: Iterable[Any], **look: Any) -> None:
-    """A mark at each mean, and a bar over its interval (mean, low, high)."""
-    mean, low, high = np.array(list(intervals)).T
-    ax.errorbar(places, mean, (mean - low, high - mean), **({"capsize": 3, "lw": 1.4} | look))
 
 
 def runs(ax: Axes, places: Any, values: Any, mark: str, label: str = "", **look: Any) -> None:

@@ -60,11 +60,8 @@ STYLE: dict[str, Any] = {
 
 
 def subplots(*args: Any, **kwargs: Any) -> tuple[Figure, Any]:
-    """Like `matplotlib.pyplot.subplots`, in the book's style and outside pyplot (nothing shows twice).
-
-    Sets matplotlib's defaults to the book's, since artists read them whenever they are made.
-    """
-    mpl.rcParams.update(STYLE)  # type: ignore[arg-type]
+    """Like `matplotlib.pyplot.subplots`, in the book's style and outside pyplot (nothing shows twice)."""
+    mpl.rcParams.update(STYLE)  # type: ignore[arg-type]  # artists read them whenever they are made
     fig = Figure(figsize=kwargs.pop("figsize", None))
     return fig, fig.subplots(*args, **kwargs)
 
@@ -72,12 +69,8 @@ def subplots(*args: Any, **kwargs: Any) -> tuple[Figure, Any]:
 def figure(fig: Figure, name: str, data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]]) -> None:
     """Show a figure and name it for the text, which pastes it with its caption; keep its data as CSV.
 
-    Args:
-        fig: the figure, made by `subplots`.
-        name: lower-case words joined by hyphens, unique in the book: `{glue:figure}` and the CSV use it.
-        data: what is drawn, as columns of equal length or as rows with equal keys.
-
-    Refuses what lacks one of them, and a drawing that is too large for a page, hard to read or cut off.
+    `{glue:figure}` and the CSV use the name, which is unique in the book; `data` is what is drawn, as columns
+    of equal length or as rows. Refuses a drawing that is too large for a page, hard to read or cut off.
     """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise ValueError(f"the name of a figure is {name!r}; it needs lower-case words joined by hyphens")

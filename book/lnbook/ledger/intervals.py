@@ -12,8 +12,6 @@ TWO_SIDED = 1 - LEVEL / 2  # the quantile at an interval's upper end
 def interval(values: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
     """Mean of independent measurements and its 95 % interval: Student's t over n - 1 degrees of freedom.
 
-    Raises ValueError for fewer than two measurements.
-
     >>> [round(v, 3) for v in interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
     """

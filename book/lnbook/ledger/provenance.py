@@ -21,8 +21,7 @@ _started = time.perf_counter()
 def provenance(**facts: Any) -> dict[str, Any]:
     """The facts of this process that a stored number needs beside it, and what the caller adds.
 
-    `data` lists the data sets loaded so far, `seconds` counts from the import of this module, `device` is a
-    GPU only if the process has used it, and `threads` are torch's, 1 in a process without torch.
+    `seconds` counts from the import of this module, and `device` is a GPU only if the process has used it.
     """
     torch = sys.modules.get("torch")  # its import takes seconds, and a notebook may not need it
     return {
@@ -42,10 +41,7 @@ def provenance(**facts: Any) -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """The checkout's commit, with '+' if files differ from it; 'unknown' outside a checkout.
-
-    Recorded rows do not count: those recorded while others run change no code of the others.
-    """
+    """The checkout's commit, with '+' if files but recorded rows differ; 'unknown' outside a checkout."""
     book = book_dir()
     if book is None:  # installed: a repository around the environment is somebody else's
         return "unknown"

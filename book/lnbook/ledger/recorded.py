@@ -30,8 +30,7 @@ def load_measured(rules: Iterable[Rule], *, folder: Path, scale: str = "book") -
 def load_recorded(rules: Sequence[Rule], *, folder: Path) -> tuple[dict[str, Measurement], dict[str, str]]:
     """What `book/results/` holds for each rule, and what has to be said beside the verdicts on estimates.
 
-    A study's number counts if its page had one and it has an interval: a page at scale "study" has more seeds
-    than at "book", and others.
+    A page's number at scale "study", which has more seeds and others, counts if it has an interval.
     """
     study = load_measured(rules, folder=folder, scale="study")
     studied = {id: measurement for id, measurement in study.items() if measurement.n > 1}
@@ -55,10 +54,9 @@ def load_recorded(rules: Sequence[Rule], *, folder: Path) -> tuple[dict[str, Mea
 
 
 def first_sight(facts: Facts, before: Facts | None) -> dict[str, str]:
-    """The rules under which a page's seeds were first seen: by id, the digest that each had then.
+    """By id, the digest that each rule had when a page's seeds were first seen.
 
-    A rule whose text changes keeps the earlier one, also when the same seeds run again; new seeds see the
-    rules as they are now. `facts` are of the run that is to be recorded, `before` of the record.
+    `facts` are of the run that is to be recorded, `before` of the record: new seeds see the rules of now.
     """
     now: dict[str, str] = dict(facts["rules"])
     if before is None or before.get("seed") != facts.get("seed"):

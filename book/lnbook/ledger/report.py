@@ -81,10 +81,7 @@ class Report:
 
 
 def report(book: Path | None = None) -> Report:
-    """The ledger with the committed rows of a checkout's `book/`; the default is this one's.
-
-    Raises FileNotFoundError where lnbook is installed without the book.
-    """
+    """The ledger with the committed rows of a checkout's `book/`; the default is this one's."""
     place = book or book_dir()
     if place is None:
         raise FileNotFoundError("recorded rows are in the repository, under book/results; clone it")

@@ -37,10 +37,7 @@ def write_pair(path: Path, rows: bytes, facts: Mapping[str, Any]) -> None:
 
 
 def read_pair(path: Path) -> tuple[bytes, dict[str, Any]]:
-    """The rows of a CSV, as bytes, and the facts written with them.
-
-    Raises FileNotFoundError if one of the two is missing, ValueError if they do not belong together.
-    """
+    """The rows of a CSV, as bytes, and the facts written with them; raises ValueError for others' facts."""
     rows, place = path.read_bytes(), path.with_suffix(".json")
     facts: dict[str, Any] = json.loads(place.read_bytes())
     told, found = facts.pop(DIGEST, None), hashlib.sha256(rows).hexdigest()
@@ -108,10 +105,7 @@ def read_facts(name: str, *, scale: str, folder: Path | None = None) -> dict[str
 
 
 def place_of(name: str, *, scale: str, folder: Path | None = None) -> Path:
-    """The CSV of a stored result: of `folder`, else of this checkout's last run, else as committed.
-
-    Raises FileNotFoundError if there is none; names the command that makes it.
-    """
+    """The CSV of a stored result: of `folder`, else of this checkout's last run, else as committed."""
     places = [folder / scale] if folder else [results_dir(scale)]
     if folder is None and (book := book_dir()):
         places.append(book / "results" / scale)

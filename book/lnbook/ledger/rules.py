@@ -122,10 +122,7 @@ def claims_file() -> Path:
 
 
 def load_rules(path: Path | None = None) -> list[Rule]:
-    """The rules of a ledger's file, by default `claims_file()`.
-
-    Raises ValueError for a rule that cannot judge, that appears twice or that names no sentence of the file.
-    """
+    """The rules of a ledger's file, by default `claims_file()`; one that cannot judge raises ValueError."""
     place = path or claims_file()
     rules = _entries(place, "rule", Rule)
     known = {sentence.id for sentence in load_sentences(place)}

@@ -26,11 +26,8 @@ class Table:
         return html_table("", self.header, [[f(x) for f, x in zip(show, r, strict=True)] for r in self.rows])
 
 
-def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """Cells of HTML as a table that scrolls where it must; on a phone its rows are cards.
-
-    A card repeats the columns' names, since the head is not seen there.
-    """
+def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Cells of HTML as a table that scrolls where it must; on a phone its rows are cards with these names."""
     head = "".join(f'<th scope="col">{escape(c)}</th>' for c in columns)
     body = "" if rows else f'<tr><td colspan="{len(columns)}">None.</td></tr>'
     for row in rows:
@@ -38,7 +35,7 @@ def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
         body += f"<tr>{''.join(cells)}</tr>"
     named = f' role="region" aria-label="{escape(label)}"' if label else ""
     return (
-        f'<div class="{" ".join(["lnlib-table", *kind.split()])}"{named} tabindex="0"><table class="table">'
+        f'<div class="lnlib-table"{named} tabindex="0"><table class="table">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

@@ -52,24 +52,20 @@ SCALES = {
 class Text:
     """Characters as numbers: the first nine tenths to learn from, the rest to measure on."""
 
-    title: str
     known: str  # the characters, in the order of their numbers
     train: Int64[np.ndarray, " train"]
     test: Int64[np.ndarray, " test"]
-    real: bool  # the published book
 
 
 def read(scale: str) -> Text:
     """The novel, or, at smoke scale and where it is not available, the help that Python brings along."""
     books = load_books("silent", name="python_topics" if scale == "smoke" else "gutenberg")
-    real = BOOK in books.titles
-    body = books.texts[books.titles.index(BOOK)] if real else "\n\n".join(books.texts)
+    body = books.texts[books.titles.index(BOOK)] if BOOK in books.titles else "\n\n".join(books.texts)
     known = "".join(sorted(set(body)))
     number = {character: k for k, character in enumerate(known)}
     codes = np.array([number[character] for character in body])
     split = 9 * len(codes) // 10
-    title = BOOK if real else "the help on the Python language"
-    return Text(title, known, codes[:split], codes[split:], real)
+    return Text(known, codes[:split], codes[split:])
 
 
 def bits_of_counts(text: Text, order: int) -> float:

@@ -22,7 +22,7 @@ def tiny(monkeypatch):
 
 def test_pairs_tell_what_single_characters_do_not():
     codes = np.tile([0, 1], 1000)
-    turns = Text("turns", "ab", codes[:1800], codes[1800:], real=False)
+    turns = Text("ab", codes[:1800], codes[1800:])
     assert transformer.bits_of_counts(turns, 0) == pytest.approx(1, abs=1e-3)  # a last half step
     assert transformer.bits_of_counts(turns, 1) == pytest.approx(0, abs=0.01)
 

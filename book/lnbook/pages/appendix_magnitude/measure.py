@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
@@ -82,8 +81,10 @@ def lost_factor(
         ax.semilogy(gains, values, color=plots.INK, lw=1.4)
         on.name(ax, name, gains, values, (14, 0), color=plots.INK, va="center")
     for marker, ratio in zip("os", measured.values(), strict=True):
-        middle, ends = ratio.median(0).values, ratio.aminmax(dim=0)
-        on.bars(ax, places, np.stack([middle, *ends], 1), fmt=marker, color=plots.COLORS["batch"], ms=6)
+        middle, (low, high) = ratio.median(0).values, ratio.aminmax(dim=0)
+        error = torch.stack([middle - low, high - middle]).numpy()
+        color = plots.COLORS["batch"]
+        ax.errorbar(places, middle.numpy(), error, fmt=marker, color=color, ms=6, capsize=3, lw=1.4)
     ax.set(xlabel="gain $g$", ylabel="true metric over Eq. (32)", xlim=(0, gains[-1] * 1.04))
     ax.set_xticks([0, *places])
     on.plain(ax.yaxis)
