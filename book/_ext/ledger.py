@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from html import escape
 from math import log
+from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
@@ -15,13 +16,23 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from digest import BOOK
 from lnbook.cli.experiments import find
-from lnbook.cli.settings import differences, settings_of
+from lnbook.ledger.recorded import changed_checkout
 from lnbook.ledger.report import Report, report
+from lnbook.ledger.rows import read_facts
 from lnbook.ledger.rules import Rule, criterion
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.tables import badge, capital, html_table, marked, measured_cell, quantity, verdict_class
 from lnbook.ledger.verdicts import SENTENCE_WORDS, YOUNGER, Measurement, Verdict, judge
+from lnbook.training.task import Experiment
 from top import title
+
+LABELS = {  # where an experiment's settings come from
+    "paper": "The paper says",
+    "sources": "What it builds on says",
+    "ours": "Nobody says; ours",
+    "differs": "Deviations at scale paper",
+    "study": "Scale study is smaller",
+}
 
 
 @cache
@@ -194,6 +205,28 @@ def verdict_words(rule: Rule, known: Report) -> nodes.Node:
     return nodes.reference("", words, refuri=f"ledger.html#{rule.id}", internal=True)
 
 
+def differences(words: str) -> list[tuple[str, str, str]]:
+    """What differs, what the paper or its sources have, and what scale "paper" has; [] for plain words.
+
+    >>> differences("Clipping | At 10. | At 1.")
+    [('Clipping', 'At 10.', 'At 1.')]
+    """
+    lines = [line.split(" | ") for line in words.splitlines() if " | " in line]
+    return [(what, theirs, ours) for what, theirs, ours in lines]
+
+
+def runs_recorded(experiment: Experiment, book: Path) -> str:
+    """How many runs of which scale `results/` holds, of how many seeds, in how many hours; what is amiss."""
+    told = []
+    for scale in ("paper", "study"):
+        if (book / "results" / scale / f"{experiment.name}.csv").is_file():
+            facts = read_facts(experiment.name, scale=scale, folder=book / "results")
+            seeds = {run["job"]["seed"] for run in facts["runs"]}
+            words = f"{scale}: {len(facts['runs'])} runs, {len(seeds)} seeds, {facts['seconds'] / 3600:.1f} h"
+            told.append(", ".join(filter(None, (words, changed_checkout(facts)))))
+    return "; ".join(told) or "nothing"
+
+
 def table_of_differences(words: str) -> str:
     """A row for each difference between scale "paper" and what the experiment repeats; "" for plain words."""
     rows = [[*map(escape, cells)] for cells in differences(words)]
@@ -209,7 +242,9 @@ class SettingsDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         for file in (BOOK / "results").glob("*/*.json"):
             self.env.note_dependency(str(file))
-        found = settings_of(find(self.arguments[0]), BOOK)
+        experiment = find(self.arguments[0])
+        found = {label: getattr(experiment.settings, key) for key, label in LABELS.items()}
+        found["Recorded"] = runs_recorded(experiment, BOOK)
         items = "".join(
             f"<dt>{escape(label)}</dt><dd>{table_of_differences(words) or escape(words)}</dd>"
             for label, words in found.items()

@@ -58,19 +58,14 @@ _CLASSES = {
     "last loss": curves.last("valid_nll"),
     "fewest errors": _lowest("valid_error"),
 }
+_SMALL_START = {"gain": 1.0, "start": "small"}
 _PICTURES = {"padding": "zeros", "pictures": "centered", "data": "fashion_mnist"}
 _LOSS = _column("train_loss")
 RACES = {  # by section of the paper
     "6.1": Race(
         "order_embedding", lambda rows: 100 - rows["valid_image_r10"], 0.001, _MISSED, {"score": "order"}
     ),
-    "6.2": Race(
-        "attentive_reader",
-        _column("valid_error"),
-        0.002,
-        {"late error": late_error},
-        {"gain": 1.0, "start": "small"},
-    ),
+    "6.2": Race("attentive_reader", _column("valid_error"), 0.002, {"late error": late_error}, _SMALL_START),
     "6.3": Race("skip_thoughts", _column("valid_nats_per_word"), 0.002, _WORDS, {"decoder": "code"}),
     "6.4": Race("draw", _bound, 0.001, {"last bound": curves.last("valid_bound")}),
     "6.5": Race("handwriting", _column("test_nats"), 0.003, _STROKES, {"updates": 500}),

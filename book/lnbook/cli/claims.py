@@ -44,9 +44,10 @@ def readme_results(book: Path) -> str:
     """The README's results: the paper's sentences by verdict, what is decided against them, what is open."""
     known = report(book)
     parts = [known.tally().to_markdown(), f"{MARK} {YOUNGER}: a description, not a test."]
+    against = known.brief("contradicted", "smaller than claimed", "below what counts here")
     for title, table in (
-        ("Decided against the paper, at its own size:", known.decided_against()),
-        ("Run at the paper's own size and not decided:", known.undecided()),
+        ("Decided against the paper, at its own size:", against),
+        ("Run at the paper's own size and not decided:", known.brief("undecided")),
     ):
         if table.rows:
             parts.append(f"{title}\n\n{table.to_markdown()}")

@@ -56,8 +56,9 @@ def load_readings(
         markers = PEOPLE
     draw, kept = random.Random(0), []
     for part in (train, valid):
-        few = [q for q in _spread(part, limit) if len(q.entities) <= markers]
-        kept.append([renumber(q, draw, markers) for q in few])
+        count = min(limit or len(part), len(part))
+        few = [part[k * len(part) // count] for k in range(count)]
+        kept.append([renumber(q, draw, markers) for q in few if len(q.entities) <= markers])
     kept[1].sort(key=lambda q: len(q.passage))
     return encode(kept[0], kept[1], markers, words, provenance | {"cases": sum(map(len, kept))})
 
@@ -67,21 +68,13 @@ def encode(train: Questions, valid: Questions, markers: int, words: int, provena
     texts = ([token for token in (*q.passage, *q.query) if token[0] != "@"] for q in train)
     frequent = Vocabulary.build(texts, words).words[3:]
     vocabulary = Vocabulary([PLACEHOLDER, *map(marker, range(markers)), *frequent])
-    cases = to_cases(train, vocabulary), to_cases(valid, vocabulary)
-    return Readings(*cases, vocabulary, markers, tuple(valid), provenance)
-
-
-def to_cases(questions: Questions, vocabulary: Vocabulary) -> Cases:
-    """Questions as `Readings` holds them."""
-    passages = pad([vocabulary.encode(q.passage) for q in questions])
-    queries = pad([vocabulary.encode(q.query) for q in questions])
-    answers = torch.tensor([vocabulary.number[q.answer] - FIRST_MARKER for q in questions])
-    return (*passages, *queries, answers)
-
-
-def _spread(questions: Questions, limit: int | None) -> Questions:
-    count = len(questions) if limit is None else min(limit, len(questions))
-    return [questions[k * len(questions) // count] for k in range(count)]
+    cases: list[Cases] = []
+    for questions in (train, valid):
+        passages = pad([vocabulary.encode(q.passage) for q in questions])
+        queries = pad([vocabulary.encode(q.query) for q in questions])
+        answers = torch.tensor([vocabulary.number[q.answer] - FIRST_MARKER for q in questions])
+        cases.append((*passages, *queries, answers))
+    return Readings(cases[0], cases[1], vocabulary, markers, tuple(valid), provenance)
 
 
 def _stories(requested: str = "stories") -> Found:

@@ -61,19 +61,10 @@ class Report:
             "what the row names: not over questions, pictures or people, which were the same for all."
         )
 
-    def decided_against(self) -> Table:
-        """The sentences of the paper that evidence at its own size, or mathematics, speaks against."""
-        words = ("contradicted", "smaller than claimed", "below what counts here")
-        return self._brief([j for j in self.sentences if j.verdict.word in words])
-
-    def undecided(self) -> Table:
-        """The sentences of the paper that runs at its own size do not decide."""
-        return self._brief([j for j in self.sentences if j.verdict.word == "undecided"])
-
-    def _brief(self, judged: Sequence[Judged]) -> Table:
-        """Sentences with the evidence that decides them, and what has to be said with it."""
+    def brief(self, *words: str) -> Table:
+        """The sentences with these verdicts, the evidence that decides them, and what to say with it."""
         rows = []
-        for j in judged:
+        for j in (j for j in self.sentences if j.verdict.word in words):
             told = "; ".join(f"{r.quantity}: {number(r, self.found[r.id])}" for r in j.decided_by)
             verdict = marked(j.verdict, j.sentence.id in self.younger)
             rows.append([j.sentence.place, j.sentence.says, told, verdict])

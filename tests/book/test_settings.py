@@ -4,9 +4,9 @@ import re
 from math import sqrt
 
 import pytest
+from ledger import differences, runs_recorded
 
 from lnbook.cli.experiments import find
-from lnbook.cli.settings import differences, recorded
 from lnbook.ledger.rows import write_rows
 
 
@@ -25,9 +25,9 @@ def test_the_released_adam_is_as_much_faster_as_the_settings_say(section):
 
 def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path):
     draw = find("draw")
-    assert recorded(draw, tmp_path) == "nothing"
+    assert runs_recorded(draw, tmp_path) == "nothing"
     runs = [{"job": {"seed": seed}, "commit": commit} for seed, commit in ((0, "a"), (0, "b+"), (7, "a"))]
     facts = {"runs": runs, "seconds": 5400}
     write_rows("draw", [{"seed": 0}], facts, scale="study", folder=tmp_path / "results")
     said = "study: 3 runs, 2 seeds, 1.5 h, 1 of 3 runs recorded from a changed checkout"
-    assert recorded(draw, tmp_path) == said
+    assert runs_recorded(draw, tmp_path) == said
