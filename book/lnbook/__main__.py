@@ -25,11 +25,8 @@ COMMANDS: dict[str, tuple[Callable[[Sequence[str]], int], str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command with its arguments (default: the process's) and return the exit status.
-
-    The folders that `LNLIB_DATA` and `LNLIB_CACHE` name become absolute here, where they were typed.
-    """
-    resolve_environment()
+    """Run one command with its arguments (default: the process's) and return the exit status."""
+    resolve_environment()  # folders are relative to where they were typed
     parser = argparse.ArgumentParser(
         prog="python -m lnbook",
         description="Layer Normalization, executed",

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from lnbook.ledger.intervals import interval
 from lnbook.ledger.rows import place_of, read_pair
-from lnbook.ledger.verdicts import FEWEST
+from lnbook.ledger.verdicts import FEWEST, interval
 
 Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's rows, in order
 
@@ -24,10 +23,7 @@ Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's ro
 def recorded(
     experiment: str, *, scale: str = "study", folder: Path | None = None
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The rows of an experiment in `<folder>/<scale>`, by default the checkout's, and how they came about.
-
-    Where the runs differ in a fact, such as the commit, it lists all values: "a1b2, c3d4".
-    """
+    """The recorded rows of an experiment, and how they came about: of facts that differ all values."""
     rows, facts = read_pair(place_of(experiment, scale=scale, folder=folder))
     told = facts.get("runs", [])
     differ = {name for run in told for name, value in run.items() if isinstance(value, str)} - facts.keys()

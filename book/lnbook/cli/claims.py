@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lnbook.ledger.recorded import first_sight
-from lnbook.ledger.report import report, sentences_table
+from lnbook.ledger.report import report
 from lnbook.ledger.rows import SCALES, book_dir, read_pair, results_dir, write_pair, write_whole
 from lnbook.ledger.rules import Rule, load_rules
-from lnbook.ledger.tables import rules_table
+from lnbook.ledger.tables import Table, marked, rules_table
 from lnbook.ledger.verdicts import MARK, YOUNGER
 
 
@@ -28,11 +28,7 @@ def record(rules: Iterable[Rule], scale: str, folder: Path) -> None:
 
 
 def replace_between_marks(text: str, mark: str, content: str) -> str:
-    """The text with what stands between `<!-- mark -->` and `<!-- /mark -->` replaced.
-
-    >>> replace_between_marks("a <!-- x -->old<!-- /x --> b", "x", "new")
-    'a <!-- x -->new<!-- /x --> b'
-    """
+    """The text with what stands between `<!-- mark -->` and `<!-- /mark -->` replaced."""
     begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
     new, found = re.subn(f"{begin}.*?{end}", lambda old: begin + content + end, text, flags=re.DOTALL)
     if not found:
@@ -75,7 +71,9 @@ def main(argv: Sequence[str]) -> int:
             content = readme_results(book)
             write_whole(readme, replace_between_marks(text, "claims", content).encode())
         known = report(book)
-        print(sentences_table(known.sentences, known.younger).to_markdown(), end="\n\n")
+        judged = ((j.sentence, marked(j.verdict, j.sentence.id in known.younger)) for j in known.sentences)
+        rows = [[sentence.place, sentence.says, verdict] for sentence, verdict in judged]
+        print(Table(("Where", "The paper says", "Verdict"), rows).to_markdown(), end="\n\n")
         print(rules_table(known.rules, known.found, known.flags).to_markdown())
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)

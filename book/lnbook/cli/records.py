@@ -23,8 +23,7 @@ class UsageError(ValueError):
 def gather(name: str, outcomes: Sequence[Outcome], scale: str, folder: Path, **said: list[str]) -> Path:
     """Write `<name>.csv`, the rows of all runs, and `<name>.json`, how they came about.
 
-    Facts that all runs share stand once, the others and the seconds of each under `runs`, in the order of the
-    outcomes; `rules` are those that were the same for all; `said` are facts of all together.
+    Facts and rules that all runs share stand once, the others and the seconds of each under `runs`.
     """
     runs = [{**o.facts, "failed": o.failed} for o in outcomes]
     rules = dict(sorted(set.intersection(*(set(r.pop("rules", {}).items()) for r in runs))))

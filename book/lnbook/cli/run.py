@@ -109,11 +109,7 @@ def _run(asked: argparse.Namespace) -> int:
 
 
 def chosen(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
-    """The jobs that have all these settings; raises `UsageError` if there is none.
-
-    >>> chosen([{"norm": "layer", "seed": 0}, {"norm": "batch", "seed": 0}], ["norm=batch"])
-    [{'norm': 'batch', 'seed': 0}]
-    """
+    """The jobs that have all these settings; raises `UsageError` if there is none."""
     left = [job for job in jobs if {*only} <= {f"{key}={value}" for key, value in job.items()}]
     if not left:
         known = {key: sorted({str(job[key]) for job in jobs}) for key in jobs[0]}

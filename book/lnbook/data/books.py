@@ -88,9 +88,6 @@ def sentences(text: str) -> list[str]:
     A paragraph that no sign closes, one in capitals, and a short one that counts a chapter or a book are
     headings. A sentence ends with ".", "!" or "?", and quotes or brackets behind it, where a capital or a
     number follows: but not behind a title (Mr.), an initial or in mid-quote ("Why?" said he).
-
-    >>> sentences('CHAPTER I\\n\\n"Mr. Bennet," said\\nshe, "why not?" He did not answer. "Why?" cried she.')
-    ['"Mr. Bennet," said she, "why not?"', 'He did not answer.', '"Why?" cried she.']
     """
     return [sentence for paragraph in _paragraphs(text) for sentence in _split(paragraph)]
 

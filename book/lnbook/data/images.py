@@ -55,9 +55,6 @@ def load(name: str, *, on_stand_in: OnStandIn = "warn") -> Images:
     """A set of pictures by name: "mnist", "fashion_mnist", "binarized_mnist", "digits" or "binarized_digits".
 
     `on_stand_in` and the provenance are as in `published`, the sha256 of digits that of pixels and labels.
-
-    >>> load("digits").provenance["source"]
-    'embedded'
     """
     files, provenance = published(name, on_stand_in=on_stand_in)
     first = next(iter(files), provenance["name"])

@@ -44,10 +44,7 @@ class Pairs:
 
 
 def load_labelled(name: str = "sentence_classification") -> tuple[dict[str, Labelled], Provenance]:
-    """Movie reviews, customer reviews, subjectivity, pros and cons: all sentences, and their provenance.
-
-    `name` may be "sentence_templates" for the generated ones, which silently serve where there are no others.
-    """
+    """Movie and customer reviews, subjectivity, pros and cons; else, or by name, "sentence_templates"."""
     files, provenance = published(name, on_stand_in="silent")
     if not files:
         return {task: _made(task) for task in CLASSIFICATIONS}, provenance

@@ -20,9 +20,6 @@ def tokenize(text: str) -> list[str]:
     """Lower-case words and signs of a text; "n't", "'s" and their like are tokens of their own.
 
     The rules are the commonest ones of the Penn Treebank, without its list of exceptions.
-
-    >>> tokenize("Don't ask @entity3; it's Mrs. Green-Hill's.")
-    ['do', "n't", 'ask', '@entity3', ';', 'it', "'s", 'mrs', '.', 'green-hill', "'s", '.']
     """
     found: list[str] = []
     for token in _TOKEN.findall(text.lower().replace("’", "'")):
@@ -32,12 +29,7 @@ def tokenize(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Words by number: 0 is padding, 1 any word that is not here, 2 the end of a sentence, then `words`.
-
-    >>> words = Vocabulary.build([["a", "dog", "a"], ["a", "cat", "dog"]], size=2)
-    >>> words.encode(["a", "cat", "dog"]), words.decode([3, 1, 2]), len(words)
-    ([3, 1, 4], ['a', '<unk>', '<eos>'], 5)
-    """
+    """Words by number: 0 is padding, 1 any word that is not here, 2 the end of a sentence, then `words`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = (*_SPECIAL, *words)

@@ -25,10 +25,6 @@ FIGURES = (
 
 
 def builder(name: str) -> Callable[..., Element]:
-    """What builds the figure of that name.
-
-    >>> builder("axis_flip")(seed=3)
-    <interactive figure: Axis flip>
-    """
+    """What builds the figure of that name."""
     found: Callable[..., Element] = getattr(import_module(f"lnbook.explore.{name}"), name)
     return found

@@ -15,9 +15,8 @@ EPS = 1e-5
 def axis_flip(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     r"""A grid of summed inputs beside its normalized outputs, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$.
 
-    The reader chooses no normalization, batch norm or layer norm, shrinks the batch to one case, and changes
-    a cell: every output that moves is marked. There is room for an `a` of 12 cases and 10 units; where it is
-    left out, `seed` draws one whose units differ in mean and whose cases differ in spread.
+    The reader changes a cell: every output that moves is marked. There is room for an `a` of 12 cases and 10
+    units; where it is left out, `seed` draws one whose units differ in mean and whose cases differ in spread.
 
     *Source* Sections 2-3, Eqs. (2) and (3); the figure is ours.
     """

@@ -31,9 +31,7 @@ def fisher_ellipse(*, seed: int = 0) -> Element:
     r"""A plane of weights, the reader's $w$, and the weights around it that predict nearly the same.
 
     They are two sets: the ball $E_x D_{KL}[P(y|x;w)\,\|\,P(y|x;w')]\le c$, and the Fisher ellipse
-    $\frac12(w'-w)^\top F(w)\,(w'-w)\le c$. The reader chooses the normalization, Gaussian or Bernoulli
-    outputs, the length and the direction of $w$, and $c$. A second plot has the metric across $w$ against
-    its length.
+    $\frac12(w'-w)^\top F(w)\,(w'-w)\le c$. A second plot has the metric across $w$ against its length.
 
     Without a normalization and with batch and weight norm the model has one unit, whose weights are $w$.
     Layer norm needs several: unit i has the weights $M_iw$, where $M_i$ turns and stretches and $M_1 = I$;

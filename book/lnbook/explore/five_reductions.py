@@ -19,10 +19,8 @@ SPANS = {
 def five_reductions(*, seed: int = 0) -> Element:
     r"""The reader picks one of five normalizations and a number, and sees which numbers share its mean.
 
-    The tensor (cases, channels, height, width) is drawn as a cube pulled apart into its cases and as the
-    table that memory holds in the layout NCHW, NHWC or, with its positions in a row, NTC. The words give
-    $\mu$, $\sigma$, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$, how `torch` writes the mean and how many gains
-    the layer has.
+    The tensor (cases, channels, height, width) is drawn as a cube and as the table that memory holds. The
+    words give $\mu$, $\sigma$, $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ and how `torch` writes the mean.
 
     *Source* Eqs. (2) and (3) with other sets of units; the figure is ours.
     """

@@ -12,9 +12,8 @@ from lnlib.norms.normalize import layer_norm
 def gain_and_bias(a: ArrayLike | Tensor | None = None, *, seed: int = 0) -> Element:
     r"""Three rows of bars: one case $a$, $\hat a = (a - \mu)/\sigma$, and the output $g_i \hat a_i + b_i$.
 
-    The reader sets each gain and bias, or all alike; a gain of $\sigma$ and a bias of $\mu$ give the case
-    back. Then the reader multiplies and shifts the case: the output does not follow. An `a` has 2 to 6 units;
-    where it is left out, `seed` draws four whole numbers of whole mean and standard deviation.
+    A gain of $\sigma$ and a bias of $\mu$ give the case back; the output does not follow a multiple of it. An
+    `a` has 2 to 6 units; else `seed` draws four whole numbers of whole mean and standard deviation.
 
     *Source* Section 3, Eqs. (3) and (5); the figure is ours.
     """

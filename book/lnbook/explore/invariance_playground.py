@@ -17,9 +17,6 @@ START = tuple(2 if name.endswith("re-scaling") else 1 for name in COLUMNS)  # th
 def invariance_playground(*, seed: int = 0) -> Element:
     r"""Table 1 with a verdict in every cell, and outputs before and after the chosen column's transformation.
 
-    The reader chooses $\delta$ or the size of the shift, the $\epsilon$ that is added to variances, and
-    whether batch norm keeps the statistics of the untransformed layer.
-
     *Source* Table 1, Eqs. (5)-(7); the row of RMS norm and the figure are ours.
     """
     rng = np.random.default_rng(seed)

@@ -12,9 +12,8 @@ RANGE = 3.0  # of the slider, while the summed inputs have a standard deviation 
 def offset(*, seed: int = 0) -> Element:
     r"""$a = Wx + c\,\mathbf 1$, its layer norm and its RMSNorm, both without epsilon.
 
-    This is $(W + c\,\mathbf 1\gamma^\top)\,x$ where $\gamma^\top x = 1$. The reader chooses the offset $c$,
-    and may center the weights first: $I - \frac1H \mathbf 1\mathbf 1^\top$ before them makes RMSNorm equal
-    layer norm. Lengths and angles are printed, and drawn in the plane of standard deviation and mean.
+    This is $(W + c\,\mathbf 1\gamma^\top)\,x$ where $\gamma^\top x = 1$. $I - \frac1H
+    \mathbf 1\mathbf 1^\top$ before the weights makes RMSNorm equal layer norm.
 
     *Source* Eq. (7) and its proof; RMSNorm is Zhang and Sennrich (2019); the figure is ours.
     """

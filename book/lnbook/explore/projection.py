@@ -18,9 +18,8 @@ def passed(a: Float[Tensor, " H"], gradient: Float[Tensor, " H"]) -> Float[Tenso
 def projection(*, seed: int = 0) -> Element:
     r"""A gradient at a case of three units, and $\frac1\sigma P$ of it, without epsilon or gain.
 
-    The outputs of layer norm lie on a circle in the plane perpendicular to $\mathbf 1$. The reader drags the
-    gradient, moves the case along the circle and changes its $\sigma$. Of the gradient's three parts, along
-    the circle, along $\hat a$ and along $\mathbf 1$, the first passes, divided by $\sigma$.
+    The outputs of layer norm lie on a circle in the plane perpendicular to $\mathbf 1$. Of the parts of the
+    gradient, along the circle, along $\hat a$ and along $\mathbf 1$, the first passes, divided by $\sigma$.
 
     *Source* ours; the derivation is in Section 3 of the book.
     """

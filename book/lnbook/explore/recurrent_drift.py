@@ -42,9 +42,8 @@ def recurrent_drift(*, seed: int = 0) -> Element:
     r"""A recurrence with and without layer norm, whose per-step factor the reader drags.
 
     $h_t = f(a_t)$ beside $h_t = f\big(\frac{g}{\sigma_t}(a_t - \mu_t)\big)$, both with
-    $a_t = s\,W h_{t-1} + u\,V x_t$, an orthogonal $W$, and no epsilon. The reader chooses $f$, the factor
-    $s$, the gain $g$, the strength $u$ of the inputs and the number $T$ of steps. Three plots follow: the
-    size of what $f$ gets, of the states, and of the gradient $\partial h_T/\partial h_t$.
+    $a_t = s\,W h_{t-1} + u\,V x_t$, an orthogonal $W$, and no epsilon. Three plots follow: the size of
+    what $f$ gets, of the states, and of the gradient $\partial h_T/\partial h_t$.
 
     *Source* Section 3.1, Eq. (4); the figure is ours.
     """

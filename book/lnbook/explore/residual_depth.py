@@ -12,10 +12,8 @@ def residual_depth(*, seed: int = 0) -> Element:
     r"""The gradient that the blocks of a residual network get at the start, by its depth.
 
     Three stacks of L blocks $F(u) = W_2\,\mathrm{relu}(W_1u)$ with the same random weights: layer norm in
-    the branch (pre-LN), after the sum (post-LN), or nowhere. The reader chooses the block, the depth, the
-    number of units, and the variance $c$ that a block adds. The gradients are drawn against the depth and
-    along the blocks, beside their limits for infinitely many units, $(1+cl)^{-1/2}$, $(1+c)^{-1/2}$ and
-    $(1+c)^{(L-1)/2}$.
+    the branch (pre-LN), after the sum (post-LN), or nowhere. A block adds the variance $c$. The limits for
+    infinitely many units are $(1+cl)^{-1/2}$, $(1+c)^{-1/2}$ and $(1+c)^{(L-1)/2}$.
 
     *Source* Xiong et al. (2020), Theorem 1; the model is that of
     :mod:`lnbook.pages.beyond_transformers.residual_gradients`, with 4 cases; the figure is ours.

@@ -74,13 +74,15 @@ def figure(fig: Figure, name: str, data: Mapping[str, Iterable[Any]] | Sequence[
     """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise ValueError(f"the name of a figure is {name!r}; it needs lower-case words joined by hyphens")
-    if not (rows := _as_rows(data)):
+    if isinstance(data, Mapping):
+        data = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    if not data:
         raise ValueError(f"figure {name!r} has no data; give what is drawn")
     svg = _svg(fig, name)
     _check_legible(fig, name)
     folder = results_dir("figures")
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{name}.csv", as_csv(rows))
+    write_whole(folder / f"{name}.csv", as_csv(data))
     from IPython.display import display
 
     glued = {"name": name, "mime_prefix": ""}  # as `myst_nb.glue` keeps what it displays
@@ -119,9 +121,3 @@ def _check_legible(fig: Figure, name: str) -> None:
             f"figure {name!r} is cut off at its edge by {beyond:.2f} inches; "
             "move its parts inwards, shorten them, or make the figure larger"
         )
-
-
-def _as_rows(data: Mapping[str, Iterable[Any]] | Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    if not isinstance(data, Mapping):
-        return list(data)
-    return [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]

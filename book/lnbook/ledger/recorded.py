@@ -65,13 +65,7 @@ def first_sight(facts: Facts, before: Facts | None) -> dict[str, str]:
 
 
 def changed_checkout(facts: Facts) -> str:
-    """Of how many runs files differed from the commit that they name, which then ends in "+"; "" of none.
-
-    >>> changed_checkout({"commit": "a1b2"}), changed_checkout({"commit": "a1b2+"})
-    ('', 'recorded from a changed checkout')
-    >>> changed_checkout({"runs": [{"commit": "a1b2"}, {"commit": "a1b2+"}]})
-    '1 of 2 runs recorded from a changed checkout'
-    """
+    """Of how many runs files differed from the commit that they name, which then ends in "+"; "" of none."""
     words = "recorded from a changed checkout"
     if facts.get("commit", "").endswith("+"):
         return words

@@ -1,17 +1,16 @@
 """The whole ledger at once: every sentence and rule with its recorded evidence, for pages and the README."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.recorded import load_recorded
 from lnbook.ledger.rows import book_dir
 from lnbook.ledger.rules import Rule, load_rules, load_sentences, origin
 from lnbook.ledger.sentences import Judged, holm, judge_sentence
 from lnbook.ledger.tables import Table, marked, number
-from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, judge, two_sided
+from lnbook.ledger.verdicts import LEVEL, MARK, SENTENCE_WORDS, YOUNGER, Measurement, judge, two_sided
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,3 @@ def report(book: Path | None = None) -> Report:
     found, flags = load_recorded(rules, folder=place / "results")
     judged = [judge_sentence(s, rules, found) for s in load_sentences(place / "claims.toml")]
     return Report(tuple(judged), tuple(rules), found, flags)
-
-
-def sentences_table(judged: Sequence[Judged], younger: Collection[str] = ()) -> Table:
-    """A row per sentence of the paper: place, what it says, verdict; marked if its id is among `younger`."""
-    return Table(
-        ("Where", "The paper says", "Verdict"),
-        [[j.sentence.place, j.sentence.says, marked(j.verdict, j.sentence.id in younger)] for j in judged],
-    )

@@ -12,9 +12,8 @@ condition adds the condition to what is verified, and verifies nothing itself.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lnbook.ledger.intervals import LEVEL
 from lnbook.ledger.rules import Rule, Sentence
-from lnbook.ledger.verdicts import NOT_TESTED, Measurement, Verdict, judge, two_sided
+from lnbook.ledger.verdicts import LEVEL, NOT_TESTED, Measurement, Verdict, judge, two_sided
 
 AGAINST = (
     "error in print",
@@ -84,11 +83,7 @@ def _by_question(rules: Sequence[Rule], verdicts: Sequence[Verdict]) -> list[Ver
 
 
 def holm(ordered: Sequence[float], tests: int) -> int:
-    """How many of a number of tests with these smallest probabilities are decided if all share 5 %.
-
-    >>> holm([0.001, 0.02, 0.2], tests=3)
-    2
-    """
+    """How many of a number of tests with these smallest probabilities are decided if all share 5 %."""
     return next((k for k, p in enumerate(ordered) if p * (tests - k) > LEVEL), len(ordered))
 
 

@@ -99,11 +99,7 @@ def run(
     seed: int,
     scale: str,
 ) -> list[Row]:
-    """Train one Transformer on a `Text`'s characters: test `bits`, `_told_apart`, and `_varied` by block.
-
-    The learning rate, a share of `Scale.rate`, rises in proportion to the update until `Scale.warm_up`, or is
-    there from the first.
-    """
+    """Train one Transformer on a `Text`'s characters: test `bits`, `_told_apart`, and `_varied` by block."""
     size = SCALES[scale]
     weights, order = generators(seed)
     model = _model(int(max(train.max(), test.max())) + 1, size, placement, norm, weights)

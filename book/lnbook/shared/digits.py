@@ -13,8 +13,6 @@ def digits() -> tuple[Cases, tuple[Float[Tensor, "M D"], Int64[Tensor, " M"]]]:
     """Training and test digits, pixels less their mean, over the standard deviation of all, float32.
 
     >>> (x, y), (x_test, y_test) = digits()
-    >>> x.shape, x_test.shape
-    (torch.Size([1318, 64]), torch.Size([360, 64]))
     >>> float(x.mean(0).abs().max()) < 1e-5, round(float(x.square().mean()), 4)
     (True, 1.0)
     """

@@ -75,11 +75,7 @@ PREVIEWS: dict[str, tuple[int, dict[int, int]]] = {  # seeds, and updates at eac
 
 
 def preview(scale: str, seed: int) -> list[Job]:
-    """The first updates at batch sizes 128, 4 and 1: jobs for `lnbook.training.runs.run`.
-
-    >>> len(preview("smoke", 0)), preview("smoke", 0)[0]["updates"]
-    (9, 120)
-    """
+    """The first updates at batch sizes 128, 4 and 1: jobs for `lnbook.training.runs.run`."""
     seeds, updates = PREVIEWS[scale]
     return [
         {"norm": norm, "batch_size": size, "updates": count, "rows": 8, "quick": 1000}
@@ -157,14 +153,6 @@ def network(
 
     "batch" and "layer, logits too" normalize the logits as well; "weight" gives every layer's weights a
     length of their own. The weights are He's (normal, variance 2 / inputs), the same for every `norm`.
-
-    >>> network([4, 3, 2], "layer", torch.Generator())
-    Sequential(
-      (0): Linear(in_features=4, out_features=3, bias=False)
-      (1): LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=True)
-      (2): ReLU()
-      (3): Linear(in_features=3, out_features=2, bias=True)
-    )
     """
     layers: list[nn.Module] = []
     for level, (inputs, outputs) in enumerate(pairwise(units)):

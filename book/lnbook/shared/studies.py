@@ -14,11 +14,7 @@ NORMS = ("none", "layer")
 
 
 def jobs_of(studies: Iterable[Any], seed: int) -> list[Job]:
-    """The runs of studies, seeds outermost.
-
-    A study is a dataclass with `seeds`, how many, and perhaps `norms` and `rates`; its other fields are the
-    jobs' settings, and so columns of the rows.
-    """
+    """The runs of dataclasses with `seeds` and perhaps `norms` and `rates`; other fields are settings."""
     found: list[Job] = []
     for study in studies:
         settings = asdict(study)

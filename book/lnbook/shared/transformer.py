@@ -25,10 +25,7 @@ NORMS: dict[str, Callable[[int], nn.Module]] = {"layer": LayerNorm, "rms": lambd
 
 
 class Attention(nn.Module):
-    """Causal self-attention: each position looks at itself and those before it.
-
-    *Source* Vaswani et al. (2017).
-    """
+    """Causal self-attention (Vaswani et al., 2017): each position looks at itself and those before it."""
 
     def __init__(self, units: int, heads: int) -> None:
         super().__init__()
@@ -69,10 +66,6 @@ class Transformer(nn.Module):
     Weights are Xavier's, uniform of variance 2 / (inputs + outputs); characters and positions are embedded
     with variance 1/2 each, so that the stream starts with variance 1. The norms draw nothing: models of one
     seed that differ in norms begin with the same weights.
-
-    >>> model = Transformer(20, 16, 8, 2, 3, generator=torch.Generator().manual_seed(0))
-    >>> model(torch.zeros(4, 16, dtype=torch.long)).shape
-    torch.Size([4, 16, 20])
     """
 
     def __init__(

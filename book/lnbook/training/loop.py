@@ -98,7 +98,6 @@ def train(
     Args:
         task: its model is left in training mode.
         seed: of the model's own noise.
-        machine: of processes that train together each measures everything.
         folder: where checkpoints go; None for none, and in all processes but the first.
         every_seconds: from one checkpoint to the next; a group, whose clocks differ, writes one at each row.
         log: called with each new row, in the first process.

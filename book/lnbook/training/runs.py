@@ -24,11 +24,7 @@ from lnbook.training.task import Experiment, Job, Machine, Row
 
 
 def label(job: Job) -> str:
-    """A folder's name for a run.
-
-    >>> label({"norm": "layer", "seed": 0})
-    'norm-layer_seed-0'
-    """
+    """A folder's name for a run."""
     return re.sub(r"[^\w.=+-]+", "-", "_".join(f"{key}-{value}" for key, value in job.items()))
 
 

@@ -27,10 +27,7 @@ class Machine:
 
 
 class Task(ABC):
-    """One run: a model, its optimizer, its data and its measures. The engine owns everything else.
-
-    A subclass sets the attributes and defines `loss`, and mostly `measure`.
-    """
+    """One run: a model, its optimizer, its data and its measures. The engine owns everything else."""
 
     model: nn.Module  # on the machine's device, its initial weights drawn from a generator of the run's seed
     optimizer: torch.optim.Optimizer  # over the model's parameters
@@ -69,10 +66,7 @@ class Task(ABC):
         return means
 
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, Tensor | float] | None:
-        """Measures that are no mean over cases (a rank, a correlation); None: `measure` says it all.
-
-        Called with all cases of the part, in every process.
-        """
+        """Measures of a whole part that are no mean over its cases (a rank); None: `measure` says it all."""
         return None
 
     def overall(self, model: nn.Module) -> Mapping[str, float]:
@@ -82,16 +76,12 @@ class Task(ABC):
 
 @dataclass(frozen=True)
 class Settings:
-    """Where an experiment's settings come from, in words: the book's page on settings shows them.
-
-    A line of `differs` is what differs, what they have and what scale "paper" has, with " | " between; or
-    plain words where there is no difference.
-    """
+    """Where an experiment's settings come from, in words: the book's page on settings shows them."""
 
     paper: str  # what the paper says, and scale "paper" does
     sources: str  # what the articles and the code say that the paper builds on
     ours: str  # what nobody says
-    differs: str  # where scale "paper" deviates from the paper or its sources
+    differs: str  # lines: what differs, what they have, what scale "paper" has
     study: str  # what scale "study" makes smaller
 
 

@@ -7,7 +7,7 @@ import pytest
 from ledger_rules import FIELDS, SENTENCE, rule, write
 
 from lnbook.cli.claims import record
-from lnbook.ledger.recorded import first_sight, load_recorded
+from lnbook.ledger.recorded import changed_checkout, first_sight, load_recorded
 from lnbook.ledger.report import report
 from lnbook.ledger.rows import write_rows
 from lnbook.ledger.rules import digest, load_rules
@@ -52,6 +52,7 @@ def test_a_rule_on_an_experiments_rows_is_as_old_as_their_facts_say(tmp_path):
     for known, said in ({on_runs.id: digest(on_runs)}, {}), ({}, {on_runs.id: YOUNGER}):
         write_rows("some", [{"x": 1}], {"rules": known}, scale="study", folder=tmp_path)
         assert load_recorded([on_runs], folder=tmp_path)[1] == said
+    assert changed_checkout({"commit": "a1b2+"}) == "recorded from a changed checkout"
 
 
 def test_of_a_new_rule_the_first_sight_is_its_own():

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from scipy import stats
 from torch import Tensor, nn
 
-from lnbook.ledger.intervals import LEVEL
+from lnbook.ledger.verdicts import LEVEL
 from lnbook.training import torch_threads
 
 Norm = Callable[[Tensor], Tensor]

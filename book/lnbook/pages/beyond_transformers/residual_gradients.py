@@ -30,7 +30,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from lnbook.ledger.intervals import interval
+from lnbook.ledger.verdicts import interval
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 

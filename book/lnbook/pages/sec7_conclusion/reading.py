@@ -16,10 +16,9 @@ from scipy.special import stdtrit
 from lnbook import curves, races
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.ledger.intervals import LEVEL, TWO_SIDED
 from lnbook.ledger.printed import printed_table
 from lnbook.ledger.sentences import Judged
-from lnbook.ledger.verdicts import Measurement
+from lnbook.ledger.verdicts import LEVEL, TWO_SIDED, Measurement
 
 SECTIONS = {
     "1": "1 Introduction",
