@@ -1,5 +1,7 @@
 """Every figure reaches a page with a name and its data, or not at all."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +26,12 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         yield displayed
 
 
-def line(values: Any = (1.0, 2.0)) -> Figure:
+def line(word: str = "", *, size: float = 11, at: float = 0.5, values: Any = (1.0, 2.0)) -> Figure:
     fig, ax = plots.subplots()
     ax.plot(values, label="layer")
     ax.legend()
+    fig.text(at, 0.5, word, fontsize=size)
     return fig
-
-
-def test_a_figure_is_shown_once_with_what_a_reader_needs(shown) -> None:
-    plots.figure(line(), "a-1", {"x": [1.0, 2.0]})
-    ((bundle, metadata),) = shown
-    assert bundle["image/svg+xml"].lstrip().startswith("<?xml")
-    assert metadata == {"scrapbook": {"name": "a-1", "mime_prefix": ""}}
 
 
 @pytest.mark.parametrize(
@@ -46,62 +42,55 @@ def test_a_figure_is_shown_once_with_what_a_reader_needs(shown) -> None:
         [{"x": 1, "y": 0.1}, {"x": 2, "y": 0.2}],
     ],
 )
-def test_the_csv_holds_what_was_drawn(tmp_path: Path, columns) -> None:
-    plots.figure(line(), "a-1", columns)
+def test_a_figure_is_shown_once_by_its_name_and_the_csv_holds_what_was_drawn(
+    shown, tmp_path: Path, columns
+) -> None:
+    plots.figure(line("a word", size=7.7), "a-1", columns)  # as small as may be
+    ((bundle, metadata),) = shown
+    assert bundle["image/svg+xml"].lstrip().startswith("<?xml")
+    assert metadata == {"scrapbook": {"name": "a-1", "mime_prefix": ""}}
     assert (tmp_path / "figures" / "a-1.csv").read_text().split() == ["x,y", "1,0.1", "2,0.2"]
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "complaint"),
-    [
-        ("two words", {"x": [1]}, "lower-case words joined by hyphens"),
-        ("a-1", {"x": [1, 2], "y": [1]}, "shorter"),
-        ("a-1", [], "no data"),
-    ],
-)
-def test_a_figure_that_lacks_something_is_neither_shown_nor_stored(
-    shown, tmp_path: Path, name: str, data, complaint: str
-) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        plots.figure(line(), name, data)
-    assert shown == []
-    assert not list(tmp_path.rglob("*.csv"))
-
-
-def test_a_drawing_too_large_for_a_page_is_refused(shown) -> None:
+def heavy() -> Figure:
     fig, ax = plots.subplots()
     ax.scatter(*np.random.default_rng(0).normal(size=(2, 8000)))
-    with pytest.raises(ValueError, match="over 400,000; draw its heavy artists with rasterized=True"):
-        plots.figure(fig, "a-1", {"x": [1]})
-    assert shown == []
+    return fig
 
 
 @pytest.mark.parametrize(
-    ("where", "size", "complaint"),
+    ("fig", "name", "data", "complaint"),
     [
-        ((0.5, 0.5), 7, r"letters under 8 px on a phone, \['a word'\]; give them 7.7 points"),
-        ((0.97, 0.5), 11, r"cut off at its edge by 0\.\d+ inches; move"),
-        ((0.5, 0.5), 7.7, None),
+        (line, "two words", {"x": [1]}, "lower-case words joined by hyphens"),
+        (line, "a-1", {"x": [1, 2], "y": [1]}, "shorter"),
+        (line, "a-1", [], "no data"),
+        (heavy, "a-1", {"x": [1]}, "'a-1' .*over 400,000; draw its heavy artists with rasterized=True"),
+        (
+            partial(line, "w", size=7),
+            "a-1",
+            [{"x": 1}],
+            r"'a-1' .*under 8 px .*, \['w'\]; give them 7.7 points",
+        ),
+        (
+            partial(line, "w", at=0.999),
+            "a-1",
+            [{"x": 1}],
+            r"'a-1' is cut off at its edge by 0\.\d+ inches; move",
+        ),
     ],
 )
-def test_letters_too_small_for_a_phone_and_parts_beyond_the_edge_are_refused(
-    shown, tmp_path: Path, where: tuple[float, float], size: float, complaint: str | None
+def test_a_figure_that_lacks_something_or_suits_no_page_is_neither_shown_nor_stored(
+    shown, tmp_path: Path, fig: Callable[[], Figure], name: str, data, complaint: str
 ) -> None:
-    fig = line()
-    fig.text(*where, "a word", fontsize=size)
-    if complaint is None:
-        plots.figure(fig, "a-1", {"x": [1]})
-        assert len(shown) == 1
-        return
-    with pytest.raises(ValueError, match=f"figure 'a-1' .*{complaint}"):
-        plots.figure(fig, "a-1", {"x": [1]})
+    with pytest.raises(ValueError, match=complaint):
+        plots.figure(fig(), name, data)
     assert shown == []
     assert not list(tmp_path.rglob("*.csv"))
 
 
 def test_the_same_figure_is_the_same_bytes_and_another_figure_is_not(shown) -> None:
     for name, values in (("a-1", (1.0, 2.0)), ("a-1", (1.0, 2.0)), ("a-1", (2.0, 1.0)), ("a-2", (1.0, 2.0))):
-        plots.figure(line(values), name, {"x": [1]})
+        plots.figure(line(values=values), name, {"x": [1]})
     first, again, other_values, other_name = (bundle["image/svg+xml"] for bundle, _ in shown)
     assert first == again
     assert first != other_values

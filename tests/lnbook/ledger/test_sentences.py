@@ -29,21 +29,43 @@ EXACT = {
 }
 
 
-def test_only_evidence_of_the_papers_size_or_mathematics_decides():
-    assert str(verdict((PAPER, FOR))) == "supported"
-    assert str(verdict((PAPER, FOR), ({}, AGAINST))) == "supported"
-    assert str(verdict((EXACT, (0, 0, 0)), ({}, AGAINST))) == "verified"
-    below = verdict(({}, FOR))
-    assert (below.word, below.note) == (NOT_TESTED, "supported in a stand-in")
+RIGHT = (EXACT, (0, 0, 0))
+LIMIT = (EXACT | {"kind": "limit", "condition": "no bias inside"}, (0, 0, 0))
+ONE, OWN = PAPER | {"steps": "one"}, PAPER | {"steps": "own"}
+FAIR = OWN | {"group": "g"}
 
 
-def test_of_several_verdicts_the_one_that_says_most_against_the_sentence_counts():
-    assert verdict((PAPER, FOR), (PAPER, OPEN)).word == "undecided"
-    assert verdict((PAPER, FOR), (PAPER, OPEN), (PAPER, AGAINST)).word == "contradicted"
-    error = EXACT | {"kind": "error"}
-    assert verdict((EXACT, (0, 0, 0)), (error, (1, 1, 1))).word == "error in print"
-    conditional = EXACT | {"condition": "delta > 0"}
-    assert str(verdict((EXACT, (0, 0, 0)), (conditional, (0, 0, 0)))) == "verified if delta > 0"
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        # only evidence of the paper's size, or mathematics, decides
+        ([(PAPER, FOR)], "supported"),
+        ([(PAPER, FOR), ({}, AGAINST)], "supported"),
+        ([RIGHT, ({}, AGAINST)], "verified"),
+        ([({}, FOR)], f"{NOT_TESTED} (supported in a stand-in)"),
+        # of several verdicts the one that says most against the sentence
+        ([(PAPER, FOR), (PAPER, OPEN)], "undecided (n = 52 would decide)"),
+        ([(PAPER, FOR), (PAPER, OPEN), (PAPER, AGAINST)], "contradicted"),
+        ([RIGHT, (EXACT | {"kind": "error"}, (1, 1, 1))], "error in print"),
+        ([RIGHT, (EXACT | {"condition": "delta > 0"}, (0, 0, 0))], "verified if delta > 0"),
+        # a counterexample adds its condition and verifies nothing
+        ([RIGHT, LIMIT], "verified if no bias inside"),
+        ([LIMIT, ({}, AGAINST)], f"{NOT_TESTED} (contradicted in a stand-in)"),
+        ([LIMIT], "not measured (not run)"),
+        # each network at its own step size decides over one for both, but not in a stand-in
+        ([(ONE, AGAINST), (OWN, FOR)], "supported"),
+        ([(ONE, AGAINST)], "contradicted"),
+        ([(ONE, AGAINST), ({"steps": "own"}, FOR)], "contradicted"),
+        # criteria that disagree are undecided together
+        ([(FAIR, FOR), (FAIR, FOR)], "supported"),
+        (
+            [(FAIR, FOR), (FAIR, AGAINST)],
+            "undecided (by the criterion that chooses step sizes: supported, contradicted)",
+        ),
+    ],
+)
+def test_a_sentence_has_the_verdict_of_what_decides_it(evidence, said):
+    assert str(verdict(*evidence)) == said
 
 
 SAME = PAPER | {"kind": "same", "expect": "== 0", "margin": 0.5, "effect": None, "effect_from": ""}
@@ -65,28 +87,6 @@ EVIDENCE = {  # the verdict on a rule of each kind, by what was measured for it
 def test_the_verdict_on_a_sentences_only_rule_is_the_sentences(kind):
     fields, known = EVIDENCE[kind]
     assert {word: verdict((fields, numbers)).word for word, numbers in known.items()} == {w: w for w in known}
-
-
-def test_a_counterexample_adds_its_condition_and_verifies_nothing():
-    limit = EXACT | {"kind": "limit", "condition": "no bias inside"}
-    assert str(verdict((EXACT, (0, 0, 0)), (limit, (0, 0, 0)))) == "verified if no bias inside"
-    below = verdict((limit, (0, 0, 0)), ({}, AGAINST))
-    assert (below.word, below.note) == (NOT_TESTED, "contradicted in a stand-in")
-    assert verdict((limit, (0, 0, 0))).word == "not measured"
-
-
-def test_each_network_at_its_own_step_size_decides_over_one_for_both():
-    one, own = PAPER | {"steps": "one"}, PAPER | {"steps": "own"}
-    assert verdict((one, AGAINST), (own, FOR)).word == "supported"
-    assert verdict((one, AGAINST)).word == "contradicted"
-    assert verdict((one, AGAINST), ({"steps": "own"}, FOR)).word == "contradicted"  # that is a stand-in
-
-
-def test_criteria_that_disagree_are_undecided_together():
-    fair = PAPER | {"steps": "own", "group": "g"}
-    assert verdict((fair, FOR), (fair, FOR)).word == "supported"
-    split = verdict((fair, FOR), (fair, AGAINST))
-    assert (split.word, "supported, contradicted" in split.note) == ("undecided", True)
 
 
 def test_a_sentence_without_evidence_says_why_or_where_it_is_read():

@@ -17,39 +17,34 @@ def runs(center: float, spread: float, n: int, seed: int) -> list[float]:
     return list(np.random.default_rng(seed).normal(center, spread, n))
 
 
-def test_a_claim_below_its_bound_is_judged_the_other_way_around():
-    saves = rule("< 1", scale="ratio", effect=0.6, effect_from="paper")
-    assert judge(saves, measurement(0.7, 0.6, 0.8)).word == "supported"
-    assert judge(saves, measurement(1.3, 1.1, 1.5)).word == "contradicted"
-    assert judge(saves, measurement(0.95, 0.7, 1.2)).word == "smaller than claimed"
-    assert judge(saves, measurement(0.8, 0.5, 1.2)).word == "undecided"
+SAVES = rule("< 1", scale="ratio", effect=0.6, effect_from="paper")
+ALIKE = rule("== 1", kind="same", scale="ratio", margin=1.1, effect=None, effect_from="")
+NAMED = rule(condition="120 updates")
 
 
-def test_a_factor_within_its_margin_is_no_difference_either_way():
-    same = rule("== 1", kind="same", scale="ratio", margin=1.1, effect=None, effect_from="")
-    assert judge(same, measurement(1.02, 0.98, 1.06)).word == "supported"
-    assert judge(same, measurement(0.98, 0.94, 1.02)).word == "supported"
-    assert judge(same, measurement(1.02, 0.8, 1.3)).word == "undecided"
-    assert judge(same, measurement(0.5, 0.45, 0.55)).word == "contradicted"
-
-
-def test_what_was_not_run_or_has_no_number_is_not_measured():
-    assert str(judge(rule(), None)) == "not measured (not run)"
-    assert str(judge(rule(), Measurement("a", math.nan, math.nan, math.nan, 6))) == "not measured (no number)"
-
-
-def test_the_right_side_without_the_size_says_so():
-    sixty = rule("< 1", scale="ratio", effect=0.6, effect_from="paper")
-    assert judge(sixty, measurement(0.87, 0.77, 0.97)).note == "the right side, but the paper has 0.6"
-    assert judge(sixty, measurement(0.7, 0.5, 0.9)).note == ""
-    assert judge(rule(), measurement(0.4, 0.1, 0.7)).note == "the right side, but what counts here is 1"
-
-
-def test_a_verdict_says_where_it_was_found_and_on_what_condition():
-    for size, where in ("paper", ""), ("implementation", " for this implementation"):
-        assert str(judge(rule(size=size), measurement(2, 1.5, 2.5))) == f"supported{where}"
-    for found in (measurement(2, 1.5, 2.5), measurement(-2, -3, -1), measurement(0.5, -3, 4)):
-        assert " in a stand-in (120 updates" in str(judge(rule(condition="120 updates"), found))
+@pytest.mark.parametrize(
+    ("judged", "numbers", "said"),
+    [
+        (SAVES, (0.7, 0.5, 0.9), "supported in a stand-in"),
+        (SAVES, (0.87, 0.77, 0.97), "supported in a stand-in (the right side, but the paper has 0.6)"),
+        (SAVES, (1.3, 1.1, 1.5), "contradicted in a stand-in"),
+        (SAVES, (0.95, 0.7, 1.2), "smaller than claimed in a stand-in"),
+        (SAVES, (0.8, 0.5, 1.2), "undecided in a stand-in (n = 11 would decide)"),
+        (ALIKE, (1.02, 0.98, 1.06), "supported in a stand-in"),
+        (ALIKE, (0.98, 0.94, 1.02), "supported in a stand-in"),
+        (ALIKE, (1.02, 0.8, 1.3), "undecided in a stand-in (n = 82 would decide)"),
+        (ALIKE, (0.5, 0.45, 0.55), "contradicted in a stand-in"),
+        (rule(), (0.4, 0.1, 0.7), "supported in a stand-in (the right side, but what counts here is 1)"),
+        (rule(), (math.nan, math.nan, math.nan), "not measured (no number)"),
+        (rule(size="paper"), (2, 1.5, 2.5), "supported"),
+        (rule(size="implementation"), (2, 1.5, 2.5), "supported for this implementation"),
+        (NAMED, (2, 1.5, 2.5), "supported in a stand-in (120 updates)"),
+        (NAMED, (-2, -3, -1), "contradicted in a stand-in (120 updates)"),
+        (NAMED, (0.5, -3, 4), "undecided in a stand-in (120 updates; n = 140 would decide)"),
+    ],
+)
+def test_a_verdict_has_its_word_where_it_was_found_and_on_what_condition(judged, numbers, said):
+    assert str(judge(judged, measurement(*numbers))) == said
 
 
 @pytest.mark.parametrize("n", range(1, FEWEST))

@@ -11,7 +11,7 @@ from torch import nn
 from lnbook.data import load
 from lnbook.shared import permutation_mnist as experiment
 from lnbook.shared.classifiers import BatchNorm
-from lnbook.shared.permutation_mnist import EXPERIMENT, Classification, Norm, network
+from lnbook.shared.permutation_mnist import EXPERIMENT, RIGHT, Classification, Norm, network
 from lnbook.training import Machine, generators, train
 from lnbook.training.runs import run
 
