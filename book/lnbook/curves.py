@@ -8,7 +8,6 @@ import io
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,11 +19,9 @@ from lnbook.ledger.verdicts import FEWEST, interval
 Measure: TypeAlias = Callable[[pd.DataFrame], float]  # a number of one run's rows, in order
 
 
-def recorded(
-    experiment: str, *, scale: str = "study", folder: Path | None = None
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+def recorded(experiment: str, *, scale: str = "study") -> tuple[pd.DataFrame, dict[str, Any]]:
     """The recorded rows of an experiment, and how they came about: of facts that differ all values."""
-    rows, facts = read_pair(place_of(experiment, scale=scale, folder=folder))
+    rows, facts = read_pair(place_of(experiment, scale=scale))
     told = facts.get("runs", [])
     differ = {name for run in told for name, value in run.items() if isinstance(value, str)} - facts.keys()
     facts |= {name: ", ".join(sorted({str(run.get(name)) for run in told})) for name in differ}

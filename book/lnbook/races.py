@@ -173,9 +173,7 @@ def own_steps(rows: pd.DataFrame, measure: Measure) -> dict[str, dict[int, float
         found = {key: measure(run) for key, run in some.groupby(["rate", "seed"])}
         table = pd.Series(found, dtype=float).fillna(math.inf).unstack(1).dropna(axis=1)  # no run at a step
         if len(table.columns) < 2:
-            raise ValueError(
-                f"{norm!r} has {len(table.columns)} seeds at each of its step sizes; it needs two"
-            )
+            raise ValueError(f"{norm!r} has {len(table.columns)} seeds at each of its step sizes; give two")
         chosen[str(norm)] = {int(s): float(table.drop(columns=s).mean(axis=1).idxmin()) for s in table}
     return chosen
 

@@ -56,17 +56,18 @@ def test_a_band_holds_the_mean_and_neither_the_time_before_training_nor_a_run_th
     assert curves.band(short, "error")["none"]["mean"].tolist() == ERRORS[0][1:]
 
 
-def test_recorded_rows_come_back_as_numbers_with_their_provenance(tmp_path):
+def test_recorded_rows_come_back_as_numbers_with_their_provenance(tmp_path, monkeypatch):
+    monkeypatch.setenv("LNLIB_RESULTS", str(tmp_path))
     rows = [{"norm": "layer, logits too", "seed": 0, "rate": 1e-3, "train_loss": None}]
     runs = [{"commit": c, "seconds": 1.0} for c in ("b", "a", "b")]
-    write_rows("some", rows, {"cpu": "x", "runs": runs}, scale="study", folder=tmp_path)
-    read, facts = curves.recorded("some", folder=tmp_path)
+    write_rows("some", rows, {"cpu": "x", "runs": runs}, scale="study")
+    read, facts = curves.recorded("some")
     assert read.drop(columns="train_loss").to_dict("records") == [
         {"norm": "layer, logits too", "seed": 0, "rate": 1e-3}
     ]
     assert facts == {"cpu": "x", "commit": "a, b", "runs": runs}
     with pytest.raises(FileNotFoundError, match="other"):
-        curves.recorded("other", folder=tmp_path)
+        curves.recorded("other")
     assert not curves.has("other", "paper")
 
 

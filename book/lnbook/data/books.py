@@ -16,9 +16,7 @@ from pydoc_data.topics import topics
 from .sources import OnStandIn, Provenance, data_set, published
 
 _START = re.compile(r"^\*\*\* ?START OF [^\n]*\*\*\*.*$|^\*END\*THE SMALL PRINT.*$", re.MULTILINE)
-_END = re.compile(
-    r"^\*\*\* ?END OF |^(?:End of (?:the |this )?|\*)Project Gutenberg", re.MULTILINE | re.IGNORECASE
-)
+_END = re.compile(r"(?im)^\*\*\* ?END OF |^(?:End of (?:the |this )?|\*)Project Gutenberg")
 
 
 @dataclass(frozen=True)

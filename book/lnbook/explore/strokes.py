@@ -28,6 +28,5 @@ def strokes(pictures: ArrayLike, windows: ArrayLike) -> Element:
         for n in range(p.shape[1])
     ]
     caption = "Pictures as they form: mean ink, and the width of the window in pixels."
-    return Element(
-        "strokes", state, caption, ["mean ink, window", *(f"glimpse {t + 1}" for t in steps)], rows
-    )
+    head = ["mean ink, window", *(f"glimpse {t + 1}" for t in steps)]
+    return Element("strokes", state, caption, head, rows)

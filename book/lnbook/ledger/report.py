@@ -24,9 +24,8 @@ class Report:
     def younger(self) -> frozenset[str]:
         """Rules that are younger than their data, and sentences that such a rule decides, by their names."""
         rules = {name for name, flag in self.flags.items() if YOUNGER in flag}
-        return frozenset(
-            rules | {j.sentence.id for j in self.sentences if rules & {r.id for r in j.decided_by}}
-        )
+        decided = {j.sentence.id for j in self.sentences if rules & {r.id for r in j.decided_by}}
+        return frozenset(rules | decided)
 
     def of(self, whose: str) -> list[Rule]:
         """The rules that test statements of the paper, of this book, of explainers, of later literature."""

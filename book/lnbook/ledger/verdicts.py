@@ -154,9 +154,8 @@ def _same(rule: Rule, found: Measurement) -> str:
 
 def _estimate(rule: Rule, found: Measurement) -> tuple[float, float]:
     """How far the value is from the bound, and its standard error; of the logarithm if it is a ratio."""
-    bound, value, low, high = (
-        _on_scale(rule, x) for x in (criterion(rule)[1], found.value, found.low, found.high)
-    )
+    bound = criterion(rule)[1]
+    bound, value, low, high = (_on_scale(rule, x) for x in (bound, found.value, found.low, found.high))
     return value - bound, (high - low) / 2 / float(stdtrit(found.n - 1, TWO_SIDED))
 
 

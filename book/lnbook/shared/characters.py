@@ -107,10 +107,8 @@ def run(
     if warm:
         ramp = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda k: min(1.0, (k + 1) / size.warm_up))
         optimizer.register_step_post_hook(lambda *_: ramp.step())
-    # the same passages of the test part for all runs
-    x, y = next(
-        passages(torch.from_numpy(test), size.length, size.measured, torch.Generator().manual_seed(0))
-    )
+    same = torch.Generator().manual_seed(0)  # all runs are measured on the same passages
+    x, y = next(passages(torch.from_numpy(test), size.length, size.measured, same))
 
     def evaluate(_: nn.Module) -> dict[str, float]:
         streams = model.streams(x)

@@ -44,9 +44,7 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """Attention and a feed-forward network, each with its residual connection and its norm."""
 
-    def __init__(
-        self, units: int, heads: int, placement: str, norm: Callable[[int], nn.Module] = LayerNorm
-    ) -> None:
+    def __init__(self, units: int, heads: int, placement: str, norm: Callable[[int], nn.Module]) -> None:
         super().__init__()
         self.placement = placement
         self.attention = Attention(units, heads)

@@ -28,9 +28,7 @@ def seconds(
 
 def table(times: Mapping[str, Float[np.ndarray, " rounds"]], names: Mapping[str, str]) -> Table:
     """Medians in milliseconds, and the median quotient by the first task's in the same round."""
-    first = next(iter(times.values()))
-    lines = [
-        [names[key], f"{1e3 * np.median(t):.1f}", f"{np.median(t / first):.2f}"] for key, t in times.items()
-    ]
-    baseline = names[next(iter(times))]
-    return Table(["", "Median milliseconds per update", f"Times {baseline} in the same round, median"], lines)
+    norm, first = next(iter(times.items()))
+    head = ["", "Median milliseconds per update", f"Times {names[norm]} in the same round, median"]
+    medians = {key: (1e3 * np.median(t), np.median(t / first)) for key, t in times.items()}
+    return Table(head, [[names[key], f"{ms:.1f}", f"{ratio:.2f}"] for key, (ms, ratio) in medians.items()])

@@ -97,6 +97,4 @@ class Experiment:
     # of (job, scale): the data sets that the run is meant to read, whether they are there or not; a run whose
     # data have changed does not go on
     data: Callable[[Job, str], Sequence[str]] = lambda job, scale: ()
-    graphs: bool = (
-        False  # on a GPU runs are made side by side, each update a graph (`lnbook.training.graphs`)
-    )
+    graphs: bool = False  # on a GPU runs are made side by side, each update a graph (module `graphs`)

@@ -35,7 +35,8 @@ def torchs(block):
 @pytest.mark.parametrize("placement", ["post", "pre"])
 def test_a_block_is_torchs_encoder_layer_with_a_causal_mask(placement):
     torch.manual_seed(0)
-    block, x = Block(H, HEADS, placement).double(), torch.randn(4, T, H, dtype=torch.float64)
+    block = Block(H, HEADS, placement, NORMS["layer"]).double()
+    x = torch.randn(4, T, H, dtype=torch.float64)
     for p in block.parameters():
         nn.init.normal_(p)
     mask = torch.full((T, T), -torch.inf, dtype=torch.float64).triu(1)
