@@ -163,6 +163,7 @@ def test_the_scenes_captions_and_features_are_those_of_their_scene() -> None:
         scenes, told = part.meaning
         assert len(told) == len(part.texts) == 5 * len(scenes)
         assert all(above(text, scenes[own]) for text, own in zip(told, part.owner, strict=True))
+        assert all(above(scene, all_of_it) for scene, all_of_it in zip(scenes, told[::5], strict=True))
         np.testing.assert_array_equal(part.features[-1], featurize(part.boxes[-1], len(CLASSES)))
         assert len(part.first(2).meaning[1]) == 2 * len(scenes)
 

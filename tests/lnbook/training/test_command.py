@@ -59,18 +59,14 @@ def test_a_sweep_leaves_rows_provenance_a_table_and_a_line_a_row(small, whole, t
     assert (found["scale"], found["processes"], found["machine"]) == ("smoke", 1, "cpu")
     assert [entry["job"] for entry in found["runs"]] == jobs("smoke", 0)
     assert {"commit", "torch", "threads", "device"} <= set(found)
+    assert found["rules"] == {}
+    study = Runs(replace(EXPERIMENT, name="permutation_mnist_right"), "paper", Machine()).rules
+    assert [*study] == ["s66-right-error", "s66-right-lower", "s66-right-faster"]
     out, err = capfd.readouterr()
     assert f"The rows are in {tmp_path / 'small.csv'}\n6 of 6 runs are done" in out
     lines = err.splitlines()
     assert len(lines) == 6 * 7
     assert lines[1].startswith("norm-layer_dropout-0.0_seed-0: update 7/40, 0 s, train_loss 0.")
-
-
-def test_a_run_says_which_rules_it_is_to_decide(small, tmp_path):
-    assert small("--out", tmp_path, *ONE) == 0
-    assert facts(tmp_path)["rules"] == {}
-    study = Runs(replace(EXPERIMENT, name="permutation_mnist_right"), "paper", Machine()).rules
-    assert [*study] == ["s66-right-error", "s66-right-lower", "s66-right-faster"]
 
 
 def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(small, whole, tmp_path, capsys):
