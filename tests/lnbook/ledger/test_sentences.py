@@ -19,16 +19,7 @@ def verdict(*evidence: tuple[dict, tuple[float, float, float]], reason: str = ""
 
 
 PAPER = {"size": "paper"}
-EXACT = {
-    "kind": "identity",
-    "size": "exact",
-    "expect": "<= 9",
-    "scale": "",
-    "effect": None,
-    "effect_from": "",
-}
-
-
+EXACT = {"kind": "identity", "expect": "<= 9"}
 RIGHT = (EXACT, (0, 0, 0))
 LIMIT = (EXACT | {"kind": "limit", "condition": "no bias inside"}, (0, 0, 0))
 ONE, OWN = PAPER | {"steps": "one"}, PAPER | {"steps": "own"}
