@@ -34,10 +34,6 @@ def weights(model: nn.Module) -> list[torch.Tensor]:
     return [p for name, p in model.named_parameters() if p.ndim == 2 and not name.endswith("weight_g")]
 
 
-def cases(number: int, seed: int = 1) -> torch.Tensor:
-    return torch.randn(number, UNITS[0], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def task(norm: Norm = "layer", **settings: Any) -> Classification:
     common = {"batch_size": 128, "seed": 0, "rows": 2, "updates": 4} | settings
     return Classification(load("digits"), (16, 16), Machine(), norm=norm, **common)
@@ -54,7 +50,7 @@ def test_networks_of_one_seed_start_from_the_same_weights_and_touch_no_global_st
 
 @pytest.mark.parametrize("unbiased", [False, True])
 def test_the_networks_compute_what_their_equations_say(unbiased: bool) -> None:
-    x = cases(7)
+    x = torch.randn(7, UNITS[0], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     for norm in ALL:
         model = make(norm, unbiased=unbiased)
         W = weights(model)

@@ -26,15 +26,6 @@ def fitted(**options: Any) -> list[Row]:
     return fit(model, batches, optimizer=sgd, **{"loss": nn.functional.mse_loss, **options})
 
 
-def test_rows_stand_before_the_first_update_each_few_and_after_the_last():
-    run = train(small())
-    assert [row["update"] for row in run.rows] == [0, 7, 14, 21, 28, 35, 40]
-    assert [row["cases_seen"] for row in run.rows] == [8 * row["update"] for row in run.rows]
-    assert run.rows[0]["train_loss"] is None
-    assert run.rows[-1]["train_loss"] < run.rows[1]["train_loss"]
-    assert [row["seconds"] for row in run.rows] == sorted(row["seconds"] for row in run.rows)
-
-
 def test_the_recorded_loss_is_the_mean_since_the_row_before():
     seen: list[float] = []
 
@@ -63,21 +54,24 @@ def test_seconds_leave_evaluation_out_which_sees_evaluation_mode_without_gradien
     assert modes == [(False, False)] * 5
 
 
-def test_one_seed_gives_bit_identical_rows_whatever_the_global_random_state_and_another_does_not():
+def test_rows_stand_each_few_updates_and_are_those_of_the_seeds_whatever_the_global_random_state():
     found = []
     for state in (1, 2):
         torch.manual_seed(state)
         before = torch.get_rng_state()
-        found.append(without_clock(train(small()).rows))
+        found.append(train(small()).rows)
         assert torch.equal(before, torch.get_rng_state())
-    assert found[0] == found[1]
-    assert found[0] != without_clock(train(small(seed=1)).rows)
-
-
-def test_the_seed_of_the_noise_is_the_one_given():
-    one, other = (train(small(), seed=seed).rows for seed in (0, 1))
-    assert one[1]["train_loss"] != other[1]["train_loss"]
-    assert one[0]["valid_nll"] == other[0]["valid_nll"]  # weights and data are the job's
+    rows, again = found
+    assert [row["update"] for row in rows] == [0, 7, 14, 21, 28, 35, 40]
+    assert [row["cases_seen"] for row in rows] == [8 * row["update"] for row in rows]
+    assert rows[0]["train_loss"] is None
+    assert rows[-1]["train_loss"] < rows[1]["train_loss"]
+    assert [row["seconds"] for row in rows] == sorted(row["seconds"] for row in rows)
+    assert without_clock(rows) == without_clock(again)
+    assert without_clock(rows) != without_clock(train(small(seed=1)).rows)
+    noisy = train(small(), seed=1).rows
+    assert rows[1]["train_loss"] != noisy[1]["train_loss"]
+    assert rows[0]["valid_nll"] == noisy[0]["valid_nll"]  # weights and data are the job's
 
 
 def test_the_measured_noise_is_the_same_at_each_row():
