@@ -140,14 +140,15 @@ def fetch(name: str) -> None:
 
 def loaded() -> list[Provenance]:
     """The provenance of every data set that this process has loaded, each once, in order."""
-    return [dict(provenance) for provenance in _loaded]
+    once: list[Provenance] = []
+    for provenance in _loaded:
+        if provenance not in once:
+            once.append(dict(provenance))
+    return once
 
 
 def noted(provenance: Provenance) -> Provenance:
-    """The entry of `loaded` for data that were read: this one, or that of the same data read before."""
-    for known in _loaded:
-        if known.items() >= provenance.items():
-            return known
+    """The same, which `loaded` gives from now on, with what its loader adds."""
     _loaded.append(provenance)
     return provenance
 
