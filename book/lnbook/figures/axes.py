@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 
@@ -34,6 +35,14 @@ def runs(ax: Axes, places: Any, values: Any, mark: str, label: str = "", **look:
     """A mark for each run, a row of the values, at each place; one name in the legend for all."""
     lines = ax.plot(places, np.transpose(values), mark, **({"ms": 4, "alpha": 0.6} | look))
     lines[0].set_label(label)
+
+
+def legend(fig: Figure) -> None:
+    """One legend above all axes, in two columns: each name once."""
+    shown: dict[Any, Any] = {
+        mark.get_label(): mark for ax in fig.axes for mark in ax.get_legend_handles_labels()[0]
+    }
+    fig.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=2)
 
 
 def name(ax: Axes, text: str, x: Any, y: Any, offset: tuple[float, float] = (6, 0), **look: Any) -> None:

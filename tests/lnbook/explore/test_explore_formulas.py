@@ -24,7 +24,7 @@ from lnbook.explore.projection import passed, projection
 from lnbook.explore.residual_depth import PLACEMENTS
 from lnbook.explore.strokes import strokes
 from lnbook.explore.writing import writing
-from lnbook.pages.beyond_transformers.residual_gradients import Stack, exponent, wide_limit
+from lnbook.pages.beyond_transformers.residual_gradients import exponent, output, wide_limit
 from lnbook.pages.sec4_related_work.reductions import FIVE, axes, means, normalize
 from lnlib.fisher import kl
 from lnlib.invariance import measure, normalized, paper_columns, statistics, summed_inputs, table1
@@ -266,10 +266,9 @@ def by_autograd(one: dict[str, Any], placement: str, c: float, depth: int) -> li
     W1, W2 = zip(*one["blocks"][:depth], strict=True)
     first, second = (torch.tensor(W, dtype=torch.float64) for W in (W1, W2))
     second = (c**0.5 * second.mT).requires_grad_()  # the script keeps W2 transposed
-    stack = Stack(placement, 1, 1, seed=0)
-    stack.x, stack.readout = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
-    loss = (stack.readout * stack.output([*first], [*second])).sum() / len(stack.x)
-    unit = math.sqrt(first.shape[1] / len(stack.x))
+    x, readout = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
+    loss = (readout * output(placement, list(zip(first, second, strict=True)), x)).sum() / len(x)
+    unit = math.sqrt(first.shape[1] / len(x))
     return (torch.autograd.grad(loss, second)[0].norm(dim=(1, 2)) / unit).tolist()
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -40,8 +39,5 @@ def sizes(entries: Mapping[str, float]) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.grid(visible=False, axis="y")
-    shown: dict[Any, Any] = {
-        mark.get_label(): mark for ax in halves for mark in ax.get_legend_handles_labels()[0]
-    }
-    fig.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=2)
+    on.legend(fig)
     return fig

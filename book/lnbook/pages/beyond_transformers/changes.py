@@ -3,17 +3,11 @@
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from lnlib.norms.normalize import layer_norm, rms_norm
 
-
-class SequenceBatchNorm(nn.BatchNorm1d):
-    """Batch norm of vectors at positions, which count as cases."""
-
-    def forward(self, a: Float[Tensor, "N T H"]) -> Float[Tensor, "N T H"]:
-        return super().forward(a.flatten(0, -2)).view(a.shape)
+Layer = Callable[[Tensor], Tensor]
 
 
 def mispredicted(generator: torch.Generator) -> int:
@@ -21,7 +15,7 @@ def mispredicted(generator: torch.Generator) -> int:
     shapes = (7, 20), (32, 20), (32, 20), (20,)
     x, W, V, row = (torch.randn(*shape, generator=generator, dtype=torch.float64) for shape in shapes)
     keys = rms_norm(x @ V.T, eps=0.0)  # of QK-norm's logits; they stay
-    layers: dict[str, tuple[Callable[[Tensor], Tensor], set[str]]] = {  # and what each does not see
+    layers: dict[str, tuple[Layer, set[str]]] = {  # and what each does not see
         "layer norm": (lambda a: layer_norm(a, eps=0.0), {"all weights", "one case", "a row"}),
         "RMSNorm": (lambda a: rms_norm(a, eps=0.0), {"all weights", "one case"}),
         "QK-norm": (lambda a: rms_norm(a, eps=0.0) @ keys.T / 32**0.5, {"all weights", "one case"}),
@@ -48,16 +42,17 @@ def mispredicted(generator: torch.Generator) -> int:
 def sequence_changes(generator: torch.Generator) -> dict[str, dict[str, float]]:
     """How outputs of the same steps of sequences change by what should not matter to them."""
     s = torch.randn(8, 12, 16, generator=generator)
-    stored = SequenceBatchNorm(16)
+    training, stored = nn.BatchNorm1d(16), nn.BatchNorm1d(16)
     for _ in range(50):
-        stored(s)
-    layers = {
+        stored(s.mT)  # positions count as cases
+    stored.eval()
+    layers: dict[str, Layer] = {
         "layer norm": nn.LayerNorm(16),
-        "batch norm, evaluation": stored.train(mode=False),
-        "batch norm, training": SequenceBatchNorm(16),
+        "batch norm, evaluation": lambda a: stored(a.mT).mT,
+        "batch norm, training": lambda a: training(a.mT).mT,
     }
     padded, later = torch.cat([s, torch.zeros(8, 6, 16)], 1), torch.cat([s[:, :-1], 5 + s[:, -1:]], 1)
-    probes: dict[str, Callable[[nn.Module], Tensor]] = {
+    probes: dict[str, Callable[[Layer], Tensor]] = {
         "alone, or in company": lambda f: f(s[:1]) - f(s)[:1],
         "blank steps appended": lambda f: f(padded)[:, :12] - f(s),
         "halves apart": lambda f: torch.cat([f(s[:, :6]), f(s[:, 6:])], 1) - f(s),

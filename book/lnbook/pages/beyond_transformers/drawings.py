@@ -1,11 +1,9 @@
 """The Transformer chapter's pictures: where the norm stands, learning curves, and two quantities by depth."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
@@ -74,7 +72,7 @@ def curves(trained: Mapping[Job, Sequence[Sequence[Row]]], yardsticks: Mapping[s
             if ax is axes[-1]:  # the other panel has curves there
                 ax.text(updates[-1], y - 0.02, name, ha="right", va="top", fontsize=9)
         ax.set(title=title, xlabel="updates", xticks=updates)
-    _legend(fig, axes)
+    on.legend(fig)
     axes[0].set_ylabel("bits a character (test)")
     axes[0].set_ylim(bottom=min(yardsticks.values()) - 0.12)
     return fig
@@ -96,12 +94,5 @@ def by_depth(panels: Mapping[str, tuple[Sequence[int], Lines]]) -> Figure:
             on.runs(ax, depths, found, mark, name, color=color)
         ax.set(xscale="log", yscale="log", xlabel="depth (blocks)", title=quantity)
         on.exactly(ax.xaxis, depths)
-    _legend(fig, axes)
+    on.legend(fig)
     return fig
-
-
-def _legend(fig: Figure, axes: Sequence[Axes]) -> None:
-    named: dict[Any, Any] = {
-        line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]
-    }
-    fig.legend(named.values(), named.keys(), loc="outside upper center", ncols=2)

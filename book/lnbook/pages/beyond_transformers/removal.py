@@ -31,7 +31,7 @@ class Networks(NamedTuple):
     blocks: list[Weights]
     out: Float[Tensor, "S H 10"]
 
-    def logits(self, x: Float[Tensor, "*S N D"], without: int | None = None) -> Float[Tensor, "S N 10"]:
+    def logits(self, x: Float[Tensor, "*S N D"], without: int = 0) -> Float[Tensor, "S N 10"]:
         """Of cases, which may be each network's own, with all blocks or without one."""
         stream = streams(self.place, self.blocks, x @ self.into, without)[-1]
         return layer_norm(stream, eps=0.0) @ self.out
@@ -66,7 +66,7 @@ def train(place: Place, cases: Cases, seeds: Sequence[int], size: Size) -> Netwo
     return networks
 
 
-def losses(networks: Networks, cases: Cases, without: int | None = None) -> Float[np.ndarray, " S"]:
+def losses(networks: Networks, cases: Cases, without: int = 0) -> Float[np.ndarray, " S"]:
     """Mean loss (nats) of every network, with all its blocks or without one."""
     x, y = cases
     with torch_threads(1):
@@ -76,6 +76,5 @@ def losses(networks: Networks, cases: Cases, without: int | None = None) -> Floa
 
 def cost(networks: Networks, cases: Cases) -> Float[np.ndarray, "S depth"]:
     """The loss without block k less the loss with all, for every k."""
-    numbers = range(1, len(networks.blocks) + 1)
-    whole = losses(networks, cases)
-    return np.stack([losses(networks, cases, number) - whole for number in numbers], 1)
+    whole, *less = (losses(networks, cases, number) for number in range(len(networks.blocks) + 1))
+    return np.stack(less, 1) - whole[:, None]

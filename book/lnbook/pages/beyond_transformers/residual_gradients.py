@@ -4,15 +4,13 @@ A stack of L blocks $F_l(u) = W_2\,\mathrm{relu}(W_1 u)$ on vectors of H units. 
 that hidden units have mean square 1; $W_2$ has variance c/(4H), so that a block, of 4 H hidden units, adds
 variance c:
 
-=========  ==================================================  =====================================
-placement  block                                               output y
-=========  ==================================================  =====================================
-"post"     $x_l = LN(x_{l-1} + F_l(x_{l-1}))$                  $x_L$
-"pre"      $x_l = x_{l-1} + F_l(LN(x_{l-1}))$                  $LN(x_L)$
-"summed"   as "none", with $\mathrm{relu}(LN(W_1u))\sqrt2$     $LN(x_L)$
-"output"   $x_l = x_{l-1} + \sqrt c\,LN(F_l(x_{l-1}))$          $LN(x_L)$
-"none"     $x_l = x_{l-1} + F_l(x_{l-1})$                      $x_L$
-=========  ==================================================  =====================================
+=========  ====================================  ==========
+placement  block                                 output y
+=========  ====================================  ==========
+"post"     $x_l = LN(x_{l-1} + F_l(x_{l-1}))$    $x_L$
+"pre"      $x_l = x_{l-1} + F_l(LN(x_{l-1}))$    $LN(x_L)$
+"none"     $x_l = x_{l-1} + F_l(x_{l-1})$        $x_L$
+=========  ====================================  ==========
 
 The loss is linear, $\frac1N\sum_n r_n^\top y_n$ with a random $r_n$ of length 1 for each of N cases: what is
 measured is the network and no particular task.
@@ -41,10 +39,20 @@ SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
     "book": ((1, 2, 4, 8, 16), 64, 16),
     "study": ((1, 2, 4, 8, 16, 32, 64), 64, 16),
 }
-Curves = dict[str, Float[np.ndarray, "_ _"]]  # by placement: one row per seed, one column per depth or block
 Branch = Callable[[Tensor], Tensor]
 Place = Callable[[Tensor, Branch, int, int], Tensor]
 Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]
+
+
+def _norm(x: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:
+    return layer_norm(x, eps=0.0)
+
+
+PLACES: dict[str, Place] = {
+    "post": lambda x, F, k, L: _norm(x + F(x)),
+    "pre": lambda x, F, k, L: x + F(_norm(x)),
+    "none": lambda x, F, k, L: x + F(x),
+}
 
 
 def _normal(generator: torch.Generator, *shape: int) -> Tensor:
@@ -53,7 +61,7 @@ def _normal(generator: torch.Generator, *shape: int) -> Tensor:
 
 def _inputs(generator: torch.Generator, cases: int, width: int) -> Float[Tensor, "cases width"]:
     """Normalized cases: mean 0 and mean square 1 over the units."""
-    return layer_norm(_normal(generator, cases, width), eps=0.0)
+    return _norm(_normal(generator, cases, width))
 
 
 def gradient_by_block(
@@ -66,9 +74,10 @@ def gradient_by_block(
     rows = []
     with torch_threads(1):
         for seed in seeds:
-            stack = Stack(placement, depth, width, branch=branch, seed=seed)
-            loss = (stack.readout * stack.output(stack.W1, stack.W2)).sum() / CASES
-            rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, stack.W2)]))
+            weights, x, r, _ = stack(depth, width, seed, branch)
+            second = [W2.requires_grad_() for _, W2 in weights]
+            loss = (r * output(placement, weights, x)).sum() / CASES
+            rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, second)]))
     return torch.stack(rows).numpy()
 
 
@@ -83,41 +92,30 @@ def gradient_by_depth(
 def wide_limit(placement: str, depth: int, block: int, width: int, *, branch: float = 1.0) -> float:
     r"""What :func:`gradient_by_block` tends to for many units, for block l from 1 to L.
 
-    $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre", "summed", "output") or
-    $(1+c)^{(L-1)/2}$ ("none").
+    $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre") or $(1+c)^{(L-1)/2}$ ("none").
     """
     factor = {"post": (1 + branch) ** -0.5, "none": (1 + branch) ** ((depth - 1) / 2)}
-    factor |= dict.fromkeys(("pre", "summed", "output"), (1 + branch * block) ** -0.5)
-    return math.sqrt(4 * width / CASES) * factor[placement]
+    return math.sqrt(4 * width / CASES) * factor.get(placement, (1 + branch * block) ** -0.5)
 
 
 def output_change(
-    placement: str, depth: int, width: int, seeds: Sequence[int] = range(5), *, branch: float = 1.0
-) -> Float[np.ndarray, " seeds"]:
+    placement: str, depths: Sequence[int], width: int, seeds: Sequence[int] = range(5), *, branch: float = 1.0
+) -> Float[np.ndarray, "seeds depths"]:
     r"""How far the output moves if every weight of the stack moves by the same relative amount at random.
 
     $\lVert y(W + \delta\,sE) - y(W)\rVert/(\delta\,\lVert y\rVert)$ with fresh standard normal E, s the
     standard deviation of a matrix's weights and $\delta = 0.001$. *Source* Liu et al. (2020), Theorem 2.
     """
-    rows = []
+    found = []
     with torch_threads(1), torch.no_grad():
-        for seed in seeds:
-            stack = Stack(placement, depth, width, branch=branch, seed=seed)
-            before = stack.output(stack.W1, stack.W2)
-            moved = [W + 1e-3 * (W.std() * _normal(stack.generator, *W.shape)) for W in stack.W1 + stack.W2]
-            after = stack.output(moved[:depth], moved[depth:])
-            rows.append((after - before).norm() / (1e-3 * before.norm()))
-    return torch.stack(rows).numpy()
-
-
-def before_training(scale: str, seeds: Sequence[int]) -> tuple[Curves, Curves, Curves]:
-    """The last block's gradient by depth, every block's, how far a random step moves y."""
-    depths, width, L = SIZES[scale]
-    both = ("post", "pre")
-    last = {p: gradient_by_depth(p, depths, width, seeds) for p in both}
-    blocks = {p: gradient_by_block(p, L, width, seeds) for p in both}
-    moved = {p: np.stack([output_change(p, d, width, seeds) for d in depths], 1) for p in both}
-    return last, blocks, moved
+        for seed, depth in product(seeds, depths):
+            weights, x, _, generator = stack(depth, width, seed, branch)
+            before = output(placement, weights, x)
+            firsts_and_seconds = [W for Ws in zip(*weights, strict=True) for W in Ws]
+            moved = [W + 1e-3 * (W.std() * _normal(generator, *W.shape)) for W in firsts_and_seconds]
+            after = output(placement, list(zip(moved[:depth], moved[depth:], strict=True)), x)
+            found.append(float((after - before).norm() / (1e-3 * before.norm())))
+    return np.reshape(found, (len(seeds), len(depths)))
 
 
 def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) -> Float[np.ndarray, " seeds"]:
@@ -131,33 +129,22 @@ def farthest(powers: Float[np.ndarray, " seeds"], expected: float) -> float:
     return max(abs(end - expected) for end in ends)
 
 
-class Stack:
-    """Weights `W1` and `W2` of the blocks, cases `x` and a `readout` r of one seed, in float64."""
+def stack(
+    depth: int, width: int, seed: int, branch: float
+) -> tuple[list[Weights], Float[Tensor, "N H"], Float[Tensor, "N H"], torch.Generator]:
+    """Weights of the blocks, cases x and a readout r of one seed, in float64; and what draws on."""
+    generator, hidden = torch.Generator().manual_seed(seed), 4 * width
+    W1 = [math.sqrt(2 / width) * _normal(generator, hidden, width) for _ in range(depth)]
+    W2 = [math.sqrt(branch / hidden) * _normal(generator, width, hidden) for _ in range(depth)]
+    x = _inputs(generator, CASES, width)
+    readout = normalize(_normal(generator, CASES, width), dim=-1)
+    return list(zip(W1, W2, strict=True)), x, readout, generator
 
-    def __init__(self, placement: str, depth: int, width: int, *, seed: int, branch: float = 1.0) -> None:
-        self.placement, self.branch = placement, branch
-        self.generator = generator = torch.Generator().manual_seed(seed)
-        hidden = 4 * width
-        self.W1 = [math.sqrt(2 / width) * _normal(generator, hidden, width) for _ in range(depth)]
-        self.W2 = [math.sqrt(branch / hidden) * _normal(generator, width, hidden) for _ in range(depth)]
-        for W in self.W2:
-            W.requires_grad_()
-        self.x = _inputs(generator, CASES, width)
-        self.readout = normalize(_normal(generator, CASES, width), dim=-1)
 
-    def output(self, W1: Sequence[Tensor], W2: Sequence[Tensor]) -> Float[Tensor, "N H"]:
-        """y for these weights."""
-        x, placement = self.x, self.placement
-        for W_in, W_out in zip(W1, W2, strict=True):
-            a = (layer_norm(x, eps=0.0) if placement == "pre" else x) @ W_in.T
-            if placement == "summed":
-                a = math.sqrt(2) * layer_norm(a, eps=0.0)
-            added = a.relu() @ W_out.T
-            if placement == "output":
-                added = math.sqrt(self.branch) * layer_norm(added, eps=0.0)
-            x = x + added
-            x = layer_norm(x, eps=0.0) if placement == "post" else x
-        return x if placement in ("post", "none") else layer_norm(x, eps=0.0)
+def output(placement: str, weights: Sequence[Weights], x: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
+    """y for these weights."""
+    last = streams(PLACES[placement], weights, x)[-1]
+    return last if placement in ("post", "none") else _norm(last)
 
 
 def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) -> list[Weights]:
@@ -176,7 +163,7 @@ def branch(weights: Weights) -> Branch:
 
 
 def streams(
-    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"], without: int | None = None
+    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"], without: int = 0
 ) -> list[Float[Tensor, "... H"]]:
     """The stream in front of the first block and behind every block; block `without`, from 1, is skipped."""
     found = [x]
@@ -206,10 +193,6 @@ def added(
     return np.array(rows)
 
 
-def _pairs(flat: Sequence[Tensor]) -> list[Weights]:
-    return list(zip(flat[::2], flat[1::2], strict=True))
-
-
 def step_changes(
     place: Place,
     depths: Sequence[int],
@@ -224,17 +207,19 @@ def step_changes(
 
     *Source* the model update of Wang et al. (2022), Section 3, for a linear loss.
     """
-    found, rate = np.empty((len(seeds), len(depths))), 1e-8
+    found, rate = [], 1e-8
     with torch_threads(1):
-        for (s, seed), (d, depth) in product(enumerate(seeds), enumerate(depths)):
+        for seed, depth in product(seeds, depths):
             generator = torch.Generator().manual_seed(seed)
             x = _inputs(generator, 1, width)
             r = normalize(_inputs(generator, 1, width), dim=-1)
-            flat = [W.requires_grad_() for pair in draw(depth, width, generator, size(depth)) for W in pair]
-            y = streams(place, _pairs(flat), x)[-1]
+            weights = draw(depth, width, generator, size(depth))
+            flat = [W.requires_grad_() for pair in weights for W in pair]
+            y = streams(place, weights, x)[-1]
             slopes = torch.autograd.grad((r * y).sum(), flat)
             with torch.no_grad():
                 moved = [W - rate * slope for W, slope in zip(flat, slopes, strict=True)]
-                change = streams(place, _pairs(moved), x)[-1] - y
-            found[s, d] = float(change.norm()) / rate
-    return found
+                pairs = list(zip(moved[::2], moved[1::2], strict=True))
+                change = streams(place, pairs, x)[-1] - y
+            found.append(float(change.norm()) / rate)
+    return np.reshape(found, (len(seeds), len(depths)))

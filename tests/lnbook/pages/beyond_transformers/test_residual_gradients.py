@@ -1,34 +1,46 @@
 """Residual networks at initialization, against their limit of many units and against plain autograd."""
 
-import math
-
 import numpy as np
 import pytest
+import torch
 
 from lnbook.pages.beyond_transformers import residual_gradients as residual
+from lnlib.norms import layer_norm
 
-PLACEMENTS = ("post", "pre", "summed", "output", "none")
+
+def norm(x):
+    return layer_norm(x, eps=0.0)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("branch", [0.25, 1.0])
-def test_every_block_receives_the_gradient_that_many_units_predict(placement, branch):
-    norms = residual.gradient_by_block(placement, 12, 64, range(12), branch=branch)
-    limits = [residual.wide_limit(placement, 12, k, 64, branch=branch) for k in range(1, 13)]
+@pytest.mark.parametrize("placement", ["post", "pre", "none", "inside", "output"])
+@pytest.mark.parametrize("c", [0.25, 1.0])
+def test_gradients_and_random_steps_are_those_that_many_units_predict(placement, c, monkeypatch):
+    monkeypatch.setitem(residual.PLACES, "output", lambda x, F, k, L: x + c**0.5 * norm(F(x)))
+    monkeypatch.setitem(residual.PLACES, "inside", residual.PLACES["none"])
+    if placement == "inside":
+        inside = lambda W: lambda u: 2**0.5 * norm(u @ W[0].mT).relu() @ W[1].mT  # noqa: E731
+        monkeypatch.setattr(residual, "branch", inside)
+    norms = residual.gradient_by_block(placement, 12, 64, range(12), branch=c)
+    limits = [residual.wide_limit(placement, 12, k, 64, branch=c) for k in range(1, 13)]
     # the mean of 12 networks of 64 units scatters by a few hundredths; over 12 blocks the laws differ by 1.8
     # and more
     assert np.exp(np.log(norms / limits).mean(0)) == pytest.approx(1, abs=0.12)
+    # a random step: squared it is O(L) and O(log L), Theorem 2 of Liu et al. (2020)
+    depths = np.array([1, 8, 16])
+    limits = 2 * c / (1 + c) * depths
+    if placement not in ("post", "none"):
+        limits = np.cumsum(2 * c / (1 + c * np.arange(1, 17)))[depths - 1]
+    moved = residual.output_change(placement, depths.tolist(), 64, range(12), branch=c).mean(0)
+    # in deep networks all cases become alike, and one network scatters by a fifth
+    assert moved == pytest.approx(limits**0.5, rel=0.15)
 
 
-def change_limit(placement: str, depth: int) -> float:
-    """Squared it is O(L) and O(log L), Theorem 2 of Liu et al. (2020)."""
-    if placement in ("post", "none"):
-        return math.sqrt(depth)
-    return math.sqrt(math.fsum(2 / (1 + block) for block in range(1, depth + 1)))
-
-
-@pytest.mark.parametrize("placement", PLACEMENTS)
-def test_random_steps_move_the_output_as_many_units_predict(placement):
-    for depth in (1, 8, 16):  # in deep networks all cases become alike, and one network scatters by a fifth
-        moved = residual.output_change(placement, depth, 64, range(12)).mean()
-        assert moved == pytest.approx(change_limit(placement, depth), rel=0.15)
+def test_a_step_moves_one_block_as_its_derivative_says():
+    """Of y = x + F(x): h h^T r for W2, and W2 D W2^T r |x|^2 for W1, with D the active units."""
+    found = residual.step_changes(residual.PLACES["none"], (1,), 8, (3,))
+    generator = torch.Generator().manual_seed(3)
+    x, r = (norm(torch.randn(1, 8, generator=generator, dtype=torch.float64))[0] for _ in range(2))
+    ((W1, W2),) = residual.draw(1, 8, generator)
+    r, h = r / r.norm(), (W1 @ x).relu()
+    change = h.square().sum() * r + (W2[:, h > 0] @ W2[:, h > 0].T @ r) * x.square().sum()
+    assert found.item() == pytest.approx(float(change.norm()), rel=1e-3)  # a step of 1e-8 is not 0
