@@ -9,10 +9,15 @@ from lnbook.ledger.verdicts import MARK, SENTENCE_WORDS, YOUNGER, Measurement, V
 
 
 class Table:
-    """Rows of text: HTML in a page, where a table without any says so, and Markdown elsewhere."""
+    """Rows of text: HTML in a page, where a table without any says so, and Markdown elsewhere.
 
-    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self.header, self.rows = header, rows
+    `links`, if given, are those of the first cells, in a page.
+    """
+
+    def __init__(
+        self, header: Sequence[str], rows: Sequence[Sequence[str]], links: Sequence[str] = ()
+    ) -> None:
+        self.header, self.rows, self.links = header, rows, links
 
     def to_markdown(self) -> str:
         """GitHub's table syntax; a bar inside a cell is escaped."""
@@ -23,7 +28,10 @@ class Table:
 
     def _repr_html_(self) -> str:
         show = [badge if name == "Verdict" else escape for name in self.header]
-        return html_table("", self.header, [[f(x) for f, x in zip(show, r, strict=True)] for r in self.rows])
+        rows = [[f(x) for f, x in zip(show, r, strict=True)] for r in self.rows]
+        for row, link in zip(rows, self.links, strict=False):
+            row[0] = f'<a href="{escape(link)}">{row[0]}</a>'
+        return html_table("", self.header, rows)
 
 
 def html_table(label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

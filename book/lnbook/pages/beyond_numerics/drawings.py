@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.pages.beyond_numerics.epsilons import short_below
-from lnbook.pages.beyond_numerics.precision import Reading
+from lnbook.pages.beyond_numerics.precision import Reading, short_below
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 LOOKS = {

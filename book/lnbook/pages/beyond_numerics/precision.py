@@ -3,17 +3,23 @@ r"""A microscope for normalizations: errors in units of roundoff, while the mean
 Every case is judged for the numbers it really holds, after they were rounded to its precision, against
 rational arithmetic (see `variances`). `u` is the unit roundoff, half the distance from 1 to the next number:
 $2^{-11}$ in float16, $2^{-8}$ in bfloat16, $2^{-24}$ in float32, $2^{-53}$ in float64.
+
+And the epsilons of public programs. The place matters as much as the size: *inside the root* the divisor is
+$\sqrt{\sigma^2+\epsilon}$, *outside* it is $\sigma+\epsilon$.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from lnbook.ledger.tables import Table
 from lnbook.pages.beyond_numerics.variances import (
     Moments,
     Way,
@@ -22,6 +28,7 @@ from lnbook.pages.beyond_numerics.variances import (
     output_error,
     variance_error,
 )
+from lnlib.invariance import EPS_DEFAULTS
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 Norm = Callable[[Tensor], Tensor]
@@ -36,6 +43,14 @@ REPORTED = {
         *(1449.2181, 1449.4330, 1449.1605, 1449.4133, 1449.7933, 1450.0667, 1449.7763, 1450.3650),
     ),
 }
+
+# Programs' defaults: size, place ("inside" or "outside" of the root), whether the variance is biased. Read in
+# the code or the documentation behind each link; PyTorch's and ONNX's are also run by the tests. Where the
+# table has no epsilon, the library has it.
+_file = Path(__file__).with_name("programs.csv")
+_table = pd.read_csv(_file, dtype={"eps": str}, true_values=["yes"], false_values=["no"])
+_known = {default.program: default.eps for default in EPS_DEFAULTS}
+ATLAS = _table.assign(eps=_table["eps"].astype(float).fillna(_table["name"].map(_known)))
 
 
 class Slide(NamedTuple):
@@ -127,3 +142,24 @@ def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype
         verdict = "right" if output_error(moments(x[0]), y) <= 0.01 else "wrong"
         found.append(verdict if y.isfinite().all() else "nan")
     return found
+
+
+def short_below(eps: float, place: str, by: float = 0.01) -> float:
+    r"""The standard deviation s below which outputs are too small by more than a share.
+
+    With $q = 1 - \mathtt{by}$: $s/\sqrt{s^2+\epsilon}=q$ at $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ inside the
+    root; outside, $s/(s+\epsilon)=q$ at $\epsilon q/(1-q)$.
+    """
+    q = 1 - by
+    return math.sqrt(eps) * q / math.sqrt(1 - q * q) if place == "inside" else eps * q / by
+
+
+def atlas_table(programs: pd.DataFrame) -> Table:
+    """Programs and what their epsilons do, in the order given; in a page each name is a link."""
+    header = ("program", "epsilon", "of the root", "1 % short below", "gain at zero", "in float16")
+    rows = []
+    for p in programs.itertuples():
+        gain = 1 / (math.sqrt(p.eps) if p.place == "inside" else p.eps)  # of tiny differences
+        short = f"{short_below(p.eps, p.place):.1e}"
+        rows.append((p.name, f"{p.eps:g}", p.place, short, f"{gain:,.0f}", f"{np.float16(p.eps):.3g}"))
+    return Table(header, rows, programs["link"].tolist())
