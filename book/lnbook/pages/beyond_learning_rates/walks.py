@@ -23,7 +23,7 @@ from torch.nn.functional import cross_entropy
 
 from lnbook import data
 from lnbook.training import generators, torch_threads
-from lnlib.norms import batch_norm, layer_norm, weight_norm
+from lnlib.norms import layer_norm
 
 LAYERS = (64, 32, 32)  # units of the hidden layers
 BETA2, EPS = 0.99, 1e-8  # of Adam; 0.99 forgets the start within the runs
@@ -42,7 +42,6 @@ class Setting(NamedTuple):
     decay: float = 0.0
     momentum: float = 0.0
     held: bool = False  # each layer is brought back to its first length after every update
-    orthogonal: bool = False  # Muon's steps, without momentum: the gradient's `polar` part
 
 
 class Walk(NamedTuple):
@@ -119,12 +118,17 @@ def train(
     labels: Int64[Tensor, "S M"],
     updates: int,
     layers: Sequence[int] = LAYERS,
+    *,
+    orthogonal: bool = False,
 ) -> Walk:
-    """Train every setting on one task after the other, each with so many updates and a row of the labels."""
+    """Train every setting on one task after the other, each with so many updates and a row of the labels.
+
+    `orthogonal` makes Muon's steps, without momentum: the gradient's `polar` part.
+    """
     weights, readout = begin([s.seed for s in settings], x.shape[1], layers)
     order = {s.seed: generators(s.seed)[1] for s in settings}
-    rate, decay, momentum = (column(settings, name) for name in ("rate", "decay", "momentum"))
-    held, straight = (column(settings, name).bool() for name in ("held", "orthogonal"))
+    fields = torch.tensor([[float(value) for value in s] for s in settings])
+    _, rate, decay, momentum, held = fields.T[:, :, None, None]
     visible = [seen(W) for W in weights]
     first = [length(W) for W in visible]
     m, v = ([torch.zeros_like(W) for W in weights] for _ in range(2))
@@ -139,12 +143,11 @@ def train(
             for k, (W, G) in enumerate(zip(weights, gradients, strict=True)):
                 m[k].mul_(momentum).add_((1 - momentum) * G)
                 v[k].mul_(BETA2).addcmul_(G, G, value=1 - BETA2)
-                step = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
-                if straight.any():
-                    step = torch.where(straight, polar(G), step)
+                adam = m[k] / (1 - momentum ** (t + 1)) / ((v[k] / (1 - BETA2 ** (t + 1))).sqrt() + EPS)
+                step = polar(G) if orthogonal else adam
                 W.mul_(1 - rate * decay).sub_(rate * step)
                 if held.any():
-                    W.mul_(torch.where(held, first[k] / length(seen(W)), 1))
+                    W.mul_(torch.where(held > 0, first[k] / length(seen(W)), 1))
                 visible[k] = seen(W)
             losses.append(loss)
             lengths.append(torch.stack([length(W).flatten() for W in visible], 1))
@@ -153,11 +156,6 @@ def train(
                 turns.append(torch.stack(turned, 1).double())
     turn = torch.stack(turns, 1).square().mean(1).sqrt()
     return Walk(torch.stack(losses, 1).double(), torch.stack(lengths, 1).double(), turn)
-
-
-def column(settings: Sequence[Setting], name: str) -> Float[Tensor, "R 1 1"]:
-    """One field of all settings, to multiply weights with."""
-    return torch.tensor([float(getattr(s, name)) for s in settings])[:, None, None]
 
 
 class Descent(NamedTuple):
@@ -230,17 +228,13 @@ def last_losses(walks: Sequence[Sequence[Descent]]) -> Float[np.ndarray, "seeds 
     return np.fmin(losses, np.log(10))
 
 
-def first_gradient(
-    method: str, cases: Cases, seed: int, norm: float
-) -> tuple[Float[Tensor, "H D"], Float[Tensor, "H D"]]:
-    """Random hidden weights of a given norm, in float64, and the loss's gradient with respect to them."""
+def first_gradient(cases: Cases, seed: int, norm: float) -> tuple[Float[Tensor, "H D"], Float[Tensor, "H D"]]:
+    """Random weights in front of layer norm, of a given length, in float64, and the loss's gradient there."""
     x, y = cases[0].double(), cases[1]
     draw = torch.Generator().manual_seed(seed)
     W = torch.randn(100, x.shape[1], generator=draw, dtype=torch.float64)
     W = (norm * W / W.norm()).requires_grad_()
     V = torch.randn(10, 100, generator=draw, dtype=torch.float64) / 10
-    a = x @ (weight_norm(W, W.new_ones(100)) if method == "weight" else W).T
-    if method in ("batch", "layer"):
-        a = (layer_norm if method == "layer" else batch_norm)(a, eps=0.0)
-    (G,) = torch.autograd.grad(cross_entropy(torch.relu(a) @ V.T, y), W)
+    hidden = torch.relu(layer_norm(x @ W.T, eps=0.0))
+    (G,) = torch.autograd.grad(cross_entropy(hidden @ V.T, y), W)
     return W.detach(), G
