@@ -7,13 +7,12 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-from evidence import laplace_torch
+from evidence import laplace_torch, log_evidence
 from laplace import Laplace
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from lnbook.pages.beyond_exact_fisher.gauge import canonical
-from lnbook.pages.beyond_exact_fisher.models import log_evidence
 from lnlib import LayerNorm
 
 PAGE = Path(__file__).resolve().parents[2] / "book" / "beyond_exact_fisher.ipynb"

@@ -160,12 +160,7 @@ def _wiring(model: nn.Module, X: Shaped[Tensor, "N ..."]) -> tuple[Named, Named,
     predictions(model, X)
     defaults = {n: p.default for n, p in inspect.signature(model.forward).parameters.items()}
     given = {n: value for n, value in defaults.items() if value is not inspect.Parameter.empty}
-    try:
-        graph = _Tracer().trace(model, concrete_args=given)
-    except Exception as error:
-        raise ValueError(
-            f"torch.fx cannot trace {type(model).__name__}: {error}; give a part of it"
-        ) from error
+    graph = _Tracer().trace(model, concrete_args=given)
     run = fx.Interpreter(model, garbage_collect_values=False, graph=graph)
     with torch.no_grad():
         run.run(X)

@@ -1,4 +1,4 @@
-r"""The page's models, and Laplace's evidence of them.
+r"""The page's models.
 
 The networks have two hidden layers and a softmax on a linear layer. At random weights (Section 5.2.2, first
 paragraph: a block for each neuron) the layers are tanh of $g\odot\mathrm{norm}(Wx)+b$; the trained one has
@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int, Int64, Shaped
+from jaxtyping import Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, cross_entropy, kl_div, log_softmax
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
@@ -102,20 +102,3 @@ def stretched(model: nn.Sequential, factor: float) -> nn.Sequential:
     for p in (*other[0].parameters(), *other[3].parameters()):
         p.data.mul_(factor)
     return other
-
-
-def log_evidence(
-    model: nn.Module, X: Shaped[Tensor, "N ..."], y: Int64[Tensor, " N"], prior_precision: float = 1.0
-) -> float:
-    r"""The logarithm of Laplace's approximation of the evidence of the classes (nats), logits as outputs.
-
-    $$\sum_n\log p(y_n\mid z_n) - \frac\delta2\|\theta\|^2
-      - \frac12\log\det\Big(I + \frac N\delta F\Big),\qquad \theta\sim\mathcal N(0, I/\delta).$$
-
-    *Source* MacKay (1992), Daxberger et al. (2021); what norms do to it: Antorán et al. (2022).
-    """
-    F = GGN(model, X)
-    ratio = F.to_dense() * (len(X) / prior_precision)
-    ratio.diagonal().add_(1)
-    cost = prior_precision * F.theta.square().sum() + torch.logdet(ratio)
-    return -float(cross_entropy(F.outputs, y, reduction="sum") + cost / 2)
