@@ -1,7 +1,7 @@
 """Residual depth: the gradient of a block at initialization, by depth and by where layer norm stands."""
 
 from lnbook.explore.element import Element
-from lnbook.pages.beyond_transformers.residual_gradients import exponent, gradient_by_depth, wide_limit
+from lnbook.pages.beyond_transformers.residual_gradients import CASES, exponent, gradient_by_depth
 
 PLACEMENTS = {"pre": "pre-LN", "post": "post-LN", "none": "no norm"}
 WIDTH = 16  # that the figure starts with
@@ -18,7 +18,7 @@ def residual_depth(*, seed: int = 0) -> Element:
     *Source* Xiong et al. (2020), Theorem 1; the model is that of
     :mod:`lnbook.pages.beyond_transformers.residual_gradients`, with 4 cases; the figure is ours.
     """
-    unit, rows = wide_limit("none", 1, 1, WIDTH), []
+    unit, rows = (4 * WIDTH / CASES) ** 0.5, []  # of a single wide block without a norm
     for placement, name in PLACEMENTS.items():
         norms = gradient_by_depth(placement, DEPTHS, WIDTH, range(3)) / unit
         power = "" if placement == "none" else f"{exponent(DEPTHS[1:], norms[:, 1:]).mean():.2f}"

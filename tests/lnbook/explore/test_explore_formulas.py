@@ -24,7 +24,7 @@ from lnbook.explore.projection import passed, projection
 from lnbook.explore.residual_depth import PLACEMENTS
 from lnbook.explore.strokes import strokes
 from lnbook.explore.writing import writing
-from lnbook.pages.beyond_transformers.residual_gradients import exponent, output, wide_limit
+from lnbook.pages.beyond_transformers.residual_gradients import exponent, output
 from lnbook.pages.sec4_related_work.reductions import FIVE, axes, means, normalize
 from lnlib.fisher import kl
 from lnlib.invariance import measure, normalized, paper_columns, statistics, summed_inputs, table1
@@ -286,7 +286,9 @@ def test_residual_depth_has_the_gradients_of_autograd(width, depth, c):
 
 def test_residual_depths_limits_and_powers_are_those_of_its_page():
     cases = list(product(PLACEMENTS, (0.0625, 1.0, 4.0), (1, 8, 64), (1,)))
-    want = [wide_limit(p, L, k, 16, branch=c) / wide_limit("none", 1, 1, 16) for p, c, L, k in cases]
+    limits = {"pre": lambda c, L, k: (1 + c * k) ** -0.5, "post": lambda c, L, k: (1 + c) ** -0.5}
+    limits["none"] = lambda c, L, k: (1 + c) ** ((L - 1) / 2)
+    want = [limits[p](c, L, k) for p, c, L, k in cases]
     np.testing.assert_allclose(each("residual_depth", cases, "(given) => limit(...given)"), want, rtol=1e-14)
     norms = np.random.default_rng(0).uniform(0.1, 1, (4, 5))
     found = each("residual_depth", norms.tolist(), "(v) => power([4, 8, 16, 32, 64], v)")

@@ -21,6 +21,7 @@ Other rules of where the norms stand are a `Place`: (x, F, k, L) to the next x, 
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +41,7 @@ SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
     "study": ((1, 2, 4, 8, 16, 32, 64), 64, 16),
 }
 Branch = Callable[[Tensor], Tensor]
-Place = Callable[[Tensor, Branch, int, int], Tensor]
+Place = Callable[[Tensor, Branch, Any, int], Tensor]
 Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]
 
 
@@ -87,15 +88,6 @@ def gradient_by_depth(
     """The same of the *last* block in networks of several depths, after their Theorem 1."""
     columns = [gradient_by_block(placement, L, width, seeds, branch=branch)[:, -1] for L in depths]
     return np.stack(columns, 1)
-
-
-def wide_limit(placement: str, depth: int, block: int, width: int, *, branch: float = 1.0) -> float:
-    r"""What :func:`gradient_by_block` tends to for many units, for block l from 1 to L.
-
-    $\sqrt{4H/N}$ times $(1+c)^{-1/2}$ ("post"), $(1+cl)^{-1/2}$ ("pre") or $(1+c)^{(L-1)/2}$ ("none").
-    """
-    factor = {"post": (1 + branch) ** -0.5, "none": (1 + branch) ** ((depth - 1) / 2)}
-    return math.sqrt(4 * width / CASES) * factor.get(placement, (1 + branch * block) ** -0.5)
 
 
 def output_change(
@@ -163,12 +155,12 @@ def branch(weights: Weights) -> Branch:
 
 
 def streams(
-    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"], without: int = 0
+    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"]
 ) -> list[Float[Tensor, "... H"]]:
-    """The stream in front of the first block and behind every block; block `without`, from 1, is skipped."""
+    """The stream in front of the first block and behind every block."""
     found = [x]
     for number, W in enumerate(weights, 1):
-        found.append(found[-1] if number == without else place(found[-1], branch(W), number, len(weights)))
+        found.append(place(found[-1], branch(W), number, len(weights)))
     return found
 
 

@@ -40,7 +40,8 @@ def job_table(found: Mapping[str, Mapping[str, float]], depths: tuple[int, int])
     fig, ax = plots.subplots(figsize=(7.2, 3.4))
     for row, way in enumerate(found.values()):
         size, step, *changes = way.values()
-        numbers = [_short(size), _short(step), *(f"{v:.1f}" for v in changes)]
+        sizes = (f"{v:.2g}" if v < 100 else f"$10^{{{np.log10(v):.0f}}}$" for v in (size, step))
+        numbers = [*sizes, *(f"{v:.1f}" for v in changes)]
         levels = done(way, depths[1] / depths[0])
         for column, (level, number) in enumerate(zip(levels, numbers, strict=True)):
             ax.plot(column, row, "o", ms=11, mew=1.4, **MARKS[level])
@@ -55,17 +56,6 @@ def job_table(found: Mapping[str, Mapping[str, float]], depths: tuple[int, int])
     ax.spines[:].set_visible(False)
     fig.legend(loc="outside lower center", ncols=3)
     return fig
-
-
-def _short(value: float) -> str:
-    """Two digits, or a power of ten.
-
-    >>> _short(0.8466), _short(2.2361), _short(14.94), _short(1.7e27)
-    ('0.85', '2.2', '15', '10²⁷')
-    """
-    if value >= 100:
-        return "10" + str(round(np.log10(value))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{value:.2g}"
 
 
 def dots(found: Mapping[str, Float[np.ndarray, " seeds"]], quantity: str) -> Figure:

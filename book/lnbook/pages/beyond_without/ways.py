@@ -8,11 +8,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import normalize
 
-from lnbook.pages.beyond_without.networks import Method, Networks, Parameters, begin, first_step
+from lnbook.shared.digits import Cases
+from lnbook.shared.residual_networks import FIXED, Method, Networks, Parameters, scores, train
+from lnbook.training import generators
 from lnlib.norms import layer_norm, rms_norm
 
 EPS = 1e-5
@@ -80,7 +84,7 @@ def holding_deviations(networks: Networks, x: Float[Tensor, "*S N D"]) -> Networ
     """With the mean deviation over cases that each norm divides by, as the fixed `sigma`."""
     streams = torch.stack(replace(networks, method=LAYERED).streams(x))
     own = (streams.var(-1, correction=0, keepdim=True) + EPS).sqrt()
-    return replace(networks, fixed={"sigma": own.mean(-2, keepdim=True)})
+    return replace(networks, stack={**networks.stack, "sigma": own.mean(-2, keepdim=True)})
 
 
 def _alpha(p: Parameters) -> Parameters:
@@ -121,15 +125,48 @@ WAYS = {
 }
 
 
+def first_step(networks: Networks) -> tuple[Float[Tensor, " S"], dict[str, Float[Tensor, " S"]]]:
+    r"""Before training: the mean square of what is read, y, and how far a small step moves it.
+
+    For each kind of parameters $\lVert\nabla_\theta\,r^\top y\rVert^2$, the change of $r^\top y$ per rate, r
+    random of length 1, one case a seed. *Source* Zhang et al. (2019), Section 3.
+    """
+    into, orders = networks.into, [generators(seed)[1] for seed in networks.seeds]
+    x, r = (
+        torch.stack([torch.randn(1, n, generator=g, dtype=torch.float64) for g in orders]).to(into)
+        for n in into.shape[1:]
+    )
+    leaves = {n: v.detach().requires_grad_() for n, v in networks.stack.items() if n not in FIXED}
+    y = replace(networks, stack={**networks.stack, **leaves}).read(x)
+    along = (normalize(r, dim=-1) * y).sum()
+    slopes = torch.autograd.grad(along, [*leaves.values()], materialize_grads=True)
+    moved = [slope.square().transpose(0, 1).flatten(1).sum(1) for slope in slopes]
+    return y.detach().square().mean((1, 2)), dict(zip(leaves, moved, strict=True))
+
+
 def new(
     name: str, depth: int, width: int, seeds: Sequence[int], dtype: torch.dtype = torch.float32
 ) -> Networks:
-    """Networks of `WAYS` before training, with the numbers that their blocks divide by."""
-    networks = begin(WAYS[name], depth, width, seeds, dtype)
+    """Networks of `WAYS` before training, with the numbers that their blocks divide by; readouts are 0.
+
+    Those of a seed are drawn alike in every way: `W1` (L, S, H, 2H) of variance 2/H, `W2` (L, S, 2H, H) of
+    variance 1/(2H).
+    """
+    drawn = [generators(seed)[0] for seed in seeds]
+
+    def normal(*shape: int, variance: float) -> Tensor:
+        each = [torch.randn(*shape, generator=g, dtype=torch.float64) for g in drawn]
+        return (math.sqrt(variance) * torch.stack(each, -3)).to(dtype)
+
+    into = normal(64, width, variance=1 / 64)
+    W1 = normal(depth, width, 2 * width, variance=2 / width)
+    W2 = normal(depth, 2 * width, width, variance=1 / (2 * width))
+    stack, out = WAYS[name].start({"W1": W1, "W2": W2}), into.new_zeros(len(seeds), width, 10)
+    networks = Networks(WAYS[name], seeds, into, stack, out)
     if name == "standardized weights":
         blocks = torch.arange(depth).to(networks.into)[:, None, None, None]
         beta = (1 + ALPHA**2 * blocks).sqrt().expand(-1, len(seeds), 1, 1)
-        return replace(networks, fixed={"beta": beta})
+        return replace(networks, stack={**networks.stack, "beta": beta})
     if name == "RMSNorm, folded":
         return replace(networks, into=off_mean(networks.into))
     if name == "faded out":
@@ -167,3 +204,12 @@ def jobs(depths: tuple[int, int], seeds: Sequence[int]) -> dict[str, dict[str, f
         begins = [float(each.log().mean().exp()) for each in (size, grown)]
         found[name] = dict(zip(("size", "step", "weights", "case"), (*begins, *changes), strict=True))
     return found
+
+
+def reached(
+    networks: Networks, cases: Cases, judged: Cases, rates: Sequence[float], updates: int
+) -> tuple[Float[np.ndarray, " seeds"], Float[np.ndarray, " seeds"]]:
+    """Losses and shares of right answers on `judged` after training on cases, each at the rate best there."""
+    loss, right = scores(train(networks, cases, rates, updates), judged)
+    means = np.nan_to_num(loss.mean(1), nan=np.inf)
+    return loss[means.argmin()], right[right.mean(1).argmax()]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import layer_norm
 
-from lnbook.pages.beyond_without.attention import CASES, PAIRS, WIDTH, largest_logits
+from lnbook.pages.beyond_without.expressing import CASES, PAIRS, WIDTH, largest_logits
 
 
 def one_model(rate: float, seed: int, updates: int, norm: bool) -> float:

@@ -42,5 +42,5 @@ def test_a_norm_is_faded_from_each_cases_deviation_to_the_mean_one():
     full = replace(held, method=ways.faded(1)).logits(x)
     torch.testing.assert_close(full, nets.logits(x), rtol=0, atol=1e-11)  # rounding
     own = (held.streams(x)[-1].var(-1, correction=0) + 1e-5).sqrt()
-    torch.testing.assert_close(held.fixed["sigma"][-1, :, 0, 0], own.mean(-1))
+    torch.testing.assert_close(held.stack["sigma"][-1, :, 0, 0], own.mean(-1))
     assert (replace(held, method=ways.faded(0)).logits(x) - full).abs().max() > 0.01
