@@ -9,14 +9,20 @@ scale of the weights.
 
 *reach* $t\,\lVert\nabla L\rVert^2/L$ at the first t where the loss has fallen by half of the promised
 $t\,\lVert\nabla L\rVert^2$ only: the share of the loss that a straight line may promise. Ours; no unit.
+
+And the largest eigenvalue of a random network's Fisher matrix, by the tangent kernel of its outputs. For
+outputs $z_n$ with a squared error, $F = \frac1N\sum_nJ_n^\top J_n$ has the eigenvalues of $\Theta/N$,
+$\Theta = JJ^\top$ (N K, N K), however many weights there are. A norm of the outputs multiplies J by its own
+derivative, so that it acts on both sides of $\Theta$.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
+from scipy.sparse.linalg import eigsh
 from torch import Tensor
 from torch.func import functional_call, grad
 
@@ -37,10 +43,10 @@ def sharpness(
     model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], rate: float, *, moved: Names = ("",)
 ) -> Float[Tensor, " S"]:
     """Each start's largest change of the gradient along a step of parameters, over the distance."""
-    start, _, slope_at = _line(model, x, y, moved)
-    slopes, found = slope_at(start), []
+    slopes, _, slope_at = _line(model, x, y, moved)
+    found = []
     for t in (step * rate for step in STEPS):
-        others = slope_at(_moved(start, slopes, x.new_full((len(x),), t)))
+        others = slope_at(x.new_full((len(x),), t))
         change = _squares({name: others[name] - slope for name, slope in slopes.items()}).sqrt()
         found.append(change / (t * _squares(slopes).sqrt()))
     return torch.stack(found).amax(0)
@@ -51,11 +57,10 @@ def reach(
     model: Twins, x: Float[Tensor, "S N D"], y: Int64[Tensor, "S N"], *, moved: Names = ("",)
 ) -> Float[Tensor, " S"]:
     """The promised share of the loss of which half comes true; each start's."""
-    start, loss_at, slope_at = _line(model, x, y, moved)
-    slopes, before, kept = slope_at(start), loss_at(start), []
-    power = _squares(slopes)
+    slopes, loss_at, _ = _line(model, x, y, moved)
+    before, power, kept = loss_at(x.new_zeros(len(x))), _squares(slopes), []
     for share in SHARES.tolist():
-        after = loss_at(_moved(start, slopes, share * before / power))
+        after = loss_at(share * before / power)
         kept.append((before - after) / (share * before))
     log, runs = np.log(SHARES), torch.stack(kept, 1).double().numpy()
     found = [min(arrival({"time": log, "level": run}, 0.5), log[-1]) for run in runs]
@@ -63,20 +68,13 @@ def reach(
 
 
 def compare(
-    arrays: Arrays,
-    *,
-    units: int,
-    depths: Sequence[int],
-    rates: Sequence[float],
-    seeds: Sequence[int],
-    updates: int,
-    every: int,
-) -> dict[int, list[dict[str, Run]]]:
-    """Gradient descent's `loss`, `sharpness` and `reach` on 128 cases, by depth, step size and norm."""
+    arrays: Arrays, depth: int, rate: float, seeds: Sequence[int], *, units: int, updates: int, every: int
+) -> dict[str, Run]:
+    """Gradient descent's `loss`, `sharpness` and `reach` on 128 cases, by norm."""
     x, y = (torch.from_numpy(part) for part in arrays[:2])
     probe = x[:128].expand(len(seeds), -1, -1), y[:128].expand(len(seeds), -1)
 
-    def along_training(depth: int, rate: float, norm: str) -> Run:
+    def along_training(norm: str) -> Run:
         model, found = Twins((x.shape[1], *[units] * depth, 10), norm, seeds), []
         optimizer = torch.optim.SGD(model.parameters(), lr=rate)
         for update, cases in enumerate(islice(batches_of(x, y, 64, seeds), updates + 1)):
@@ -89,11 +87,8 @@ def compare(
         measures = [torch.stack(values, 1).double().numpy() for values in zip(*found, strict=True)]
         return dict(zip(("loss", "sharpness", "reach"), measures, strict=True))
 
-    norms, compared = ("none", "batch", "layer"), {}
     with torch_threads(1):
-        for depth in depths:
-            compared[depth] = [{norm: along_training(depth, rate, norm) for norm in norms} for rate in rates]
-    return compared
+        return {norm: along_training(norm) for norm in ("none", "batch", "layer")}
 
 
 def over_none(runs: Sequence[Mapping[str, Run]], norm: str, measure: str) -> Float[np.ndarray, " S"]:
@@ -128,21 +123,76 @@ def matched(runs: Mapping[str, Run]) -> dict[str, Float[np.ndarray, " S"]]:
 
 def _line(
     model: Twins, x: Tensor, y: Tensor, moved: Names
-) -> tuple[Parameters, Callable[[Parameters], Tensor], Callable[[Parameters], Parameters]]:
-    """The parameters that are moved, and each start's loss and gradient as functions of them."""
-    start = {n: p.detach() for n, p in model.named_parameters() if p.numel() and n.startswith(moved)}
+) -> tuple[Parameters, Callable[[Tensor], Tensor], Callable[[Tensor], Parameters]]:
+    """The gradient for the parameters that are moved; the loss and the gradient after steps t against it.
+
+    Each start has its own loss, gradient and t.
+    """
+    start = {n: p.detach() for n, p in model.named_parameters() if p.requires_grad and n.startswith(moved)}
 
     def each(at: Parameters) -> Float[Tensor, " S"]:
         return losses(functional_call(model, dict(at), (x,)), y)
 
-    return start, each, grad(lambda at: each(at).sum())
+    slope_at = grad(lambda at: each(at).sum())
+    slopes = slope_at(start)
 
+    def after(t: Float[Tensor, " S"]) -> Parameters:
+        return {n: p - t.to(p.dtype).view(-1, *[1] * (p.ndim - 1)) * slopes[n] for n, p in start.items()}
 
-def _moved(start: Parameters, slopes: Parameters, t: Float[Tensor, " S"]) -> Parameters:
-    """The parameters after a step of t against the gradient, each start with its own t."""
-    return {name: p - t.to(p.dtype).view(-1, *[1] * (p.ndim - 1)) * slopes[name] for name, p in start.items()}
+    return slopes, lambda t: each(after(t)), lambda t: slope_at(after(t))
 
 
 def _squares(parameters: Parameters) -> Float[Tensor, " S"]:
     """The squared length of each start's parameters."""
     return torch.stack([p.flatten(1).square().sum(1) for p in parameters.values()]).sum(0)
+
+
+def tangent_kernel(
+    weights: list[Float[Tensor, "_ _"]], x: Float[Tensor, "N D"]
+) -> tuple[Float[Tensor, "N K"], Float[Tensor, "NK NK"]]:
+    r"""Outputs z, and $\Theta_{nk,ml} = \sum_l\langle\delta_{nk},\delta_{ml}\rangle\langle h_n,h_m\rangle$.
+
+    $\delta_{nk}$ is the derivative of output k of case n with respect to the summed inputs of layer l, h what
+    the layer reads: products of gradients, without the gradients.
+    """
+    layers = [x]
+    for W in weights[:-1]:
+        layers.append(torch.relu(layers[-1] @ W.T))
+    N, K = len(x), len(weights[-1])
+    delta = torch.eye(K, dtype=x.dtype).expand(N, K, K)
+    kernel = torch.zeros(N * K, N * K, dtype=x.dtype)
+    for W, h in zip(reversed(weights), reversed(layers), strict=True):
+        flat = delta.reshape(N * K, -1)
+        kernel += ((flat @ flat.T).view(N, K, N, K) * (h @ h.T)[:, None, :, None]).view(N * K, N * K)
+        delta = (delta @ W) * (h > 0).to(h)[:, None]  # unused after the first layer
+    return layers[-1] @ weights[-1].T, kernel
+
+
+def normed(kernel: Float[Tensor, "NK NK"], z: Float[Tensor, "N K"], axis: int) -> Float[Tensor, "NK NK"]:
+    """The kernel under a norm of the outputs z over one axis: its derivative, symmetric, on both sides."""
+    centered = z - z.mean(axis, keepdim=True)
+    std = centered.square().mean(axis, keepdim=True).sqrt()
+    unit = centered / std
+    for _ in range(2):
+        rows = kernel.reshape(-1, *z.shape)
+        along = (unit * rows).mean(axis - 2, keepdim=True)
+        kernel = ((rows - rows.mean(axis - 2, keepdim=True) - unit * along) / std).flatten(1).T
+    return kernel
+
+
+def largest(kernel: Float[Tensor, "M M"]) -> float:
+    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start."""
+    start = np.linspace(1, 2, len(kernel))
+    found = eigsh(kernel.numpy(), k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)
+    return float(found[0])
+
+
+def largest_eigenvalues(width: int, network: int) -> list[float]:
+    """Of a random network's Fisher matrix on half as many cases as units: no norm, batch norm, layer norm."""
+    generator = torch.Generator().manual_seed(1000 * width + network)
+    shapes, cases = pairwise((*[width] * 4, 10)), width // 2
+    drawn = (torch.randn(H, D, generator=generator, dtype=torch.float64) for D, H in shapes)
+    weights = [W * (2 / W.shape[1]) ** 0.5 for W in drawn]  # of a relu network, no biases
+    x = torch.randn(cases, width, generator=generator, dtype=torch.float64)
+    z, kernel = tangent_kernel(weights, x)
+    return [largest(each) / cases for each in (kernel, normed(kernel, z, 0), normed(kernel, z, 1))]

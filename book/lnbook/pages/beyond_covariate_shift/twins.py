@@ -44,7 +44,7 @@ NORMS: Mapping[str, Callable[[Tensor, float], Tensor]] = {
     "std detached": lambda a, eps: detached_layer_norm(a, eps=eps, detach=("std",)),
     "both detached": lambda a, eps: detached_layer_norm(a, eps=eps),
 }
-GAINS, BIASES = ("batch", "layer"), ("none", "batch", "layer")  # the others learn neither
+GAINS, BIASES = ("batch", "layer"), ("none", "batch", "layer")  # that learn them; they stay 1 and 0 elsewhere
 
 Place = tuple[int, float]  # hidden layers, and the scale of their initial weights
 Arrays = tuple[
@@ -89,9 +89,9 @@ class Twins(nn.Module):
         for W in list(self.weights)[:-1]:
             W.detach().mul_(scale)
         for outputs in units[1:-1]:
-            shape = (len(seeds), 1, outputs)
-            self.gains.append(torch.ones(shape if norm in GAINS else 0, dtype=dtype))
-            self.biases.append(torch.zeros(shape if norm in BIASES else 0, dtype=dtype))
+            ones = torch.ones(len(seeds), 1, outputs, dtype=dtype)
+            self.gains.append(nn.Parameter(ones, norm in GAINS))
+            self.biases.append(nn.Parameter(0 * ones, norm in BIASES))
         self.biases.append(torch.zeros(len(seeds), 1, units[-1], dtype=dtype))
 
     def forward(self, h: Float[Tensor, "S N D"], received: list[Tensor] | None = None) -> Tensor:
@@ -101,8 +101,7 @@ class Twins(nn.Module):
             a = NORMS[self.norm](h @ W.mT, self.eps)
             if received is not None:
                 received.append(a)
-            a = a * g if len(g) else a
-            h = torch.relu(a + b if len(b) else a)
+            h = torch.relu(a * g + b)
         return h @ last.mT + self.biases[-1]
 
 
@@ -125,19 +124,12 @@ def batches_of(x: Tensor, y: Tensor, size: int, seeds: Sequence[int]) -> Iterato
 
 
 def train_run(
-    arrays: Arrays,
-    *,
-    norm: str,
-    hidden: Sequence[int],
-    rate: float,
-    seeds: Sequence[int],
-    updates: int,
-    scale: float,
+    arrays: Arrays, *, place: Place, norm: str, rate: float, units: int, seeds: Sequence[int], updates: int
 ) -> Row:
     """Each start's last loss on 1,000 training cases (nats) and test error (%), or infinity."""
     x, y, test_x, test_y = map(torch.from_numpy, arrays)
-    S = len(seeds)
-    model = Twins((x.shape[1], *hidden, 10), norm, seeds, scale=scale)
+    S, (depth, scale) = len(seeds), place
+    model = Twins((x.shape[1], *[units] * depth, 10), norm, seeds, scale=scale)
     batches, adam = batches_of(x, y, 64, seeds), torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     try:
         fit(model, batches, loss, adam, updates=updates, every=updates)
@@ -154,20 +146,19 @@ def study(
     arrays: Arrays,
     methods: Mapping[Place, Sequence[str]],
     *,
-    units: int,
     rates: Sequence[float],
     processes: int | None,
     **common: Any,
 ) -> dict[tuple[Place, str], Row]:
     """`train_run` of each place's methods, from the same starts: at the rate of the lowest mean log loss."""
     jobs = [
-        {"norm": norm, "hidden": (units,) * depth, "scale": scale, "rate": rate, **common}
-        for (depth, scale), norms in methods.items()
+        {"place": place, "norm": norm, "rate": rate, **common}
+        for place, norms in methods.items()
         for norm in norms
         for rate in rates
     ]
     best: dict[tuple[Place, str], Row] = {}
     for job, row in zip(jobs, sweep(train_run, jobs, common=(arrays,), processes=processes), strict=True):
-        key = (len(job["hidden"]), job["scale"]), job["norm"]
+        key = job["place"], job["norm"]
         best[key] = min(best.get(key, row), row, key=lambda each: np.log(each["loss"]).mean())
     return best

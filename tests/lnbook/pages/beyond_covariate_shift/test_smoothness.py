@@ -1,13 +1,16 @@
-"""Sharpness and reach against losses whose answers are known, and against plain loops."""
+"""Sharpness, reach and largest eigenvalues against plain loops and whole matrices."""
 
 import math
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from lnbook.pages.beyond_covariate_shift import smoothness, twins
 from lnbook.pages.beyond_covariate_shift.twins import Twins
+from lnlib import LayerNorm
+from lnlib.fisher import GGN
 
 SEEDS = (0, 1, 2)
 X = torch.randn(3, 20, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -17,7 +20,7 @@ Y = torch.randint(3, (3, 20), generator=torch.Generator().manual_seed(1))
 def stepped(norm: str, s: int, t: float) -> tuple[torch.Tensor, torch.Tensor]:
     """One start's loss and gradient, as a vector, after a step of t against the gradient at its own place."""
     model, x, y = Twins([5, 7, 6, 3], norm, SEEDS[s : s + 1], dtype=torch.float64), X[s : s + 1], Y[s : s + 1]
-    p = [q for q in model.parameters() if q.numel()]
+    p = [q for q in model.parameters() if q.requires_grad]
     for q, slope in zip(p, torch.autograd.grad(twins.loss(model(x), y), p), strict=True):
         q.data -= t * slope
     value = twins.loss(model(x), y)
@@ -25,24 +28,18 @@ def stepped(norm: str, s: int, t: float) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("norm", ["none", "batch", "layer"])
-def test_sharpness_is_the_largest_change_of_the_gradient_over_the_distance(norm) -> None:
-    found = smoothness.sharpness(Twins([5, 7, 6, 3], norm, SEEDS, dtype=torch.float64), X, Y, 0.1)
-    for s in range(3):
-        _, at = stepped(norm, s, 0.0)
-        slow = [(stepped(norm, s, t)[1] - at).norm() / (t * at.norm()) for t in (0.05, 0.1, 0.2, 0.4)]
-        torch.testing.assert_close(found[s], torch.stack(slow).max())
-
-
-@pytest.mark.parametrize("norm", ["none", "layer"])
-def test_half_of_the_promise_comes_true_at_the_reach(norm) -> None:
-    found = smoothness.reach(Twins([5, 7, 6, 3], norm, SEEDS, dtype=torch.float64), X, Y)
+def test_the_gradient_changes_most_by_the_sharpness_and_half_of_the_promise_comes_true_at_the_reach(norm):
+    model = Twins([5, 7, 6, 3], norm, SEEDS, dtype=torch.float64)
+    sharp, far = smoothness.sharpness(model, X, Y, 0.1), smoothness.reach(model, X, Y)
     for s in range(3):
         before, g = stepped(norm, s, 0.0)
+        slow = [(stepped(norm, s, t)[1] - g).norm() / (t * g.norm()) for t in (0.05, 0.1, 0.2, 0.4)]
+        torch.testing.assert_close(sharp[s], torch.stack(slow).max())
         # interpolated between shares that differ by a factor of two
-        shares = float(found[s]) / 2, 2 * float(found[s])
+        shares = float(far[s]) / 2, 2 * float(far[s])
         afters = [stepped(norm, s, share * float(before / g.square().sum()))[0] for share in shares]
-        near, far = (float((before - a) / (b * before)) for a, b in zip(afters, shares, strict=True))
-        assert near > 0.5 > far
+        kept = [float((before - a) / (b * before)) for a, b in zip(afters, shares, strict=True)]
+        assert kept[0] > 0.5 > kept[1]
 
 
 def test_a_measure_that_depends_on_the_loss_alone_is_equal_at_equal_losses() -> None:
@@ -54,3 +51,20 @@ def test_a_measure_that_depends_on_the_loss_alone_is_equal_at_equal_losses() -> 
     np.testing.assert_allclose(found["slow"], found["fast"], rtol=1e-9)  # both are straight lines in logs
     middle = math.sqrt(2.3 * 2.3 * math.exp(-0.05 * 29))
     np.testing.assert_allclose(found["slow"], middle**-0.7, rtol=1e-9)
+
+
+def test_a_norm_of_the_outputs_on_both_sides_is_a_network_that_ends_in_it():
+    generator = torch.Generator().manual_seed(3)
+    weights = [torch.randn(H, 6, generator=generator, dtype=torch.float64) for H in (6, 6, 4)]
+    x = torch.randn(5, 6, generator=generator, dtype=torch.float64)
+    layers = []
+    for W in weights:
+        layers += [nn.Linear(W.shape[1], W.shape[0], bias=False, dtype=W.dtype), nn.ReLU()]
+        layers[-2].weight.data = W
+    norm = LayerNorm(4, eps=0.0, elementwise_affine=False)
+    expected = torch.linalg.eigvalsh(GGN(nn.Sequential(*layers[:-1], norm), x, "gaussian").to_dense())[-1]
+    z, kernel = smoothness.tangent_kernel(weights, x)
+    # rounding of Lanczos' method and of matrices that are multiplied in another order
+    assert smoothness.largest(smoothness.normed(kernel, z, 1)) / len(x) == pytest.approx(
+        float(expected), rel=1e-10
+    )

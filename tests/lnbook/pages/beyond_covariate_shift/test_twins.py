@@ -38,14 +38,8 @@ def test_a_layer_does_what_its_name_says() -> None:
 
 def test_a_run_learns_and_is_infinitely_bad_where_it_diverges() -> None:
     x, *rest = twins.pictures(data.load("digits"), 400)
-    job = {
-        "norm": "both detached",
-        "hidden": (16, 16),
-        "rate": 1e-2,
-        "updates": 40,
-        "seeds": SEEDS,
-        "scale": 1.0,
-    }
+    job = {"place": (2, 1.0), "norm": "both detached", "rate": 1e-2}
+    job |= {"units": 16, "seeds": SEEDS, "updates": 40}
     row, lost = (twins.train_run((a, *rest), **job) for a in (x, x * np.float32(np.nan)))
     assert (row["loss"] < 1.6).all()  # guessing has 2.3
     assert (row["error"] < 40).all()
