@@ -59,13 +59,6 @@ def digits(cases: int) -> Cases:
     return x - x.mean(0), y
 
 
-def noisy(y: Int64[Tensor, " N"], updates: int, share: float, seed: int) -> Int64[Tensor, "T N"]:
-    """Labels of which a share is drawn anew for each update, so that gradients never die out."""
-    g = torch.Generator().manual_seed(seed)
-    drawn = torch.randint(CLASSES, (updates, len(y)), generator=g)
-    return torch.where(torch.rand(drawn.shape, generator=g) < share, drawn, y)
-
-
 def begin(
     seeds: Sequence[int], inputs: int, layers: Sequence[int] = LAYERS, dtype: torch.dtype = torch.float32
 ) -> tuple[list[Float[Tensor, "R H D"]], Float[Tensor, "R 10 H"]]:
@@ -170,23 +163,21 @@ class Descent(NamedTuple):
 def descend(
     cases: Cases,
     seed: int,
-    *,
     rate: float,
     updates: int,
     decay: float = 0.0,
     scale: float = 1.0,
-    units: int = 100,
-    held: float | None = None,
+    held: float = 0.0,
 ) -> Descent:
-    """Train with layer norm from weights of one seed, times `scale`, or held at a length."""
+    """Train with layer norm from weights of one seed, times `scale`, or `held` at a length; 0 is free."""
     x, y = cases
     initial, order = generators(seed)
-    D = x.shape[1]
-    W = scale * torch.randn(units, D, generator=initial) / D**0.5
-    V = torch.randn(10, units, generator=initial) / units**0.5
-    if held is not None:
+    H, D = 100, x.shape[1]
+    W = scale * torch.randn(H, D, generator=initial) / D**0.5
+    V = torch.randn(10, H, generator=initial) / H**0.5
+    if held:
         W *= held / length(seen(W))
-    parameters = [p.requires_grad_() for p in (W, torch.ones(units), torch.zeros(units), V, torch.zeros(10))]
+    parameters = [p.requires_grad_() for p in (W, torch.ones(H), torch.zeros(H), V, torch.zeros(10))]
     W, g, b, V, c = parameters
     rows = []
     with torch_threads(1):  # so small a network gains nothing from more, and its numbers would depend on it
@@ -200,7 +191,7 @@ def descend(
                 W *= 1 - rate * decay
                 for p, gradient in zip(parameters, gradients, strict=True):
                     p -= (rate if p is W else REST) * gradient
-                if held is not None:
+                if held:
                     W *= held / length(seen(W))
                 found = length(before), gradients[0].norm(), angles(before, seen(W)), loss
             rows.append([value.item() for value in found])
@@ -233,8 +224,7 @@ def first_gradient(cases: Cases, seed: int, norm: float) -> tuple[Float[Tensor, 
     x, y = cases[0].double(), cases[1]
     draw = torch.Generator().manual_seed(seed)
     W = torch.randn(100, x.shape[1], generator=draw, dtype=torch.float64)
-    W = (norm * W / W.norm()).requires_grad_()
+    W = norm * W / W.norm()
     V = torch.randn(10, 100, generator=draw, dtype=torch.float64) / 10
-    hidden = torch.relu(layer_norm(x @ W.T, eps=0.0))
-    (G,) = torch.autograd.grad(cross_entropy(hidden @ V.T, y), W)
-    return W.detach(), G
+    _, (G,) = slopes([W[None]], V[None], x[None], y[None])
+    return W, G[0]

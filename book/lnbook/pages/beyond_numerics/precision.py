@@ -110,18 +110,6 @@ def readings(
     return result
 
 
-def slope(tilts: Sequence[float], errors: Sequence[float], above: float, below: float) -> float:
-    """The power of the tilt by which errors grow, by least squares over those between two levels.
-
-    The levels leave out what is still at the floor of roundings, and what is all lost.
-
-    >>> slope([1, 10, 100, 1000], [1, 50, 5000, 5e5], above=2, below=1e6)
-    2.0
-    """
-    kept = np.log([(t, e) for t, e in zip(tilts, errors, strict=True) if above < e < below])
-    return round(float(np.polyfit(kept[:, 0], kept[:, 1], 1)[0]), 12)
-
-
 def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype: torch.dtype) -> list[str]:
     """What a layer norm makes of a case times powers of ten: right, wrong, or nan for infinite ones, too.
 

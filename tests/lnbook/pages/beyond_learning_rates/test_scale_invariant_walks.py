@@ -17,12 +17,12 @@ def cases() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def test_a_step_at_a_right_angle_sets_the_growth_of_the_squared_norm_and_the_angle(cases) -> None:
-    walk = walks.descend(cases, 0, rate=0.5, updates=40, units=16)
+    walk = walks.descend(cases, 0, rate=0.5, updates=40)
     off = np.diff(walk.length**2) - (0.5 * walk.gradient[:-1]) ** 2
     # float32 norms, squared: their difference carries a few roundings of the norms themselves
     np.testing.assert_allclose(off, 0, atol=3e-6 * walk.length[0] ** 2)
     expected = np.arctan(0.5 / walk.length**2 * walk.gradient * walk.length)  # the effective rate
-    # angles of float32 arrays: a rounding of 1e-7 at each of 192 entries
+    # angles of float32 arrays: a rounding of 1e-7 at each of 1200 entries
     np.testing.assert_allclose(walk.angle, expected, rtol=1e-3, atol=1e-5)
     W, G = walks.first_gradient(cases, 0, 4.0)
     assert float(W.norm()) == pytest.approx(4)
