@@ -31,8 +31,6 @@ Method = Literal["sgd", "adam", "natural", "kfac", "printed", "empirical"]
 RATES = (0.3, 1.0, 0.1, 3.0, 0.03, 10.0)  # the middle first: what is slower than the best so far, stops
 DAMPINGS = (0.01, 0.03, 0.1)  # the mean eigenvalue of F at the start is 0.07
 SOLVE = {"rtol": 1e-2, "maxiter": 60}  # of conjugate gradients; a tighter one changes no curve visibly
-
-
 Setting = tuple[float, float]  # learning rate, and damping, 0 where the method has none
 TUNED: dict[Method, Setting] = {  # what `tune` takes for seeds 100 to 102
     "sgd": (3.0, 0.0),
@@ -42,8 +40,6 @@ TUNED: dict[Method, Setting] = {  # what `tune` takes for seeds 100 to 102
     "printed": (0.1, 0.03),
     "empirical": (3.0, 0.03),
 }
-
-
 # Cases to learn, and cases to be tested on.
 Task = tuple[Float[Tensor, "N D"], Int64[Tensor, " N"], Float[Tensor, "M D"], Int64[Tensor, " M"]]
 
@@ -110,8 +106,8 @@ def train(task: Task, method: Method, setting: Setting, seed: int, steps: int) -
         if step % 2 == 0:
             loss = float(cross_entropy(glm.natural(cases), labels))
             wrong = (glm.natural(test_x).argmax(1) != test_y).double()
-            row = {"step": step, "seconds": seconds, "loss": loss, "error": 100 * float(wrong.mean())}
-            rows.append({"method": method, "seed": seed} | row)
+            row = {"method": method, "seed": seed, "step": step, "seconds": seconds, "loss": loss}
+            rows.append(row | {"error": 100 * float(wrong.mean())})
         x, y = next(batches)
         began = time.process_time()
         if method == "adam":
