@@ -16,11 +16,13 @@ The loss is linear, $\frac1N\sum_n r_n^\top y_n$ with a random $r_n$ of length 1
 measured is the network and no particular task.
 
 Other rules of where the norms stand are a `Place`: (x, F, k, L) to the next x, for block k of L; there c = 1.
+`train` trains such networks on the digits of scikit-learn, and `cost` leaves out one block at a time.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise, product
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,9 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from lnbook.ledger.verdicts import interval
+from lnbook.shared import residual_networks
+from lnbook.shared.digits import Cases
+from lnbook.shared.residual_networks import Method, Networks, scores
 from lnbook.training import torch_threads
 from lnlib.norms.normalize import layer_norm
 
@@ -115,12 +120,6 @@ def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) ->
     return np.polyfit(np.log(depths), np.log(norms).T, 1)[0]
 
 
-def farthest(powers: Float[np.ndarray, " seeds"], expected: float) -> float:
-    """The largest distance of the powers' 95 % interval from an expected power."""
-    _, *ends = interval(powers)
-    return max(abs(end - expected) for end in ends)
-
-
 def stack(
     depth: int, width: int, seed: int, branch: float
 ) -> tuple[list[Weights], Float[Tensor, "N H"], Float[Tensor, "N H"], torch.Generator]:
@@ -162,13 +161,6 @@ def streams(
     for number, W in enumerate(weights, 1):
         found.append(place(found[-1], branch(W), number, len(weights)))
     return found
-
-
-def vectors(
-    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"]
-) -> Float[Tensor, "depth ... H"]:
-    """What every block adds to the stream, $x_k - x_{k-1}$."""
-    return torch.stack([after - before for before, after in pairwise(streams(place, weights, x))])
 
 
 def added(
@@ -215,3 +207,39 @@ def step_changes(
                 change = streams(place, pairs, x)[-1] - y
             found.append(float(change.norm()) / rate)
     return np.reshape(found, (len(seeds), len(depths)))
+
+
+def train(
+    place: Place, cases: Cases, seeds: Sequence[int], depth: int, width: int, updates: int, rate: float
+) -> Networks:
+    """Networks after Adam; those of a seed begin with the same weights and see the same cases anywhere.
+
+    Each is a linear map into the stream, the blocks, a layer norm and a linear map out of it.
+    """
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    stacks = [draw(depth, width, g) for g in generators]
+    blocks = [[torch.stack(Ws) for Ws in zip(*block, strict=True)] for block in zip(*stacks, strict=True)]
+    W1, W2 = (torch.stack(Ws).float() for Ws in zip(*blocks, strict=True))
+    into, out = (
+        torch.stack([torch.randn(shape, generator=g) for g in generators]) / math.sqrt(shape[0])
+        for shape in ((cases[0].shape[1], width), (width, 10))
+    )
+    number = torch.arange(1.0, depth + 1)[:, None, None, None].expand(-1, len(seeds), 1, 1)
+    method = Method(
+        lambda x, p: place(x, branch((p["W1"], p["W2"])), p["number"], depth),
+        lambda x, p: _norm(x),
+    )
+    networks = Networks(method, seeds, into, {"W1": W1, "W2": W2, "number": number}, out)
+    return residual_networks.train(networks, cases, (rate,), updates, orders=generators)
+
+
+def cost(networks: Networks, cases: Cases) -> Float[np.ndarray, "S depth"]:
+    """The loss without block k less the loss with all, for every k: one whose W2 is 0 adds nothing."""
+    (whole,), _ = scores(networks, cases)
+    found = []
+    for k in range(len(networks.stack["W2"])):
+        W2 = networks.stack["W2"].clone()
+        W2[k] = 0
+        (loss,), _ = scores(replace(networks, stack={**networks.stack, "W2": W2}), cases)
+        found.append(loss - whole)
+    return np.stack(found, 1)
