@@ -31,7 +31,6 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from lnbook.ledger.verdicts import interval
 from lnbook.shared import residual_networks
 from lnbook.shared.digits import Cases
 from lnbook.shared.residual_networks import Method, Networks, scores
