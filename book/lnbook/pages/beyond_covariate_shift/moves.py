@@ -6,6 +6,7 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.func import grad
 from torch.nn.functional import cross_entropy
 
 from lnbook.shared.shift import BATCH, Cases, Network, Normalize, Run
@@ -24,15 +25,11 @@ def change_above(
     generator, power = torch.Generator().manual_seed(seed), 2 if f is torch.relu else 1
     pairs = pairwise((x.shape[1], H, H, 10))
     layers = [torch.randn(o, i, generator=generator) * (power / i) ** 0.5 for i, o in pairs]
-    layers = [w.requires_grad_() for w in layers]
-    lower, upper = (w.detach().clone() for w in layers[:2])
+    lower, upper, _ = layers
+    slopes = grad(lambda ws: cross_entropy(f(f(x @ ws[0].T) @ ws[1].T) @ ws[2].T, y))
     for _ in range(steps):
-        loss = cross_entropy(f(f(x @ layers[0].T) @ layers[1].T) @ layers[2].T, y)
-        gradients = torch.autograd.grad(loss, layers)
-        with torch.no_grad():
-            for w, gradient in zip(layers, gradients, strict=True):
-                w -= 0.1 * gradient
-    move = layers[0].detach() - lower
+        layers = [w - 0.1 * slope for w, slope in zip(layers, slopes(layers), strict=True)]
+    move = layers[0] - lower
     if random:
         direction = torch.randn(move.shape, generator=generator)
         move = direction * (move.norm() / direction.norm())

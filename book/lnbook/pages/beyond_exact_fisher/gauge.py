@@ -59,12 +59,7 @@ class Gauge(NamedTuple):
     broken: tuple[Scale, ...]  # scales that epsilon ties
     values: dict[str, Tensor]  # the parameters, in the order of a vector
     along: Float[Tensor, "S P"]  # the scales' directions, orthonormal, at right angles to the common vectors
-
-    @property
-    def dimension(self) -> int:
-        """How many directions."""
-        shifted = ((self.values[name], axis) for name, axis in self.shifts.items())
-        return len(self.along) + sum(v.numel() // v.shape[axis] for v, axis in shifted)
+    dimension: int  # how many directions
 
     def project(self, v: Float[Tensor, " P"]) -> Float[Tensor, " P"]:
         r"""$\Pi v$: what of a vector lies along the directions; $\Pi = \Pi^\top = \Pi^2$."""
@@ -96,7 +91,8 @@ def gauge(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) 
         if length := scale.length(centered):
             parts = [(name in scale.parameters) * v / length for name, v in centered.items()]
             along.append(torch.cat([part.flatten() for part in parts])[None])
-    return Gauge(shifts, free, broken, values, torch.cat(along))
+    shared = sum(values[name].numel() // values[name].shape[axis] for name, axis in shifts.items())
+    return Gauge(shifts, free, broken, values, torch.cat(along), len(along) - 1 + shared)
 
 
 def canonical(model: nn.Module, X: Shaped[Tensor, "N ..."], tolerance: float = 0.0) -> nn.Module:
