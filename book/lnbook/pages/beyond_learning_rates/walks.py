@@ -120,8 +120,8 @@ def train(
     """
     weights, readout = begin([s.seed for s in settings], x.shape[1], layers)
     order = {s.seed: generators(s.seed)[1] for s in settings}
-    fields = torch.tensor([[float(value) for value in s] for s in settings])
-    _, rate, decay, momentum, held = fields.T[:, :, None, None]
+    fields = torch.tensor([[float(value) for value in field] for field in zip(*settings, strict=True)])
+    _, rate, decay, momentum, held = fields[:, :, None, None]
     visible = [seen(W) for W in weights]
     first = [length(W) for W in visible]
     m, v = ([torch.zeros_like(W) for W in weights] for _ in range(2))
