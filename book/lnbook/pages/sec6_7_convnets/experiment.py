@@ -12,11 +12,14 @@ from typing import Any, cast
 
 import torch
 from jaxtyping import UInt8
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 
+from lnbook.curves import Mean
 from lnbook.data import Images, load
+from lnbook.figures import plots
 from lnbook.pages.sec6_7_convnets.model import ConvNet, Layers, columns
-from lnbook.shared import permutation_mnist
+from lnbook.shared import learning_curves, permutation_mnist
 from lnbook.shared.classifiers import Classifier
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators, step
@@ -54,6 +57,16 @@ LAYERS = {  # channels and strides
 PLAIN: tuple[str, ...] = ("none", "batch", "layer")  # that the paper compares
 PAIR: tuple[str, ...] = ("layer", "batch")
 APART: tuple[str, ...] = ("layer, border apart", "batch, border apart")
+LABELS = learning_curves.LABELS | {
+    "position": "layer norm, each position",
+    "group": "group norm",
+    "instance": "instance norm",
+}
+COLORS = plots.COLORS | {
+    "position": plots.COLORS["layer"],
+    "group": plots.OTHERS["olive"],
+    "instance": plots.OTHERS["magenta"],
+}
 
 
 def _studies(data: str, epochs: float, seeds: int, rows: int) -> list[Study]:
@@ -161,6 +174,21 @@ def contributing(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
         for _ in range(CONTRIBUTING[scale][1]):
             step(task, task.model, next(task.batches), torch.Generator())  # which draws nothing
     return {name: task.model.eval() for name, task in tasks.items()}
+
+
+def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
+    """One panel per measure, one line per method: mean and 95 % interval over seeds, and a line at 0."""
+    names = list(next(iter(panels.values())))
+    size = (5.9, 0.45 * len(names) + 1.2)
+    fig, axes = plots.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
+    for ax, (title, means) in zip(axes[0], panels.items(), strict=True):
+        ax.axvline(0, color=plots.INK, linewidth=0.8)
+        for k, (name, (value, low, high, _)) in enumerate(means.items()):
+            error = None if low is None or high is None else [[value - low], [high - value]]
+            ax.errorbar(value, k, xerr=error, color=COLORS.get(name, plots.INK), marker="o", ms=6, capsize=3)
+        ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
+    axes[0, 0].set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
+    return fig
 
 
 EXPERIMENT = Experiment(

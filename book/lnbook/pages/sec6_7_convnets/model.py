@@ -90,24 +90,19 @@ class PositionNorm(norms.LayerNorm):
 class BorderApart(nn.Module):
     """One normalization for the units at a layer's border, one for the rest; gains and biases in common."""
 
-    order: Tensor
-    back: Tensor
+    over: Tensor
 
     def __init__(self, channels: int, over: Over, normalization: Callable[[], nn.Module]) -> None:
         super().__init__()
-        where = over.flatten().to(torch.uint8)
-        order = where.argsort(stable=True)  # the center first
-        self.register_buffer("order", order, persistent=False)
-        self.register_buffer("back", order.argsort(), persistent=False)
-        self.sizes = [n for n in torch.bincount(where, minlength=2).tolist() if n]
-        self.parts = nn.ModuleList(normalization() for _ in self.sizes)
+        self.register_buffer("over", over, persistent=False)
+        self.center, self.border = normalization(), normalization()
         self.weight, self.bias = nn.Parameter(torch.ones(channels)), nn.Parameter(torch.zeros(channels))
 
     def forward(self, a: Images) -> Images:
-        parts = a.flatten(2).index_select(2, self.order).split(self.sizes, 2)
-        normed = torch.cat([norm(part) for norm, part in zip(self.parts, parts, strict=True)], 2)
-        scaled = self.weight[:, None] * normed + self.bias[:, None]
-        return scaled.index_select(2, self.back).reshape(a.shape)
+        normed = torch.empty_like(a)
+        for norm, where in ((self.center, ~self.over), (self.border, self.over)):
+            normed[..., where] = norm(a[..., where])
+        return self.weight[:, None, None] * normed + self.bias[:, None, None]
 
 
 def reaches_over(size: int, strides: Sequence[int]) -> list[Over]:
@@ -127,46 +122,26 @@ def reaches_over(size: int, strides: Sequence[int]) -> list[Over]:
     return found
 
 
-def shares(z: Images, over: Over) -> dict[str, float]:
-    r"""How much of a layer's variance is a difference between kinds of units.
-
-    `channels`: $\mathrm{Var}_c\,E[z\mid c]$; `positions`: $\mathrm{Var}_p\,E[z\mid p]$; `border`: the part of
-    the latter that lies between the units at the border and the others; each divided by the variance of all
-    values of the layer. Layer norm keeps such differences, batch norm removes the first.
-    """
-    z = z.double()
-    everything, at, part = z.var(correction=0), z.mean((0, 1)), over.double().mean()
-    found = {"channels": z.mean((0, 2, 3)).var(correction=0), "positions": at.var(correction=0)}
-    found["border"] = at.new_zeros(())
-    if 0 < part < 1:
-        found["border"] = part * (1 - part) * (at[over].mean() - at[~over].mean()).square()
-    return {name: float(value / everything) for name, value in found.items()}
-
-
 def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Tensor]) -> dict[str, float]:
-    """What a row says of each layer, the first being layer 1, from pairs (a, z), rounded to 5 digits.
+    r"""What a row says of each layer, the first being layer 1, from pairs (a, z), rounded to 5 digits.
 
-    At the border and in the center: `on`, the share of cases, channels and positions that are on; `rare`, the
-    share of units that are on in less than a tenth of the cases. Of the summed inputs: `std_ratio`, border
-    over center; `shift`, the border's mean minus the center's in standard deviations of the layer. The three
-    `shares` of the variance of z. `dead`, the share of channels on in less than a hundredth of all.
+    At the border and in the center: `on`, the share of cases, channels and positions that are on. Of the
+    summed inputs: `std_ratio`, border over center. Of the variance of z, which share is a difference between
+    kinds of units: `channels`, $\mathrm{Var}_c\,E[z\mid c]$; `border`, that between the units at the border
+    and the others. Layer norm keeps such differences, batch norm removes the first.
     """
     found: dict[str, float] = {}
     for level, ((a, z), border) in enumerate(zip(layers, over, strict=True), 1):
-        std, mean = torch.std_mean(a.double(), (0, 1), correction=0)
-        on = (z > 0).double()
-        here = on.mean((0, 1))
-        rare = (on.mean(0) < 0.1).double()
-        shift = mean[border].mean() - mean[~border].mean()
-        values: dict[str, float | Tensor] = {
-            "on_border": here[border].mean(),
-            "on_center": here[~border].mean(),
-            "rare_border": rare[:, border].mean(),
-            "rare_center": rare[:, ~border].mean(),
+        std, on = a.double().std((0, 1), correction=0), (z > 0).double().mean((0, 1))
+        z = z.double()
+        everything, at, part = z.var(correction=0), z.mean((0, 1)), border.double().mean()
+        apart = part * (1 - part) * (at[border].mean() - at[~border].mean()).square()
+        values = {
+            "on_border": on[border].mean(),
+            "on_center": on[~border].mean(),
             "std_ratio": (std[border].square().mean() / std[~border].square().mean()) ** 0.5,
-            "shift": shift / a.double().std(correction=0),
-            **shares(z, border),
-            "dead": (on.mean((0, 2, 3)) < 0.01).double().mean(),
+            "channels": z.mean((0, 2, 3)).var(correction=0) / everything,
+            "border": apart / everything,
         }
         found |= {f"{name}_{level}": round(float(value), 5) for name, value in values.items()}
     return found

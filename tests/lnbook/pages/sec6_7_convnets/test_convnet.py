@@ -1,18 +1,19 @@
-"""Section 6.7's networks: what each norm shares, what rolls with the picture, and the rows of the runs."""
+"""Section 6.7: networks by their equations, rolled pictures, which units are at the border, rows of runs."""
 
 import math
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from lnbook.data import load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
 from lnbook.pages.sec6_7_convnets.experiment import Classification, rolled
-from lnbook.pages.sec6_7_convnets.model import BorderApart, ConvNet
+from lnbook.pages.sec6_7_convnets.model import ConvNet, columns, reaches_over, with_inputs_of_relus
 from lnbook.training import Machine, generators, train
-from lnlib.norms import GroupNorm
 
 CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
 ALL: tuple[str, ...] = (*convnet.NORMS, *convnet.APART)
@@ -64,10 +65,15 @@ def standardized(a: Tensor, axes: tuple[int, ...]) -> Tensor:
     return (a - mean) / (var + 1e-5).sqrt()
 
 
-def test_a_layer_that_is_all_border_is_normalized_as_one() -> None:
-    a = torch.randn(3, 4, 2, 2, generator=torch.Generator().manual_seed(0))
-    apart = BorderApart(4, torch.ones(2, 2, dtype=torch.bool), lambda: GroupNorm(1, 4, affine=False))
-    torch.testing.assert_close(apart(a), GroupNorm(1, 4)(a))
+def test_logits_come_with_what_each_relu_receives() -> None:
+    x = torch.rand(3, 8, 8, generator=generators(0)[0])
+    whole, local = convnet.contributing(load("digits"), "smoke", seed=0).values()
+    for network, inputs, relus in ((whole, x.flatten(1), 2), (local, x[:, None], 3)):
+        logits, received = with_inputs_of_relus(network, x)
+        *_, last = network.children()
+        torch.testing.assert_close(logits, network(inputs))
+        torch.testing.assert_close(logits, last(received[-1].relu().flatten(1)))
+        assert len(received) == relus
 
 
 # ---------------------------------------------------------------------------------- the pictures
@@ -89,13 +95,53 @@ def test_rolled_pictures_keep_their_pixels_and_every_offset_is_as_likely() -> No
     assert len(found) > 15  # of 25, in 50 draws: fewer has a chance below 1e-6
 
 
+# ---------------------------------------------------------------------------------- the border
+
+
+def asked(size: int, strides: list[int]) -> list[Tensor]:
+    """True where a layer of ones sees other numbers inside the picture than with a wider world around it."""
+    inside, outside = (torch.ones(1, 1, n, n) for n in (size, size + 64))
+    found, skip = [], 32
+    for stride in strides:
+        kernel = torch.ones(1, 1, 3, 3)
+        inside = torch.nn.functional.conv2d(inside, kernel, stride=stride, padding=1)
+        outside = torch.nn.functional.conv2d(outside, kernel, stride=stride, padding=1)
+        skip //= stride
+        window = outside[..., skip : skip + inside.shape[-1], skip : skip + inside.shape[-1]]
+        found.append((inside != window)[0, 0])
+    return found
+
+
+@given(st.integers(6, 20), st.lists(st.integers(1, 2), min_size=1, max_size=3))
+def test_units_see_past_the_edge_exactly_where_the_formula_says(size: int, strides: list[int]) -> None:
+    for formula, answer in zip(reaches_over(size, strides), asked(size, strides), strict=True):
+        assert torch.equal(formula, answer)
+
+
+def test_columns_tell_the_border_from_the_center_and_channels_from_places() -> None:
+    over, draw = reaches_over(5, [1]), torch.Generator().manual_seed(0)
+    a = torch.randn(40, 6, 5, 5, generator=draw, dtype=torch.float64)
+    a[..., over[0]] = 0.1 * a[..., over[0]] - 5
+    row = columns([(a, a)], over)
+    assert row["on_border_1"] == 0
+    assert row["on_center_1"] == pytest.approx(0.5, abs=0.05)
+    assert row["std_ratio_1"] == pytest.approx(0.1, abs=0.01)
+
+    z = a + torch.arange(6.0)[:, None, None]
+    row, total = columns([(a, z)], over), (z - z.mean()).square().sum()
+    by_channel = z.mean((0, 2, 3), keepdim=True).expand_as(z)
+    by_place = torch.where(over[0], z[..., over[0]].mean(), z[..., ~over[0]].mean()).expand_as(z)
+    for key, means in {"channels_1": by_channel, "border_1": by_place}.items():
+        assert row[key] == pytest.approx(float((means - z.mean()).square().sum() / total), abs=1e-5)
+
+
 # ---------------------------------------------------------------------------------- the runs
 
 
 def test_a_row_says_of_each_layer_where_its_border_stands() -> None:
     rows = train(classification()).rows
     assert [row["update"] for row in rows] == [0, 2, 4]
-    kinds = ("on_border", "on_center", "rare_border", "std_ratio", "shift", "channels", "border", "dead")
+    kinds = ("on_border", "on_center", "std_ratio", "channels", "border")
     assert all(math.isfinite(rows[-1][f"{kind}_{level}"]) for kind in kinds for level in (1, 2, 3))
     assert rows[0]["test_cases"] == rows[-1]["test_cases"] == 360
     assert rows[-1]["valid_cases"] == len(load("digits").valid_x)
@@ -114,15 +160,11 @@ def test_the_statistics_of_a_new_batch_norm_are_the_cases_own_and_move_no_averag
     assert all(torch.equal(before[name], value) for name, value in task.model.state_dict().items())
 
 
-def test_seeds_are_outermost() -> None:
-    seeds = [job["seed"] for job in convnet.EXPERIMENT.jobs("study", 7)]
-    assert seeds == sorted(seeds)
-
-
-def test_own_step_sizes_have_seeds_that_no_rule_has_seen() -> None:
-    seen = {job["seed"] for job in convnet.EXPERIMENT.jobs("study", 0)}
-    jobs = convnet.OWN.jobs("study", 0) + convnet.OWN_TEN.jobs("study", 0)
-    assert not seen & {job["seed"] for job in jobs}
+def test_seeds_are_outermost_and_own_step_sizes_have_seeds_that_no_rule_has_seen() -> None:
+    seen = [job["seed"] for job in convnet.EXPERIMENT.jobs("study", 0)]
+    assert seen == sorted(seen)
+    own = convnet.OWN.jobs("study", 0) + convnet.OWN_TEN.jobs("study", 0)
+    assert not {*seen} & {job["seed"] for job in own}
 
 
 @pytest.mark.parametrize("scale", ["book", "study"])
