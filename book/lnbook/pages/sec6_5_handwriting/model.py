@@ -42,6 +42,8 @@ from lnlib.rnn.backends import why_not_compiled
 Pen: TypeAlias = Float[Tensor, "T N 3"]  # (dx, dy, 1 where a stroke ends); the first point is (0, 0, 1)
 Texts: TypeAlias = Int[Tensor, "N U"]
 Counts: TypeAlias = Int[Tensor, " N"]
+# what the layer that reads gives at each step: h, the window w, the weights phi of the characters
+Looks: TypeAlias = tuple[Float[Tensor, "T N H"], Float[Tensor, "T N A"], Float[Tensor, "T N U"]]
 CLOSEST = 0.999  # |rho| stays below, so that 1 - rho^2 is 0.002 at least
 FINEST = 7.0  # |log sigma| stays within: e^-7 is a thousandth of a usual offset
 
@@ -53,26 +55,6 @@ class ReadingState(NamedTuple):
     c: Tensor  # (N, H)
     w: Tensor  # the window, (N, A)
     kappa: Tensor  # where its Gaussians stand, (N, K)
-
-
-class Look(NamedTuple):
-    """What the layer that reads gives at each step."""
-
-    h: Tensor  # (T, N, H)
-    w: Tensor  # the window, (T, N, A)
-    phi: Tensor  # the weights of the characters, (T, N, U)
-
-
-def window(
-    q: Float[Tensor, "N P"], kappa: Float[Tensor, "N K"], codes: Float[Tensor, "N U A"]
-) -> tuple[Float[Tensor, "N A"], Float[Tensor, "N U"], Float[Tensor, "N K"]]:
-    r"""The window w, the weights $\phi$, new positions, from logarithms q and codes of one-hot characters."""
-    alpha, beta, moved = q.exp().chunk(3, 1)
-    kappa = kappa + moved
-    u = torch.arange(codes.shape[1], dtype=q.dtype, device=q.device)
-    near = (-beta.unsqueeze(2) * (kappa.unsqueeze(2) - u).square()).exp()
-    phi = torch.bmm(alpha.unsqueeze(1), near) * codes.sum(2).unsqueeze(1)
-    return torch.bmm(phi, codes).squeeze(1), phi.squeeze(1), kappa
 
 
 class ReadingLSTM(nn.Module):
@@ -89,7 +71,7 @@ class ReadingLSTM(nn.Module):
 
     def forward(
         self, x: Pen, texts: Texts, lengths: Counts, state: ReadingState | None = None
-    ) -> tuple[Look, ReadingState]:
+    ) -> tuple[Looks, ReadingState]:
         """Run over points. `texts` holds numbers of characters; those past a text's end count for nothing."""
         units = self.lstm.hidden_size
         sizes = (units, units, self.characters, self.window.out_features // 3)
@@ -105,16 +87,22 @@ class ReadingLSTM(nn.Module):
                 norm = [p["gain_ih"], p["gain_hh"], *norm, p["gain_cell"], p["bias_cell"]]
             weights = (p["weight_ih"], p["weight_hh"], self.window.weight, self.window.bias)
             h, w, phi, *last = Loop.apply(cell.eps, x, texts, lengths, *state, *weights, *norm)
-            return Look(h, w, phi), ReadingState(*last)
+            return (h, w, phi), ReadingState(*last)
         inside = torch.arange(texts.shape[1], device=x.device) < lengths.unsqueeze(1)
         codes = F.one_hot(texts, self.characters).to(x.dtype) * inside.unsqueeze(2)
+        u = torch.arange(texts.shape[1], dtype=x.dtype, device=x.device)
         h, c, w, kappa = (part.detach() for part in state)
-        looks = []
+        steps = []
         for point in x:
             h, c = cell.step(cell.inputs(torch.cat([point, w], 1)), (h, c))
-            w, phi, kappa = window(self.window(h), kappa, codes)
-            looks.append((h, w, phi))
-        return Look(*map(torch.stack, zip(*looks, strict=True))), ReadingState(h, c, w, kappa)
+            alpha, beta, moved = self.window(h).exp().chunk(3, 1)
+            kappa = kappa + moved
+            near = (-beta.unsqueeze(2) * (kappa.unsqueeze(2) - u).square()).exp()
+            phi = torch.bmm(alpha.unsqueeze(1), near) * inside.unsqueeze(1)
+            w = torch.bmm(phi, codes).squeeze(1)
+            steps.append((h, w, phi.squeeze(1)))
+        each_h, each_w, each_phi = map(torch.stack, zip(*steps, strict=True))
+        return (each_h, each_w, each_phi), ReadingState(h, c, w, kappa)
 
 
 class Handwriting(nn.Module):
@@ -148,11 +136,10 @@ class Handwriting(nn.Module):
         self, x: Pen, texts: Texts, letters: Counts, state: Sequence[Any] = (None, None, None)
     ) -> tuple[Float[Tensor, "T N P"], Float[Tensor, "T N U"], Sequence[Any]]:
         r"""The outputs $\hat y$ and the weights $\phi$ after each point, and the last state of each layer."""
-        look, first = self.first(x, texts, letters, state[0])
-        h2, second = self.second(torch.cat([x, look.h, look.w], 2), state[1])
-        h3, third = self.third(torch.cat([x, h2, look.w], 2), state[2])
-        y = self.output(torch.cat([look.h, h2, h3], 2))
-        return y, look.phi, (first, second, third)
+        (h1, w, phi), first = self.first(x, texts, letters, state[0])
+        h2, second = self.second(torch.cat([x, h1, w], 2), state[1])
+        h3, third = self.third(torch.cat([x, h2, w], 2), state[2])
+        return self.output(torch.cat([h1, h2, h3], 2)), phi, (first, second, third)
 
     def forward(
         self, points: Float[Tensor, "N S 3"], lengths: Counts, texts: Texts, letters: Counts, back: int = 0

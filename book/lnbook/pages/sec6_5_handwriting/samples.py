@@ -1,4 +1,4 @@
-"""What a trained network writes and where it looks, pictures of both, and its weights in a small file."""
+"""What a trained network writes and where it looks, pictures of both, and a network trained long."""
 
 import json
 from collections.abc import Sequence
@@ -20,8 +20,6 @@ from lnlib.rnn import plain
 
 Strokes = Sequence[Float[np.ndarray, "_ 2"]]
 MOST = 600  # points of a line
-# the weights of the long run, by `save_weights`
-RECORDED = (book_dir() or Path()) / "results" / "study" / "handwriting_weights.npz"
 
 
 @torch.no_grad()
@@ -58,22 +56,15 @@ def write(
     return [(line[: end + 1], phi[:end, :U]) for line, phi, end, U in lines]
 
 
-def save_weights(path: Path, model: Handwriting, facts: dict[str, Any]) -> None:
-    """Weights in 16 bits, and facts in JSON: the run's `job`, its data's `alphabet` and `scale`."""
-    arrays = {name: value.numpy().astype(np.float16) for name, value in model.state_dict().items()}
-    np.savez_compressed(path, **arrays, facts=np.array(json.dumps(facts)))
-
-
-def load_weights(path: Path) -> tuple[Handwriting, dict[str, Any]]:
-    """The network that `save_weights` kept, and how it came about."""
-    with np.load(path, allow_pickle=False) as held:
+def trained() -> tuple[Handwriting, dict[str, Any]]:
+    """The network of the long run, from its weights in 16 bits, and its `job` with its data's `alphabet`."""
+    with np.load((book_dir() or Path()) / "results/study/handwriting_weights.npz") as held:
         arrays = dict(held)
     facts = json.loads(str(arrays.pop("facts")))
-    weights = {name: torch.from_numpy(array).float() for name, array in arrays.items()}
-    job = facts["job"]
-    sizes = {"characters": len(facts["alphabet"]), "components": job["components"], "norm": job["norm"]}
+    job, characters = facts["job"], len(facts["alphabet"])
+    sizes = {"components": job["components"], "norm": job["norm"], "characters": characters}
     model = Handwriting(job["units"], **sizes, generator=torch.Generator())
-    model.load_state_dict(weights)
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
     return model, facts
 
 
