@@ -15,25 +15,34 @@ $\sigma(c_T)$ plus the divergences of all $z_t$ from the prior. The original lea
 are 0.
 
 With norm "layer" both LSTMs are those of the paper's Eqs. (29)-(31): the cell alone is normalized. With
-"propagation" they are those of `propagation`, which need no statistics.
+"propagation" they keep the size of their states without measuring it: rows of the weights have length 1, and
+what the non-linearities do to a standard normal number is divided out once and for all,
+
+$$(i, f, g, o) = \gamma_x \frac{W_x}{\lVert W_{x,i}\rVert} x_t
++ \gamma_h \frac{W_h}{\lVert W_{h,i}\rVert} h_{t-1} + b, \quad
+c_t = \sigma(f)\,c_{t-1} + \sigma(i)\tanh(g), \quad
+h_t = \frac{\sigma(o)}{\sqrt{\mathrm{Var}\,h}}\tanh\frac{\gamma_c\,c_t}{\sqrt{\mathrm{Var}\,c}}$$
+
+(Laurent, Ballas, Vincent, 2017, their Eqs. (5)-(15)); both variances are those of the first gains.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from math import log
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from lnbook.pages.sec6_4_draw.propagation import GAIN, PropagationCell
 from lnbook.shared.studies import begin
 from lnlib.linear import Linear, linear
 from lnlib.rnn.cells import LSTMCell
 from lnlib.rnn.variants import variant_of
 
+GAIN = 0.5  # of all three of norm propagation: Laurent and others (2017), their Section 5.2
 SMALLER = 0.3  # weights that read the larger states of "propagation": as large first strokes as with "layer"
 
 Pictures: TypeAlias = Float[Tensor, "N A A"]
@@ -73,6 +82,51 @@ def _grid(points: tuple[int, ...], side: int, dtype: torch.dtype, device: torch.
     return torch.tensor(owner, device=device), torch.tensor(offsets, dtype=dtype, device=device), pixels
 
 
+def variances(gain: float) -> tuple[float, float]:
+    r"""The variances of the cell and of the state that are divided out, all gains being equal.
+
+    With $s = \gamma_x + \gamma_h$, z standard normal, and the second moment $m = E[\sigma(sz)^2]$ of a gate,
+
+    $$\mathrm{Var}\,c = \frac{m}{1-m}\,\mathrm{Var}[\tanh(sz)], \qquad
+    \mathrm{Var}\,h = m\,\mathrm{Var}[\tanh(\gamma_c z)].$$
+
+    *Source* Laurent and others (2017), their Eqs. (8)-(12): independent gates, and a cell that has settled.
+    The sum s is theirs; an input and a state that are independent would give the root of the sum of squares.
+
+    >>> tuple(round(v, 4) for v in variances(0.5))
+    (0.1637, 0.0509)
+    """
+    z = np.linspace(-10, 10, 2001)  # a mean on a fine grid is exact for smooth functions
+    mean = partial(np.average, weights=np.exp(-(z**2) / 2))
+    gate = mean((1 / (1 + np.exp(-2 * gain * z))) ** 2)
+    cell = gate / (1 - gate) * mean(np.tanh(2 * gain * z) ** 2)
+    return float(cell), float(gate * mean(np.tanh(gain * z) ** 2))
+
+
+VARIANCES = variances(GAIN)
+
+
+class PropagationCell:
+    """One layer for one pass: its weights are scaled once, before the first step; gates in torch's order."""
+
+    def __init__(self, p: Mapping[str, Tensor]) -> None:
+        self.bias, self.gain = p["bias_ih"], p["gain_cell"]
+        self.weight_ih, self.weight_hh = (
+            p[f"gain_{side}"].unsqueeze(1) * F.normalize(p[f"weight_{side}"]) for side in ("ih", "hh")
+        )
+
+    def inputs(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
+        """The input's side of the gates."""
+        return linear(x, self.weight_ih, self.bias)
+
+    def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """h and c after a step, from the input's side of the gates."""
+        (h, c), (var_c, var_h) = state, VARIANCES
+        i, f, g, o = (x + linear(h, self.weight_hh)).chunk(4, 1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(self.gain * c / var_c**0.5) / var_h**0.5, c
+
+
 class Glimpse(NamedTuple):
     """What one step leaves behind."""
 
@@ -110,22 +164,19 @@ class Draw(nn.Module):
             self.strokes.bias[:5] = _tiling(read, side, paints=False)
             self.strokes.bias[5:10] = _tiling(write, side, paints=True)
 
-    def forward(self, x: Pictures, noise: Codes) -> tuple[Nats, Nats]:
+    def forward(self, x: Pictures, noise: Codes) -> tuple[Nats, Nats, Nats]:
         r"""The two terms of the bound on $-\log p(x)$, in nats, from one draw of the codes by normal noise.
 
-        $-\log p(x \mid z)$ over pixels, and $\frac12\sum_{t,k}(\mu^2 + \sigma^2 - \log\sigma^2 - 1)$.
+        $-\log p(x \mid z)$ over pixels, and $\frac12\sum_{t,k}(\mu^2 + \sigma^2 - \log\sigma^2 - 1)$. And the
+        second as this draw has it, $\log\frac{q(z \mid x)}{p(z)}$, whose mean over draws is the same.
         """
         steps = list(self.unroll(noise, x))
-        mean, log_std = (torch.stack([getattr(s, k) for s in steps]) for k in ("mean", "log_std"))
+        names = ("z", "mean", "log_std")
+        z, mean, log_std = (torch.stack([getattr(step, name) for step in steps]) for name in names)
+        log_loss = F.binary_cross_entropy_with_logits(steps[-1].canvas, x, reduction="none")
         divergence = 0.5 * (mean.square() + (2 * log_std).exp() - 1) - log_std
-        return _log_loss(steps[-1].canvas, x), divergence.sum((0, 2))
-
-    def log_weights(self, x: Pictures, noise: Codes) -> Nats:
-        r"""$\log\frac{p(x, z)}{q(z \mid x)}$: its mean is minus the bound, that of its exponential p(x)."""
-        steps = list(self.unroll(noise, x))
-        z, log_std = (torch.stack([getattr(s, k) for s in steps]) for k in ("z", "log_std"))
-        prior_over_posterior = 0.5 * (noise.square() - z.square()) + log_std
-        return prior_over_posterior.sum((0, 2)) - _log_loss(steps[-1].canvas, x)
+        drawn = 0.5 * (z.square() - noise.square()) - log_std
+        return log_loss.sum((1, 2)), divergence.sum((0, 2)), drawn.sum((0, 2))
 
     def unroll(self, noise: Codes, x: Pictures | None = None) -> Iterator[Glimpse]:
         """Glimpse after glimpse: of a picture, or, without one, of what the model makes up."""
@@ -173,10 +224,6 @@ class Draw(nn.Module):
         """What a patch of the window adds to the canvas."""
         across, down = bank[:, :, 0], bank[:, :, 1].mT
         return torch.bmm(down, torch.bmm(patch, across)) * window[:, 4:, None].neg().exp()
-
-
-def _log_loss(canvas: Pictures, x: Pictures) -> Nats:
-    return F.binary_cross_entropy_with_logits(canvas, x, reduction="none").sum((1, 2))
 
 
 def _tiling(points: int, side: int, paints: bool) -> Float[Tensor, " 5"]:

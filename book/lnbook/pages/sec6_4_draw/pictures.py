@@ -1,4 +1,4 @@
-"""A model that the page trains, what it paints and where, and how far its bound is from the likelihood."""
+"""What a model paints and where, and how far its bound is from the likelihood."""
 
 import math
 from collections.abc import Mapping
@@ -13,16 +13,6 @@ from torch import Tensor
 from lnbook.figures import plots
 from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
-from lnbook.training import Job, Machine, noise_of, step, torch_threads
-
-
-def trained(job: Job, scale: str) -> Drawing:
-    """A run to its last update, with nothing measured on the way."""
-    task = Drawing(job, scale, Machine())
-    with torch_threads(1):
-        for k in range(task.updates):
-            step(task, task.model, next(task.batches), noise_of(job["seed"], k))
-    return task
 
 
 @torch.no_grad()
@@ -57,9 +47,9 @@ def tightness(
     bound, weights = torch.zeros(len(x), dtype=torch.float64), []
     for _ in range(draws):
         noise = torch.randn(task.glimpses, len(x), task.codes, generator=generator)
-        log_loss, divergence = task.model(x, noise)
+        log_loss, divergence, drawn = task.model(x, noise)
         bound += (log_loss + divergence) / draws
-        weights.append(task.model.log_weights(x, noise))
+        weights.append(-drawn - log_loss)
     tighter = math.log(draws) - torch.stack(weights).double().logsumexp(0)
     return torch.stack([bound, tighter], 1).numpy()
 
