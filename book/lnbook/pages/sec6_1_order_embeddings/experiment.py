@@ -6,6 +6,7 @@ with vectors made of boxes; "book" is smaller, and "smoke" reads generated scene
 share a batch, each contrasts the pairs of its own share.
 """
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -14,10 +15,13 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
-from lnbook.data.captions import Captioned, Captions, above, load_captions, load_features
+from lnbook.data.captions import Boxes, Captioned, Captions, above, load_captions, load_features
 from lnbook.data.text import Vocabulary, pad, tokenize
+from lnbook.figures import plots
 from lnbook.pages.sec6_1_order_embeddings import model as networks
 from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding, violations
 from lnbook.shared.studies import NORMS, jobs_of
@@ -98,7 +102,7 @@ class Embedding(Task):
         words, lengths, owner = cases
         captions, images = model(words, lengths, self._features("train", owner))
         errors = self.model.errors(captions, images)
-        return networks.ranking_loss(errors, networks.MARGINS[self.model.score], owner[:, None] == owner)
+        return networks.ranking_loss(errors, networks.MARGINS[self.model.score], owner)
 
     def points(self, words: Tensor, lengths: Tensor, chunk: int = 500) -> Float[Tensor, "C H"]:
         """The points of many captions, in their order, computed with little padding."""
@@ -124,25 +128,45 @@ class Embedding(Task):
 
 
 @torch.no_grad()
-def agreement(made: Embedding, part: Captioned) -> dict[str, float]:
-    """How well violations tell what is truly above what in generated scenes, whose true order is known.
+def agreement(made: Embedding, part: Captioned) -> tuple[float, float]:
+    """How well violations tell which caption of generated scenes, whose order is known, is truly above which.
 
-    `pictures` and `captions` are areas under the ROC curve, 0.5 for a guess, for captions above pictures and
-    for captions above captions, for which nothing was trained. `direction`: how often the true direction
-    violates less, where only one of two captions is above the other.
+    The area under the ROC curve, 0.5 for a guess, of all pairs, for which nothing was trained; and how often
+    the true direction violates less, where only one of two captions is above the other.
     """
     from sklearn.metrics import roc_auc_score  # its import takes seconds
 
-    scenes, told = part.meaning[0], part.meaning[1][::STRIDE]
-    captions = made.points(*made.encoded(part.texts[::STRIDE]))
-    tables = violations(captions, made.images("test")), violations(captions, captions)
-    of_scenes, order = (np.array([[above(u, v) for v in some] for u in told]) for some in (scenes, told))
-    truths = of_scenes, order & ~np.eye(len(told), dtype=bool)
-    found = {
-        name: float(roc_auc_score(truth.ravel(), -table.double().numpy().ravel()))
-        for name, table, truth in zip(("pictures", "captions"), tables, truths, strict=True)
-    }
-    return found | {"direction": float((tables[1] < tables[1].T).numpy()[order & ~order.T].mean())}
+    told = part.meaning[1][::STRIDE]
+    points = made.points(*made.encoded(part.texts[::STRIDE]))
+    table = violations(points, points).double().numpy()
+    order = np.array([[above(u, v) for v in told] for u in told])
+    truth = order & ~np.eye(len(told), dtype=bool)
+    rightly = (table < table.T)[order & ~order.T]
+    return float(roc_auc_score(truth.ravel(), -table.ravel())), float(rightly.mean())
+
+
+def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:
+    """What is known of pictures: their largest boxes, each class named at its largest; a text below each."""
+    fig, axes = plots.subplots(1, len(boxes), figsize=(7.2, 3.1))
+    for ax, each, text in zip(axes, boxes, texts, strict=True):
+        area = np.prod(each.corners[:, 2:] - each.corners[:, :2], axis=1)
+        named: set[int] = set()
+        for k in np.argsort(-area)[:20]:
+            (left, top, right, bottom), kind = each.corners[k], int(each.classes[k])
+            shape = (left, top), right - left, bottom - top
+            ax.add_patch(Rectangle(*shape, fill=False, edgecolor=plots.OTHERS["teal"], lw=1.2))
+            if kind not in named and len(named) < 6:
+                late, high = left > 0.55 * each.width, top < 0.1 * each.height  # it would run over an edge
+                place = right - 0.01 * each.width if late else left + 0.01 * each.width, top
+                sides = {"ha": "right" if late else "left", "va": "top" if high else "bottom"}
+                name = ax.annotate(names[kind], place, fontsize=8, color=plots.INK, **sides)
+                name.set_in_layout(False)
+                named.add(kind)
+        ax.set(xlim=(0, each.width), ylim=(each.height, 0), xticks=[], yticks=[], aspect="equal", anchor="N")
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(True)
+        ax.set_xlabel(textwrap.fill(text, 93 // len(boxes)), fontsize=9, loc="left", parse_math=False)
+    return fig
 
 
 EXPERIMENT = Experiment(

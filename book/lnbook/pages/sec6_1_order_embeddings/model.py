@@ -31,7 +31,7 @@ from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import pack_padded_sequence
@@ -71,14 +71,13 @@ class OrderEmbedding(nn.Module):
         self.gru = GRU(word_size, units, norm=norm)
         self.image = nn.utils.skip_init(Linear, features, units)
         p = dict(self.gru.named_parameters())
-        with torch.no_grad():
-            nn.init.uniform_(self.words.weight, -0.1, 0.1, generator=generator)
-            nn.init.uniform_(p["weight_ih_l0"], -0.1, 0.1, generator=generator)
-            for gate in p["weight_hh_l0"].split(units):
-                nn.init.orthogonal_(gate, generator=generator)
-            nn.init.xavier_uniform_(self.image.weight, generator=generator)
-            for bias in (p["bias_ih_l0"], p["bias_hh_l0"], self.image.bias):
-                bias.zero_()
+        for weight in (self.words.weight, p["weight_ih_l0"]):
+            nn.init.uniform_(weight, -0.1, 0.1, generator=generator)
+        for gate in p["weight_hh_l0"].detach().split(units):
+            nn.init.orthogonal_(gate, generator=generator)
+        nn.init.xavier_uniform_(self.image.weight, generator=generator)
+        for bias in (p["bias_ih_l0"], p["bias_hh_l0"], self.image.bias):
+            nn.init.zeros_(bias)
 
     def captions(self, words: Int64[Tensor, "C T"], lengths: Int64[Tensor, " C"]) -> Points:
         """The points of captions: numbers of words, with padding behind each caption's length."""
@@ -138,14 +137,11 @@ def _rows(special: Tensor) -> int:
     return max(1, (1 << 17 if special.device.type == "cpu" else 1 << 26) // special.numel())
 
 
-def ranking_loss(
-    table: Float[Tensor, "N N"], margin: float, same: Bool[Tensor, "N N"] | None = None
-) -> Float[Tensor, ""]:
-    """The module's loss of a table of E, captions by pictures; `same` marks captions of one picture."""
+def ranking_loss(table: Float[Tensor, "N N"], margin: float, owner: Owner) -> Float[Tensor, ""]:
+    """The module's loss of a table of E, captions by pictures; captions of one picture are no contrast."""
     right = table.diagonal()
     wrong = (margin + right - table).clamp_min(0) + (margin + right[:, None] - table).clamp_min(0)
-    none = torch.eye(len(table), dtype=torch.bool, device=table.device)
-    return wrong.masked_fill(none if same is None else none | same, 0).sum()
+    return wrong.masked_fill(owner[:, None] == owner, 0).sum()
 
 
 def ranks(violations: Table, owner: Owner) -> tuple[Int64[Tensor, " I"], Owner]:
@@ -162,13 +158,12 @@ def ranks(violations: Table, owner: Owner) -> tuple[Int64[Tensor, " I"], Owner]:
 
 
 def retrieval(violations: Table, owner: Owner) -> dict[str, float]:
-    """R@1, R@5, R@10 in percent, mean and median rank, of caption and of image retrieval, by `ranks`."""
+    """R@1, R@5, R@10 in percent and the mean rank, of caption and of image retrieval, by `ranks`."""
     found = {}
     for direction, place in zip(("caption", "image"), ranks(violations, owner), strict=True):
         for k in TOP:
             found[f"{direction}_r{k}"] = 100 * (place <= k).double().mean().item()
         found[f"{direction}_mean"] = place.double().mean().item()
-        found[f"{direction}_median"] = float(place.double().quantile(0.5))
     return found
 
 

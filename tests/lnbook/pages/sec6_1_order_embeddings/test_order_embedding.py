@@ -25,11 +25,6 @@ def task(dtype: torch.dtype = torch.float32, **changes: object) -> Embedding:
     return Embedding(job, "smoke", Machine(dtype=dtype))
 
 
-def model(score: str) -> OrderEmbedding:
-    draw = torch.Generator().manual_seed(0)
-    return OrderEmbedding(20, 7, units=6, word_size=5, norm="layer", generator=draw, score=score).double()
-
-
 def test_the_loss_is_a_literal_sum_over_the_batch() -> None:
     assert MARGINS == {"order": 0.05, "cosine": 0.2}
     made = task(torch.float64)
@@ -56,8 +51,12 @@ def test_points_of_many_captions_come_in_their_order_whatever_their_padding() ->
     torch.testing.assert_close(together, alone)
 
 
-def test_the_symmetric_baseline_keeps_signs_and_scores_by_the_cosine() -> None:
-    net, other = model("cosine"), model("order")
+def test_both_scores_begin_alike_and_the_symmetric_baseline_keeps_signs_and_takes_the_cosine() -> None:
+    sizes = {"units": 6, "word_size": 5, "norm": "layer"}
+    net, other = (
+        OrderEmbedding(20, 7, **sizes, generator=torch.Generator().manual_seed(0), score=score).double()
+        for score in ("cosine", "order")
+    )
     words, lengths = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
     features = torch.randn(2, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     points = net(words, lengths, features)
@@ -67,10 +66,7 @@ def test_the_symmetric_baseline_keeps_signs_and_scores_by_the_cosine() -> None:
     cosines = torch.nn.functional.cosine_similarity(points[0][:, None], points[1], dim=-1)
     torch.testing.assert_close(net.errors(*points), 1 - cosines)
     torch.testing.assert_close(other.errors(*points), violations(*points))
-
-
-def test_recurrent_weights_begin_orthogonal() -> None:
-    for gate in model("order").gru.weight_hh_l0.detach().split(6):
+    for gate in net.gru.weight_hh_l0.detach().split(6):
         square = gate @ gate.T
         torch.testing.assert_close(square, torch.eye(6, dtype=torch.float64), atol=1e-6, rtol=0)  # float32
 
@@ -90,44 +86,32 @@ def test_violations_and_their_gradients_are_those_of_the_formula(sizes: tuple[in
         torch.testing.assert_close(one, other)
 
 
-def test_nan_ranks_last() -> None:  # the page holds all other ranks against lists that are sorted
+def test_nan_ranks_last_and_recalls_are_percentages() -> None:
+    # the page holds all other ranks against lists that are sorted
     table = torch.tensor([[torch.nan, 0.2], [0.3, torch.nan]])
     of_caption, of_image = ranks(table, torch.tensor([0, 1]))
     assert of_caption.tolist() == of_image.tolist() == [2, 2]
-
-
-def test_recalls_are_percentages_of_the_ranks_up_to_k_which_count_from_one() -> None:
     found = retrieval(torch.tensor([[0.1, 0.2], [0.4, 0.3]]), torch.tensor([0, 1]))
-    assert (found["caption_r1"], found["caption_mean"], found["image_r1"], found["image_mean"]) == (
-        50,
-        1.5,
-        100,
-        1,
-    )
+    expected = {"caption_r1": 50, "caption_mean": 1.5, "image_r1": 100, "image_mean": 1}
+    assert found.items() >= expected.items()
 
 
 def test_splits_rank_against_their_own_pictures_and_are_averaged() -> None:
     draw = torch.Generator().manual_seed(1)
     owner, table = torch.arange(12).repeat_interleave(5), torch.rand(60, 12, generator=draw)
     parts = [retrieval(table[20 * k : 20 * k + 20, 4 * k : 4 * k + 4], owner[:20]) for k in range(3)]
-    points = table, torch.eye(12), owner
-    found = mean_over_splits(lambda a, b: a @ b.T, *points, split=4)
+    found = mean_over_splits(lambda a, b: a @ b.T, table, torch.eye(12), owner, split=4)
     for name, value in found.items():
         assert value == pytest.approx(sum(part[name] for part in parts) / 3)
-    whole = mean_over_splits(lambda a, b: a @ b.T, *points)
-    assert whole == pytest.approx(retrieval(table, owner))
-    assert whole["image_mean"] > found["image_mean"]  # fewer rivals, better ranks
 
 
 def test_the_learned_order_agrees_with_the_true_one_and_that_of_random_weights_does_not() -> None:
     job = {**EXPERIMENT.jobs("smoke", 0)[1], "updates": 600, "every": 600}  # a few seconds
-    made, part = EXPERIMENT.task(job, "smoke", Machine()), load_captions("scenes").parts["test"]
-    assert isinstance(made, Embedding)
+    made, part = Embedding(job, "smoke", Machine()), load_captions("scenes").parts["test"]
     before = agreement(made, part)
     rows = train(made).rows
     after = agreement(made, part)
     # runs of several seeds and lengths: 0.44 to 0.56 before, 0.70 to 0.82 after
-    for kind in ("pictures", "captions"):
-        assert before[kind] < 0.6 < 0.65 < after[kind], kind
-    assert 0 < after["direction"] < 1
+    assert before[0] < 0.6 < 0.65 < after[0]
+    assert 0 < after[1] < 1
     assert rows[0]["valid_image_r10"] < 20 < 45 < rows[-1]["valid_image_r10"]  # chance: 10 of 100
