@@ -7,10 +7,9 @@ best possible error is known.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from math import isqrt
-from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -48,7 +47,6 @@ class Study:
     updates: int
     rows: int  # of a run after its first
     seeds: int = 3  # runs of each kind
-    further: Mapping[str, Any] = field(default_factory=dict)  # `cut`, and `RELEASED`
 
 
 _STUDY = Study((*GAINS, *UNIT), "gutenberg", 64, 1000, 10, 2e-3, 64, 300, rows=12, seeds=8)
@@ -57,9 +55,7 @@ STUDIES = {
     "book": [Study(KINDS, "gutenberg", 32, 1000, 20, 8e-3, 32, updates=40, rows=1, seeds=1)],
     "study": [_STUDY]
     + [replace(_STUDY, kinds=TUNED, rate=rate) for rate in (1e-3, 4e-3, 8e-3, 16e-3, 32e-3)],
-    "paper": [  # the passages of "cnn" are always cut so
-        Study(GAINS, "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800, further={"cut": "top4", **RELEASED})
-    ],
+    "paper": [Study(GAINS, "cnn", 240, 50_000, 100, 8e-5, 64, 800_000, 800)],
 }
 
 # of the scale "book": books with many short questions, found in seconds
@@ -73,14 +69,15 @@ def readings_of(job: Job, scale: str) -> Readings:
 
 
 def _jobs(scale: str, seed: int) -> list[Job]:
+    # the passages of "cnn" are always cut so
+    released = {"cut": "top4", **RELEASED} if scale == "paper" else {}
     found: list[Job] = []
     for study in STUDIES[scale]:
         settings = asdict(study)
-        kinds, seeds, further = (settings.pop(name) for name in ("kinds", "seeds", "further"))
+        kinds, seeds = settings.pop("kinds"), settings.pop("seeds")
         for k, (norm, gain, start) in product(range(seeds), kinds):
-            found.append(
-                {"norm": norm, "gain": gain, "start": start, **settings, **further, "seed": seed + k}
-            )
+            kind = {"norm": norm, "gain": gain, "start": start}
+            found.append({**kind, **settings, **released, "seed": seed + k})
     return found
 
 
