@@ -47,7 +47,7 @@ def corpus(name: str, books: int, words: int, vectors: int, longest: int) -> Cor
     learned = list(chain.from_iterable(texts[:cut]))
     wide = Vocabulary.build(learned, WIDER * words)
     vocabulary = Vocabulary(wide.words[3 : 3 + words])
-    space = factorized(neighbor_counts([wide.encode(s) for s in learned], len(wide)), vectors)
+    space = word_vectors([wide.encode(s) for s in learned], len(wide), vectors)
     space[:3] = 0
     train, valid = (triples(part, vocabulary, longest) for part in (texts[:cut], texts[cut:]))
     return Corpus(vocabulary, wide, space, train, valid, found.provenance)
@@ -64,13 +64,15 @@ def triples(texts: list[list[list[str]]], vocabulary: Vocabulary, longest: int) 
     return (*(ids[starts + side, :width] for side, width in enumerate(widths)), lengths)
 
 
-def neighbor_counts(
-    sentences: Sequence[Sequence[int]], words: int, window: int = 4
-) -> "sparse.csr_matrix[np.float64]":
-    """How often two words stand at most `window` places apart in one sentence, in either order.
+def word_vectors(
+    sentences: Sequence[Sequence[int]], words: int, size: int, window: int = 4
+) -> Float[np.ndarray, "words size"]:
+    r"""Vectors $U_k \Sigma_k^{1/2}$ of $M_{ij} = \max(0, \log\frac{n_{ij}\,n}{n_i\,\tilde n_j})$,
+    $\tilde n_j \propto n_j^{3/4}$, from counts $n_{ij}$ of how often words i and j stand at most `window`
+    places apart in one sentence.
 
-    >>> neighbor_counts([[0, 1, 0], [1, 2]], 3, window=1).toarray().astype(int).tolist()
-    [[0, 2, 0], [2, 0, 1], [0, 1, 0]]
+    *Source* Levy, Goldberg, Dagan (2015): contexts smoothed by the power 3/4. Vectors have unit length; a
+    word without neighbors has the zero vector. Their signs are those that make each column's sum positive.
     """
     stream = np.concatenate([np.asarray(s, dtype=np.int64) for s in sentences])
     owner = np.repeat(np.arange(len(sentences)), [len(s) for s in sentences])
@@ -79,23 +81,13 @@ def neighbor_counts(
         together = owner[apart:] == owner[:-apart]
         pairs = stream[:-apart][together], stream[apart:][together]
         counts = counts + sparse.csr_matrix((np.ones(len(pairs[0])), pairs), (words, words))
-    return counts + counts.T
-
-
-def factorized(counts: "sparse.csr_matrix[np.float64]", size: int) -> Float[np.ndarray, "words size"]:
-    r"""Vectors $U_k \Sigma_k^{1/2}$ of $M_{ij} = \max(0, \log\frac{n_{ij}\,n}{n_i\,\tilde n_j})$,
-    $\tilde n_j \propto n_j^{3/4}$, from counts $n_{ij}$ of words and their neighbors.
-
-    *Source* Levy, Goldberg, Dagan (2015): contexts smoothed by the power 3/4. Vectors have unit length; a
-    word without neighbors has the zero vector. Their signs are those that make each column's sum positive.
-    """
-    held = counts.tocoo()
-    of_word = np.bincount(held.row, held.data, counts.shape[0])
+    held = (counts + counts.T).tocoo()
+    of_word = np.bincount(held.row, held.data, words)
     share = of_word**0.75 / (of_word**0.75).sum()
     held.data = np.log(held.data / (of_word[held.row] * share[held.col])).clip(0)
     matrix = held.tocsr()
     matrix.eliminate_zeros()
-    start = np.random.default_rng(0).standard_normal(len(of_word))  # so that the result is the same always
+    start = np.random.default_rng(0).standard_normal(words)  # so that the result is the same always
     left, values, _ = svds(matrix, k=size, v0=start)
     vectors = left[:, ::-1] * np.sqrt(values[::-1])
     vectors *= np.where(vectors.sum(0) < 0, -1.0, 1.0)

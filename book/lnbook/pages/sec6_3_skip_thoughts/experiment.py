@@ -6,25 +6,35 @@ units, words and updates, and judges by a part of the sentences; "smoke" reads P
 judged by sentences from templates.
 """
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
+from lnbook.figures import plots
 from lnbook.pages.sec6_3_skip_thoughts import model as networks
 from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
 from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import SETS, TEMPLATES, accuracy, relatedness, tasks
+from lnbook.shared.learning_curves import Curve, lines
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
-BASELINES = ("untrained", "random", "bag")  # the run's own encoder before it learns; two of no encoder
+TITLES = {  # of what Figure 3 shows, by the columns of the rows
+    "sick_pearson": "SICK (Pearson)",
+    "mr_accuracy": "MR",
+    "cr_accuracy": "CR",
+    "subj_accuracy": "SUBJ",
+    "pros_cons_accuracy": "pros and cons",
+}
 
 
 @dataclass(frozen=True)
@@ -77,12 +87,18 @@ class Skipping(Task):
 
     def __init__(self, job: Job, scale: str, machine: Machine) -> None:
         self.text = text = corpus_of(job, scale)
-        self.machine, self.seed, self.choices = machine, int(job["seed"]), job["choices"]
-        self.settings: dict[str, Any] = {key: job[key] for key in ("norm", "initial", "decoder")}
-        self.sizes = (len(text.vocabulary), job["size"], job["units"])
-        self.model = self._untrained()
+        self.seed, self.choices = int(job["seed"]), job["choices"]
+        weights, order, of_random = generators(self.seed, 3)
+        settings = {key: job[key] for key in ("norm", "initial", "decoder")}
+        sizes = (len(text.vocabulary), job["size"], job["units"])
+        model = SkipThoughts(*sizes, generator=weights, **settings)
+        self.model = model.to(machine.device, machine.dtype)
+        self.baselines = {  # the run's own encoder before it learns; two of no encoder
+            "untrained": networks.thoughts(copy.deepcopy(model), text.vectors),
+            "random": networks.random_states(text.vectors, job["units"], of_random),
+            "bag": networks.bag_of_words(text.vectors),
+        }
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=job["rate"], fused=True)
-        order = generators(self.seed, 3)[1]
         lengths, size = text.train[3], job["batch_size"]
         self.batches = LengthBatches(text.train, lengths, size, order, machine.group, cut=[0, 1, 2])
         self.updates, self.every = job["updates"], -(-job["updates"] // job["rows"])
@@ -90,12 +106,8 @@ class Skipping(Task):
         kinds = TEMPLATES if scale == "smoke" else SETS
         judges = tasks(text.wide, kinds, job["quick"], self.seed) if job["judged"] else {}
         self.parts = {"valid": tuple(x[::every] for x in text.valid), **judges}
-        without = {f"{kind}_{name}": judges[name] for kind, name in product(BASELINES, judges)}
+        without = {f"{kind}_{name}": judges[name] for kind, name in product(self.baselines, judges)}
         self.last_parts = self.parts | without
-
-    def _untrained(self) -> SkipThoughts:
-        model = SkipThoughts(*self.sizes, generator=generators(self.seed, 3)[0], **self.settings)
-        return model.to(self.machine.device, self.machine.dtype)
 
     def loss(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Float[Tensor, ""]:
         return model(*cases).sum(1).mean()
@@ -109,28 +121,41 @@ class Skipping(Task):
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float] | None:
         if part == "valid":
             return None
-        kind = part.partition("_")[0]  # one of `BASELINES`; else the part is a set's, for the trained encoder
+        encode = self.baselines.get(
+            part.partition("_")[0]
+        )  # else the part is a set's, for the trained encoder
+        encode = encode or networks.thoughts(cast(SkipThoughts, model), self.text.vectors)
         with threadpool_limits(1):  # runs share the cores; more threads than cores wait for one another
-            vectors = self._vectors(model, kind, *cases[:2])
+            vectors = _vectors(encode, *cases[:2])
             if not part.endswith("sick"):
                 labels = cases[2].numpy()
                 return {"accuracy": accuracy(vectors, labels, choices=self.choices, seed=self.seed)}
-            others = self._vectors(model, kind, *cases[2:4])
+            others = _vectors(encode, *cases[2:4])
             features = np.concatenate([np.abs(vectors - others), vectors * others], axis=1)
             return relatedness(features, cases[4].numpy(), cases[5].numpy(), choices=self.choices)
 
-    def _vectors(self, model: nn.Module, kind: str, ids: Tensor, lengths: Tensor) -> np.ndarray:
-        space = self.text.vectors
-        if kind == "bag":
-            encode = networks.bag_of_words(space)
-        elif kind == "random":
-            encode = networks.random_states(space, self.sizes[2], generators(self.seed, 3)[2])
-        else:
-            encoder = self._untrained() if kind == "untrained" else cast(SkipThoughts, model)
-            encode = networks.thoughts(encoder, space)
-        with torch.no_grad():
-            parts = [encode(a, n) for a, n in zip(ids.split(500), lengths.split(500), strict=True)]
-        return torch.cat(parts).double().cpu().numpy()
+
+@torch.no_grad()
+def _vectors(encode: networks.Encoder, ids: Tensor, lengths: Tensor) -> np.ndarray:
+    parts = [encode(a, n) for a, n in zip(ids.split(500), lengths.split(500), strict=True)]
+    return torch.cat(parts).double().cpu().numpy()
+
+
+def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
+    """One panel per column of `TITLES`: its score against updates, flat lines for "bag" and "random"."""
+    fig, grid = plots.subplots(2, 3, figsize=(7.2, 3.6))
+    axes = grid.flatten()
+    for ax, (column, found) in zip(axes, curves.items(), strict=False):
+        lines(ax, found.items())
+        for kind, label, line in (("bag", "bag of words", "-"), ("random", "random encoder", ":")):
+            ax.axhline(untrained[kind][column], color=plots.INK, linewidth=1.1, linestyle=line, label=label)
+        ax.set(title=TITLES[column] + ("" if column.startswith("sick") else " (%)"))
+        ax.margins(y=0.12)
+    for ax in axes[2:5]:  # with nothing below
+        ax.set_xlabel("updates")
+    axes[-1].set_axis_off()
+    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
+    return fig
 
 
 EXPERIMENT = Experiment(

@@ -118,8 +118,8 @@ def _pack(x: Tensor, lengths: Tensor) -> PackedSequence:
     return pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
 
 
-def expanded(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Float[Tensor, "W D"]:
-    r"""The encoder's table of words, and below it what the words' vectors say of those that it lacks:
+def thoughts(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Encoder:
+    r"""The model's encoder, its table of words continued by what vectors say of those that it lacks:
     $v \mapsto Wv$ with $W = \arg\min \sum_{w} \|W v_w - e_w\|^2$ over the words that both hold.
 
     *Source* Kiros and others (2015), their Section 2.3. Vectors are of the model's words in their order, then
@@ -128,13 +128,8 @@ def expanded(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Float[Te
     known = model.words.weight.detach()
     table = known.double().cpu().numpy()
     solution, *_ = np.linalg.lstsq(vectors[3 : len(table)], table[3:], rcond=None)
-    return torch.cat([known, torch.from_numpy(vectors[len(table) :] @ solution).to(known)])
-
-
-def thoughts(model: SkipThoughts, vectors: Float[np.ndarray, "W k"]) -> Encoder:
-    """The model's encoder, with the table of words that is `expanded` by vectors."""
-    table = expanded(model, vectors)
-    return lambda ids, lengths: model.encode(ids.to(table.device), lengths, table)
+    wider = torch.cat([known, torch.from_numpy(vectors[len(table) :] @ solution).to(known)])
+    return lambda ids, lengths: model.encode(ids.to(wider.device), lengths, wider)
 
 
 def bag_of_words(vectors: Float[np.ndarray, "W k"]) -> Encoder:

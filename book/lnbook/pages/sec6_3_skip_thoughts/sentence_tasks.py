@@ -59,12 +59,11 @@ def accuracy(x: Vectors, labels: Labels, *, folds: int = 10, choices: int = 1, s
 
     total = 0
     for train, test in folds_of(labels, folds, seed):
-        strength = STRENGTHS[0]
+        found = [0]
         if choices > 1:
             inner = [(train[a], train[b]) for a, b in folds_of(labels[train], folds, seed + 1)]
             found = [sum(right(*fold, tried) for fold in inner) for tried in STRENGTHS[:choices]]
-            strength = STRENGTHS[int(np.argmax(found))]
-        total += right(train, test, strength)
+        total += right(train, test, STRENGTHS[int(np.argmax(found))])
     return total / len(labels)
 
 
