@@ -28,6 +28,7 @@ from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 CAPTIONS = 5  # of each picture, in the evaluation
+SPLIT = 1000  # pictures of a test set
 STRIDE = 7  # every so manieth caption of the scenes is looked at
 
 
@@ -118,10 +119,16 @@ class Embedding(Task):
         return torch.cat([self.model.images(self._features(part, some)) for some in everything.split(1000)])
 
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float]:
+        """Means over `SPLIT` pictures at a time, each ranked among these and by their captions alone."""
         words, lengths, owner = cases
         captions, images = self.points(words, lengths), self.images(part)
-        found = networks.mean_over_splits(self.model.errors, captions, images, owner.to(images.device))
-        return found | {"missed": 100 - sum(found[f"image_r{k}"] for k in TOP) / len(TOP)}
+        owner, found = owner.to(images.device), []
+        for start in range(0, len(images), SPLIT):
+            mine = (owner >= start) & (owner < start + SPLIT)
+            table = self.model.errors(captions[mine], images[start : start + SPLIT])
+            found.append(networks.retrieval(table, owner[mine] - start))
+        means = {name: sum(each[name] for each in found) / len(found) for name in found[0]}
+        return means | {"missed": 100 - sum(means[f"image_r{k}"] for k in TOP) / len(TOP)}
 
     def _features(self, part: str, which: Tensor) -> Tensor:
         return self.features[part][which.cpu()].to(self.machine.device, self.machine.dtype)

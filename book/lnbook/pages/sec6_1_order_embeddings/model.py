@@ -26,7 +26,6 @@ the same number has the worst ranks, not the best. R@K is the percentage of rank
 *Source* Section 6.1, Table 2, and the evaluation of Vendrov and others (2016).
 """
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import torch
@@ -165,19 +164,3 @@ def retrieval(violations: Table, owner: Owner) -> dict[str, float]:
             found[f"{direction}_r{k}"] = 100 * (place <= k).double().mean().item()
         found[f"{direction}_mean"] = place.double().mean().item()
     return found
-
-
-def mean_over_splits(
-    errors: Callable[[Tensor, Tensor], Table],
-    captions: Points,
-    images: Tensor,
-    owner: Owner,
-    split: int = 1000,
-) -> dict[str, float]:
-    """Means of `retrieval` over parts of `split` pictures, each ranked by its own part's table of errors."""
-    found = []
-    for start in range(0, len(images), split):
-        mine = (owner >= start) & (owner < start + split)
-        table = errors(captions[mine], images[start : start + split])
-        found.append(retrieval(table, owner[mine] - start))
-    return {name: sum(each[name] for each in found) / len(found) for name in found[0]}

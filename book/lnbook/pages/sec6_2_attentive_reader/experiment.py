@@ -142,21 +142,6 @@ class Reading(Task):
         }
 
 
-def chance(readings: Readings) -> float:
-    r"""How often a reader of questions alone is right at best, if these do not name the answer.
-
-    An entity that question n does not name gets any of the markers that it does not name, each as likely:
-    $\frac1N\sum_n\frac1{M-k_n}$ for M markers, of which question n names $k_n$.
-
-    *Source* Section 6.2, first paragraph: entities get random tokens, dealt anew in training and evaluation.
-    """
-    right = []
-    for query in readings.valid[2]:
-        named = query[(query >= FIRST_MARKER) & (query < FIRST_MARKER + readings.markers)]
-        right.append(1 / (readings.markers - len(named.unique())))
-    return sum(right) / len(right)
-
-
 def accuracy(readings: Readings, job: Job, deals: int) -> float:
     """How often a trained reader with an unknown word for each passage is right, over `deals` of markers."""
     learned, asked = (

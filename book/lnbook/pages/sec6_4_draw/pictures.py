@@ -1,6 +1,5 @@
-"""What a model paints and where, and how far its bound is from the likelihood."""
+"""What a model paints and where."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,7 +10,6 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from lnbook.figures import plots
-from lnbook.pages.sec6_4_draw.experiment import Drawing
 from lnbook.pages.sec6_4_draw.model import Draw
 
 
@@ -34,24 +32,6 @@ def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarr
     center = (side + 1) / 2 * (windows[:, :2] + 1) - 0.5
     width = points * (side - 1) / max(points - 1, 1) * windows[:, 3:4].exp()
     return torch.cat([center - width / 2, width], 1).numpy()
-
-
-@torch.no_grad()
-def tightness(
-    task: Drawing, x: Float[Tensor, "N A A"], draws: int, generator: torch.Generator
-) -> Float[np.ndarray, "N 2"]:
-    r"""For each picture the bound, of K draws, and the tighter $-\log\frac1K\sum_k w_k$ of their weights.
-
-    Its expectation is $-\log p(x)$ or more (Burda, Grosse, Salakhutdinov, 2015).
-    """
-    bound, weights = torch.zeros(len(x), dtype=torch.float64), []
-    for _ in range(draws):
-        noise = torch.randn(task.glimpses, len(x), task.codes, generator=generator)
-        log_loss, divergence, drawn = task.model(x, noise)
-        bound += (log_loss + divergence) / draws
-        weights.append(-drawn - log_loss)
-    tighter = math.log(draws) - torch.stack(weights).double().logsumexp(0)
-    return torch.stack([bound, tighter], 1).numpy()
 
 
 def windows(

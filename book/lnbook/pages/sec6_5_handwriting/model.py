@@ -44,17 +44,10 @@ Texts: TypeAlias = Int[Tensor, "N U"]
 Counts: TypeAlias = Int[Tensor, " N"]
 # what the layer that reads gives at each step: h, the window w, the weights phi of the characters
 Looks: TypeAlias = tuple[Float[Tensor, "T N H"], Float[Tensor, "T N A"], Float[Tensor, "T N U"]]
+# and what it carries on: h and c, (N, H), the window w, (N, A), where its Gaussians stand, (N, K)
+ReadingState: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
 CLOSEST = 0.999  # |rho| stays below, so that 1 - rho^2 is 0.002 at least
 FINEST = 7.0  # |log sigma| stays within: e^-7 is a thousandth of a usual offset
-
-
-class ReadingState(NamedTuple):
-    """What the layer that reads carries from step to step."""
-
-    h: Tensor  # (N, H)
-    c: Tensor  # (N, H)
-    w: Tensor  # the window, (N, A)
-    kappa: Tensor  # where its Gaussians stand, (N, K)
 
 
 class ReadingLSTM(nn.Module):
@@ -75,7 +68,7 @@ class ReadingLSTM(nn.Module):
         """Run over points. `texts` holds numbers of characters; those past a text's end count for nothing."""
         units = self.lstm.hidden_size
         sizes = (units, units, self.characters, self.window.out_features // 3)
-        state = state or ReadingState(*(x.new_zeros(x.shape[1], size) for size in sizes))
+        h, c, w, kappa = state or (x.new_zeros(x.shape[1], size) for size in sizes)
         cell = self.lstm.cells()[0]
         like = LSTM(1, 1).cells()[0] if cell.norm == "none" else cell  # a norm that `lnlib` compiles
         if not why_not_compiled(like, x, (self.window.weight,)):
@@ -86,12 +79,12 @@ class ReadingLSTM(nn.Module):
             if cell.norm == "layer":
                 norm = [p["gain_ih"], p["gain_hh"], *norm, p["gain_cell"], p["bias_cell"]]
             weights = (p["weight_ih"], p["weight_hh"], self.window.weight, self.window.bias)
-            h, w, phi, *last = Loop.apply(cell.eps, x, texts, lengths, *state, *weights, *norm)
-            return (h, w, phi), ReadingState(*last)
+            found = Loop.apply(cell.eps, x, texts, lengths, h, c, w, kappa, *weights, *norm)
+            return found[:3], found[3:]
         inside = torch.arange(texts.shape[1], device=x.device) < lengths.unsqueeze(1)
         codes = F.one_hot(texts, self.characters).to(x.dtype) * inside.unsqueeze(2)
         u = torch.arange(texts.shape[1], dtype=x.dtype, device=x.device)
-        h, c, w, kappa = (part.detach() for part in state)
+        h, c, w, kappa = (part.detach() for part in (h, c, w, kappa))
         steps = []
         for point in x:
             h, c = cell.step(cell.inputs(torch.cat([point, w], 1)), (h, c))
@@ -102,7 +95,7 @@ class ReadingLSTM(nn.Module):
             w = torch.bmm(phi, codes).squeeze(1)
             steps.append((h, w, phi.squeeze(1)))
         each_h, each_w, each_phi = map(torch.stack, zip(*steps, strict=True))
-        return (each_h, each_w, each_phi), ReadingState(h, c, w, kappa)
+        return (each_h, each_w, each_phi), (h, c, w, kappa)
 
 
 class Handwriting(nn.Module):

@@ -44,8 +44,9 @@ def write(
         for step in range(MOST):
             y, phi, state = model.steps(point, texts, letters, state)
             looks.append(phi[0])
-            alpha, beta, _ = model.first.window(state[0].h).exp().chunk(3, 1)
-            behind = (alpha * (-beta * (state[0].kappa - letters[:, None]).square()).exp()).sum(1)
+            h, _, _, kappa = state[0]
+            alpha, beta, _ = model.first.window(h).exp().chunk(3, 1)
+            behind = (alpha * (-beta * (kappa - letters[:, None]).square()).exp()).sum(1)
             ends = torch.where((behind > phi[0].amax(1)) & (ends == MOST), step, ends)
             if (ends < MOST).all():
                 break

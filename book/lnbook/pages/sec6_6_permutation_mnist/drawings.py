@@ -78,11 +78,6 @@ def first_epoch(found: Mapping[str, Curve], floor: tuple[Sequence[float], Sequen
     return fig
 
 
-def overconfident(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with `overconfidence`: how much surer than right a network is, in points."""
-    return rows.assign(overconfidence=100 * (rows["test_confidence"] - 1 + rows["test_error"]))
-
-
 def _band(ax: Axes, norm: str, curve: Curve, epochs: float = 1) -> None:
     """A curve over its updates, times the epochs that an update is."""
     base = norm.split(",")[0]

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from lnbook.data.captions import load_captions
+from lnbook.pages.sec6_1_order_embeddings import experiment
 from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding, agreement
 from lnbook.pages.sec6_1_order_embeddings.model import (
     MARGINS,
     OrderEmbedding,
-    mean_over_splits,
     ranks,
     retrieval,
     violations,
@@ -96,13 +96,16 @@ def test_nan_ranks_last_and_recalls_are_percentages() -> None:
     assert found.items() >= expected.items()
 
 
-def test_splits_rank_against_their_own_pictures_and_are_averaged() -> None:
-    draw = torch.Generator().manual_seed(1)
-    owner, table = torch.arange(12).repeat_interleave(5), torch.rand(60, 12, generator=draw)
-    parts = [retrieval(table[20 * k : 20 * k + 20, 4 * k : 4 * k + 4], owner[:20]) for k in range(3)]
-    found = mean_over_splits(lambda a, b: a @ b.T, table, torch.eye(12), owner, split=4)
-    for name, value in found.items():
-        assert value == pytest.approx(sum(part[name] for part in parts) / 3)
+def test_splits_rank_against_their_own_pictures_and_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = task()
+    words, lengths, owner = made.parts["valid"]
+    with torch.no_grad():
+        table = made.model.errors(made.points(words, lengths), made.images("valid"))
+        halves = [retrieval(table[owner // 50 == k, 50 * k : 50 * k + 50], owner[:250]) for k in range(2)]
+        monkeypatch.setattr(experiment, "SPLIT", 50)
+        found = made.evaluate(made.model, "valid", (words, lengths, owner))
+    for name in halves[0]:
+        assert found[name] == pytest.approx((halves[0][name] + halves[1][name]) / 2)
 
 
 def test_the_learned_order_agrees_with_the_true_one_and_that_of_random_weights_does_not() -> None:

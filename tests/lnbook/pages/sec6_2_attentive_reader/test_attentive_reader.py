@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from lnbook.data.cloze import floor
-from lnbook.data.questions import Question
-from lnbook.data.readings import encode, load_readings
+from lnbook.data.readings import load_readings
 from lnbook.pages.sec6_2_attentive_reader import experiment
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, LABELS, PairBatches, Reading
 from lnbook.pages.sec6_2_attentive_reader.model import STARTS, AttentiveReader
@@ -186,14 +185,6 @@ def test_an_epoch_has_each_case_at_most_once_and_less_padding_than_sorting_by_th
     assert len(epoch.unique()) == epoch.numel() > N - 6 * size
     pairs._begin()
     assert not torch.equal(pairs._batches[0], epoch[0])  # the next epoch has another order
-
-
-def test_the_best_guess_is_among_the_markers_that_are_not_named() -> None:
-    passage = ("@entity0", "met", "@entity1", "and", "@entity2")
-    queries = (("@placeholder", "left"), ("@placeholder", "met", "@entity1", "and", "@entity1"))
-    questions = [Question(passage, query, "@entity0") for query in queries]
-    readings = encode(questions, questions, 4, 9, {})
-    assert experiment.chance(readings) == pytest.approx((1 / 4 + 1 / 3) / 2)
 
 
 def test_a_reader_of_questions_alone_sees_one_unknown_word_for_a_passage(

@@ -12,7 +12,6 @@ from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, lines_of
 from lnbook.pages.sec6_5_handwriting.model import (
     Handwriting,
     Mixture,
-    ReadingState,
     draw,
     mixture,
     nll,
@@ -114,7 +113,7 @@ def test_cut_gradients_leave_the_loss_as_it_is(norm: str, back: int, dtype: torc
 def test_the_compiled_loop_is_the_plain_one(norm: str, units: int) -> None:
     reads, (points, texts) = tiny(norm, torch.float32, units).first, lines(torch.float32, 40)
     x, seeded = points[:, 1:].transpose(0, 1), torch.Generator().manual_seed(2)
-    start = ReadingState(*(torch.rand(N, size, generator=seeded) for size in (units, units, A, K)))
+    start = tuple(torch.rand(N, size, generator=seeded) for size in (units, units, A, K))
     results = []
     for path in (nullcontext, plain):
         with path():
@@ -135,7 +134,7 @@ def test_gradients_stop_at_the_state_and_what_stands_behind_a_texts_end_counts_f
 ) -> None:
     reads, (points, texts) = tiny(dtype=dtype).first, lines(dtype)
     x = points.transpose(0, 1)
-    state = ReadingState(*(torch.rand(N, n, dtype=dtype, requires_grad=True) for n in (6, 6, A, K)))
+    state = tuple(torch.rand(N, n, dtype=dtype, requires_grad=True) for n in (6, 6, A, K))
     other = torch.where(torch.arange(U) < LETTERS[:, None], texts, (texts + 1) % A)
     looks, same, changed = (reads(x, ids, LETTERS, state)[0] for ids in (texts, other, (texts + 1) % A))
     assert all(torch.equal(one, two) for one, two in zip(looks, same, strict=True))
@@ -151,7 +150,7 @@ def test_at_first_the_window_moves_at_the_pace_and_sees_about_one_character() ->
         reads.window.weight.zero_()
     texts, lengths = torch.arange(U)[None] % A, torch.tensor([U])
     (_, _, phi), state = reads(torch.zeros(16, 1, 3), texts, lengths)
-    torch.testing.assert_close(state.kappa, torch.full((1, 10), 2.0), atol=1e-5, rtol=0)
+    torch.testing.assert_close(state[3], torch.full((1, 10), 2.0), atol=1e-5, rtol=0)
     assert int(phi[-1, 0].argmax()) == 2
     assert float(phi[-1, 0].max()) == pytest.approx(1, abs=1e-5)
 
