@@ -26,7 +26,7 @@ h_t = \frac{\sigma(o)}{\sqrt{\mathrm{Var}\,h}}\tanh\frac{\gamma_c\,c_t}{\sqrt{\m
 (Laurent, Ballas, Vincent, 2017, their Eqs. (5)-(15)); both variances are those of the first gains.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from math import log
 from typing import NamedTuple, TypeAlias
@@ -38,9 +38,8 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from lnbook.shared.studies import begin
+from lnlib import layer_norm
 from lnlib.linear import Linear, linear
-from lnlib.rnn.cells import LSTMCell
-from lnlib.rnn.variants import variant_of
 
 GAIN = 0.5  # of all three of norm propagation: Laurent and others (2017), their Section 5.2
 SMALLER = 0.3  # weights that read the larger states of "propagation": as large first strokes as with "layer"
@@ -106,27 +105,6 @@ def variances(gain: float) -> tuple[float, float]:
 VARIANCES = variances(GAIN)
 
 
-class PropagationCell:
-    """One layer for one pass: its weights are scaled once, before the first step; gates in torch's order."""
-
-    def __init__(self, p: Mapping[str, Tensor]) -> None:
-        self.bias, self.gain = p["bias_ih"], p["gain_cell"]
-        self.weight_ih, self.weight_hh = (
-            p[f"gain_{side}"].unsqueeze(1) * F.normalize(p[f"weight_{side}"]) for side in ("ih", "hh")
-        )
-
-    def inputs(self, x: Float[Tensor, "N D"]) -> Float[Tensor, "N G"]:
-        """The input's side of the gates."""
-        return linear(x, self.weight_ih, self.bias)
-
-    def step(self, x: Float[Tensor, "N G"], state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """h and c after a step, from the input's side of the gates."""
-        (h, c), (var_c, var_h) = state, VARIANCES
-        i, f, g, o = (x + linear(h, self.weight_hh)).chunk(4, 1)
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        return torch.sigmoid(o) * torch.tanh(self.gain * c / var_c**0.5) / var_h**0.5, c
-
-
 class Glimpse(NamedTuple):
     """What one step leaves behind."""
 
@@ -149,8 +127,8 @@ class Draw(nn.Module):
     ) -> None:
         super().__init__()
         self.side, self.units, self.points, self.norm = side, units, (read, write), norm
-        self.encoder = _Recurrent(2 * read**2 + units, units, norm)
-        self.decoder = _Recurrent(codes, units, norm)
+        self.encoder = OneBiasLSTM(2 * read**2 + units, units, norm)
+        self.decoder = OneBiasLSTM(codes, units, norm)
         self.posterior = nn.utils.skip_init(Linear, units, 2 * codes)
         self.strokes = nn.utils.skip_init(Linear, units, 2 * 5 + write**2)
         begin(self, units, generator)
@@ -183,17 +161,17 @@ class Draw(nn.Module):
         cases = noise.shape[1]
         canvas = noise.new_zeros(cases, self.side, self.side)
         encoder = decoder = tuple(noise.new_zeros(2, cases, self.units))
-        encode, decode = self.encoder.cell(), self.decoder.cell()
+        encode, decode = self.encoder.weights(), self.decoder.weights()
         windows, patch = self._strokes(decoder[0])
         banks = filterbanks(windows, self.points, self.side)
         for epsilon in noise.unbind():
             mean, log_std, z = torch.zeros_like(epsilon), torch.zeros_like(epsilon), epsilon
             if x is not None:
                 seen = self.read(x, canvas, banks[0], windows[:, 0])
-                encoder = encode.step(encode.inputs(torch.cat([seen, decoder[0]], 1)), encoder)
+                encoder = self.encoder.step(encode, torch.cat([seen, decoder[0]], 1), *encoder)
                 mean, log_std = self.posterior(encoder[0]).chunk(2, 1)
                 z = mean + log_std.exp() * epsilon
-            decoder = decode.step(decode.inputs(z), decoder)
+            decoder = self.decoder.step(decode, z, *decoder)
             windows, patch = self._strokes(decoder[0])
             banks = filterbanks(windows, self.points, self.side)
             canvas = canvas + self.painted(patch, banks[1], windows[:, 1])
@@ -233,8 +211,8 @@ def _tiling(points: int, side: int, paints: bool) -> Float[Tensor, " 5"]:
     return torch.tensor([0.0, 0.0, 2 * log(apart / 2), log(shrink), -log(density) if paints else 0.0])
 
 
-class _Recurrent(nn.Module):
-    """The parameters of an LSTM that runs step by step: one bias, as Eq. (29) has it."""
+class OneBiasLSTM(nn.Module):
+    """An LSTM that runs step by step: one bias, as Eq. (29) has it, and gates in torch's order."""
 
     def __init__(self, inputs: int, units: int, norm: str) -> None:
         super().__init__()
@@ -249,15 +227,20 @@ class _Recurrent(nn.Module):
         if norm == "layer":
             self.bias_cell = nn.Parameter(torch.empty(units))
 
-    def cell(self) -> LSTMCell | PropagationCell:
-        p = dict(self.named_parameters())
+    def weights(self) -> tuple[Tensor, ...]:
+        """Of the input and of the state, for all steps of a pass: with norm propagation gains times rows."""
+        both = self.weight_ih, self.weight_hh
+        if self.norm != "propagation":
+            return both
+        gains = self.gain_ih, self.gain_hh
+        return tuple(g.unsqueeze(1) * F.normalize(w) for g, w in zip(gains, both, strict=True))
+
+    def step(self, weights: tuple[Tensor, ...], x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        """h and c after a step with these `weights`; products on oneDNN."""
+        i, f, g, o = (linear(x, weights[0], self.bias_ih) + linear(h, weights[1])).chunk(4, 1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         if self.norm == "propagation":
-            return PropagationCell(p)
-        return _Cell(p, variant_of("LSTM", "draw", self.norm), self.norm, eps=1e-5)
-
-
-class _Cell(LSTMCell):
-    """The same step, its products on oneDNN."""
-
-    def project(self, side: str, x: Tensor, t: int) -> Tensor:
-        return linear(x, self.p[f"weight_{side}"], self.bias(f"bias_{side}"))
+            var_c, var_h = VARIANCES
+            return torch.sigmoid(o) * torch.tanh(self.gain_cell * c / var_c**0.5) / var_h**0.5, c
+        shown = layer_norm(c, self.gain_cell, self.bias_cell, 1e-5) if self.norm == "layer" else c
+        return torch.sigmoid(o) * torch.tanh(shown), c

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT
-from lnbook.pages.sec6_4_draw.model import GAIN, VARIANCES, Draw, PropagationCell, filterbanks
+from lnbook.pages.sec6_4_draw.model import GAIN, VARIANCES, Draw, OneBiasLSTM, filterbanks
 from lnbook.training import Machine, train
 
 T, N, A, Z, H = 3, 2, 6, 2, 5
@@ -57,7 +57,7 @@ def test_a_new_model_tiles_the_picture() -> None:
 def literally(model: Draw, x: Tensor, epsilon: Tensor) -> list[dict[str, Tensor]]:
     """The model's equations case by case; the page holds the filters and the LSTM to theirs."""
     read, write = model.points
-    encoder, decoder = model.encoder.cell(), model.decoder.cell()
+    encoder, decoder = model.encoder, model.decoder
     canvas = torch.zeros(len(x), A, A, dtype=torch.float64)
     h_e, c_e, h_d, c_d = (torch.zeros(len(x), H, dtype=torch.float64) for _ in range(4))
 
@@ -72,10 +72,10 @@ def literally(model: Draw, x: Tensor, epsilon: Tensor) -> list[dict[str, Tensor]
             both = [F_y @ picture @ F_x.T for picture in (x[n], x[n] - canvas[n].sigmoid())]
             # rows of the picture outermost, then the two pictures: only an order of the encoder's inputs
             r.append(out[n, 4].exp() * torch.stack(both, 1).flatten())
-        h_e, c_e = encoder.step(encoder.inputs(torch.cat([torch.stack(r), h_d], 1)), (h_e, c_e))
+        h_e, c_e = encoder.step(encoder.weights(), torch.cat([torch.stack(r), h_d], 1), h_e, c_e)
         mean, log_std = (h_e @ model.posterior.weight.T + model.posterior.bias).chunk(2, 1)
         z = mean + log_std.exp() * eps
-        h_d, c_d = decoder.step(decoder.inputs(z), (h_d, c_d))
+        h_d, c_d = decoder.step(decoder.weights(), z, h_d, c_d)
         out = h_d @ model.strokes.weight.T + model.strokes.bias
         painted = []
         for n in range(len(x)):
@@ -110,21 +110,19 @@ def test_the_divergence_is_the_mean_of_what_draws_say() -> None:
 
 
 def test_a_step_of_norm_propagation_is_that_of_the_equations() -> None:
-    draw = seeded()
-    shapes = {"weight_ih": (4 * H, Z), "weight_hh": (4 * H, H), "bias_ih": (4 * H,)}
-    shapes |= {"gain_ih": (4 * H,), "gain_hh": (4 * H,), "gain_cell": (H,)}
-    p = {name: torch.randn(*shape, generator=draw, dtype=torch.float64) for name, shape in shapes.items()}
+    lstm, draw = OneBiasLSTM(Z, H, "propagation").double().requires_grad_(False), seeded()
+    for p in lstm.parameters():
+        p.normal_(generator=draw)
     x, h, c = (torch.randn(N, size, generator=draw, dtype=torch.float64) for size in (Z, H, H))
-    lstm, (var_c, var_h) = PropagationCell(p), VARIANCES
-    new_h, new_c = lstm.step(lstm.inputs(x), (h, c))
-    a = p["bias_ih"]
+    new_h, new_c = lstm.step(lstm.weights(), x, h, c)
+    a, (var_c, var_h) = lstm.bias_ih, VARIANCES
     for side, values in (("ih", x), ("hh", h)):
-        rows = p[f"weight_{side}"]
-        a = a + p[f"gain_{side}"] * (values @ (rows / rows.square().sum(1, keepdim=True).sqrt()).T)
+        rows, gain = lstm.get_parameter(f"weight_{side}"), lstm.get_parameter(f"gain_{side}")
+        a = a + gain * (values @ (rows / rows.square().sum(1, keepdim=True).sqrt()).T)
     i, f, g, o = a.chunk(4, 1)
     expected = i.sigmoid() * g.tanh() + f.sigmoid() * c
     torch.testing.assert_close(new_c, expected, rtol=1e-12, atol=0)  # a dozen roundings in float64
-    shown = (p["gain_cell"] * expected / var_c**0.5).tanh()
+    shown = (lstm.gain_cell * expected / var_c**0.5).tanh()
     torch.testing.assert_close(new_h, o.sigmoid() * shown / var_h**0.5, rtol=1e-12, atol=0)
 
 
