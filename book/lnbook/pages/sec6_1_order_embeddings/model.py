@@ -145,15 +145,11 @@ def ranking_loss(table: Float[Tensor, "N N"], margin: float, owner: Owner) -> Fl
 
 def ranks(violations: Table, owner: Owner) -> tuple[Int64[Tensor, " I"], Owner]:
     """The ranks of caption retrieval, one a picture, and image retrieval, one a caption; NaN ranks last."""
-    pictures = violations.shape[1]
     violations = violations.nan_to_num(nan=torch.inf, posinf=torch.inf)
     own = violations.gather(1, owner[:, None])
-    of_picture = (violations <= own).sum(1)  # itself among them
-    best = own.new_full((pictures,), torch.inf).scatter_reduce(0, owner, own[:, 0], "amin")
-    not_worse = violations <= best
-    mine = not_worse.gather(1, owner[:, None])[:, 0]
-    of_caption = not_worse.sum(0) - torch.bincount(owner[mine], minlength=pictures) + 1
-    return of_caption, of_picture
+    best = own.new_full(violations.shape[1:], torch.inf).scatter_reduce(0, owner, own[:, 0], "amin")
+    others = owner[:, None] != torch.arange(len(best), device=owner.device)
+    return 1 + ((violations <= best) & others).sum(0), (violations <= own).sum(1)  # the second counts itself
 
 
 def retrieval(violations: Table, owner: Owner) -> dict[str, float]:

@@ -94,24 +94,22 @@ class AttentiveReader(nn.Module):
             self.start_passage, self.start_query = (nn.Parameter(torch.empty(units)) for _ in range(2))
             self.similar = nn.utils.skip_init(Linear, units, units, bias=False)
             self.join_mean = nn.utils.skip_init(Linear, units, units, bias=False)
-        self.norms = nn.ModuleDict()
-        if everywhere:
-            for name in (*TERMS, "join_mean") if released else TERMS:
-                self.norms[name] = BatchNorm(units)  # each with a shift, of which one a sum would do
+        normed = (
+            (*TERMS, "join_mean") if released else TERMS
+        )  # each with a shift, of which one a sum would do
+        self.norms = nn.ModuleDict({name: BatchNorm(units) for name in normed if everywhere})
         for name, parameter in self.named_parameters():
             kind, _, layer = name.rpartition(".")[2].partition("_l")
-            if name.startswith("norms"):
-                nn.init.constant_(parameter, gain * (kind == "weight"))
-            elif name == "similar.weight" or (layer and kind.startswith("weight")):
+            if name == "similar.weight" or (layer and kind.startswith("weight")):
                 for block in parameter.split(parameter.shape[1]):
                     nn.init.orthogonal_(block, STARTS[start], generator=generator)
             elif kind == "score":
                 within = len(parameter) ** -0.5
                 nn.init.uniform_(parameter, -within, within, generator=generator)
-            elif kind.startswith("weight"):
+            elif kind.startswith("weight") and not name.startswith("norms"):
                 nn.init.xavier_uniform_(parameter, generator=generator)
             else:
-                nn.init.constant_(parameter, gain * kind.startswith("gain"))
+                nn.init.constant_(parameter, gain * kind.startswith(("gain", "weight")))
         with torch.no_grad():
             if start == "unit":
                 self.vectors.weight.normal_(generator=generator)

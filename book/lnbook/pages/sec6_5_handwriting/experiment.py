@@ -128,12 +128,6 @@ def known(scale: str, seed: int) -> list[Row]:
     return [row for outcome in run(EXPERIMENT, scale, jobs=jobs) for row in outcome.rows]
 
 
-def seen(scale: str) -> Lines:
-    """The lines that a page shows: four hundred, as long as those of the book's scale."""
-    job, *_ = jobs_of(STUDIES["smoke" if scale == "smoke" else "book"], 0)
-    return lines_of({**job, "lines": 400})
-
-
 EXPERIMENT = Experiment(
     "handwriting",
     lambda scale, seed: jobs_of(STUDIES[scale], seed),
