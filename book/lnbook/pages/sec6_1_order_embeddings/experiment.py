@@ -115,8 +115,7 @@ class Embedding(Task):
         return torch.cat(found)[order.argsort().to(self.machine.device)]
 
     def images(self, part: str) -> Float[Tensor, "I H"]:
-        everything = torch.arange(len(self.features[part]))
-        return torch.cat([self.model.images(self._features(part, some)) for some in everything.split(1000)])
+        return self.model.images(self._features(part, torch.arange(len(self.features[part]))))
 
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float]:
         """Means over `SPLIT` pictures at a time, each ranked among these and by their captions alone."""

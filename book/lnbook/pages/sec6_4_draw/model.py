@@ -29,7 +29,7 @@ h_t = \frac{\sigma(o)}{\sqrt{\mathrm{Var}\,h}}\tanh\frac{\gamma_c\,c_t}{\sqrt{\m
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from math import log
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -49,6 +49,8 @@ Filters: TypeAlias = Float[Tensor, "N P 2 A"]  # $F_X$, $F_Y$ on axis 2
 Window: TypeAlias = Float[Tensor, "N 5"]  # as `filterbanks` takes it
 Codes: TypeAlias = Float[Tensor, "T N Z"]
 Nats: TypeAlias = Float[Tensor, " N"]
+Code: TypeAlias = Float[Tensor, "N Z"]
+Glimpse: TypeAlias = tuple[Pictures, Window, Code, Code, Code]
 
 
 def filterbanks(windows: Float[Tensor, "N W 5"], points: Sequence[int], side: int) -> tuple[Filters, ...]:
@@ -105,16 +107,6 @@ def variances(gain: float) -> tuple[float, float]:
 VARIANCES = variances(GAIN)
 
 
-class Glimpse(NamedTuple):
-    """What one step leaves behind."""
-
-    canvas: Pictures  # logits of the pixels
-    write: Window  # where this step painted
-    z: Float[Tensor, "N Z"]  # the code
-    mean: Float[Tensor, "N Z"]  # of its posterior; 0 without a picture
-    log_std: Float[Tensor, "N Z"]
-
-
 class Draw(nn.Module):
     """The model, with `codes` numbers a glimpse, and windows to `read` and `write` of so many points a side.
 
@@ -148,16 +140,19 @@ class Draw(nn.Module):
         $-\log p(x \mid z)$ over pixels, and $\frac12\sum_{t,k}(\mu^2 + \sigma^2 - \log\sigma^2 - 1)$. And the
         second as this draw has it, $\log\frac{q(z \mid x)}{p(z)}$, whose mean over draws is the same.
         """
-        steps = list(self.unroll(noise, x))
-        names = ("z", "mean", "log_std")
-        z, mean, log_std = (torch.stack([getattr(step, name) for step in steps]) for name in names)
-        log_loss = F.binary_cross_entropy_with_logits(steps[-1].canvas, x, reduction="none")
+        canvases, _, *codes = zip(*self.unroll(noise, x), strict=True)
+        z, mean, log_std = map(torch.stack, codes)
+        log_loss = F.binary_cross_entropy_with_logits(canvases[-1], x, reduction="none")
         divergence = 0.5 * (mean.square() + (2 * log_std).exp() - 1) - log_std
         drawn = 0.5 * (z.square() - noise.square()) - log_std
         return log_loss.sum((1, 2)), divergence.sum((0, 2)), drawn.sum((0, 2))
 
     def unroll(self, noise: Codes, x: Pictures | None = None) -> Iterator[Glimpse]:
-        """Glimpse after glimpse: of a picture, or, without one, of what the model makes up."""
+        """Glimpse after glimpse: of a picture, or, without one, of what the model makes up.
+
+        Each leaves the canvas, in logits; where it painted; its code z, and the mean and the logarithm of the
+        deviation of its posterior, 0 without a picture.
+        """
         cases = noise.shape[1]
         canvas = noise.new_zeros(cases, self.side, self.side)
         encoder = decoder = tuple(noise.new_zeros(2, cases, self.units))
@@ -175,7 +170,7 @@ class Draw(nn.Module):
             windows, patch = self._strokes(decoder[0])
             banks = filterbanks(windows, self.points, self.side)
             canvas = canvas + self.painted(patch, banks[1], windows[:, 1])
-            yield Glimpse(canvas, windows[:, 1], z, mean, log_std)
+            yield canvas, windows[:, 1], z, mean, log_std
 
     @torch.no_grad()
     def project(self) -> None:
