@@ -1,9 +1,8 @@
 r"""Captions and pictures in one space, with layer norm on the GRU that reads the captions and without.
 
-*Source* Section 6.1, Figure 1, Table 2; Eqs. (23)-(28); Vendrov and others (2016). Where each setting comes
-from stands at the end, in `EXPERIMENT.settings`. Scale "paper" takes VGG features, "study" COCO's captions
-with vectors made of boxes; "book" is smaller, and "smoke" reads generated scenes. Where several processes
-share a batch, each contrasts the pairs of its own share.
+*Source* Section 6.1, Figure 1, Table 2; Eqs. (23)-(28); Vendrov and others (2016); each setting's at the end.
+Scale "paper" takes VGG features, "study" COCO's captions with vectors made of boxes; "book" is smaller, and
+"smoke" reads generated scenes. Where several processes share a batch, each contrasts its own pairs.
 """
 
 import textwrap

@@ -1,9 +1,8 @@
 r"""The attentive reader on questions whose answers are anonymous entities: no norm, batch norm, layer norm.
 
-*Source* Section 6.2 and Figure 2; Cooijmans and others (2016). Where each setting comes from stands at the
-end, in `EXPERIMENT.settings`. Scale "paper" takes CNN's questions and the reader of the public code, "study"
-cloze questions from books, with two starts; "book" is smaller, and "smoke" reads generated stories, whose
-best possible error is known.
+*Source* Section 6.2 and Figure 2; Cooijmans and others (2016); each setting's at the end. Scale "paper" takes
+CNN's questions and the reader of the public code, "study" cloze questions from books, with two starts; "book"
+is smaller, and "smoke" reads generated stories, whose best possible error is known.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,8 @@ r"""Handwriting from text: Graves' synthesis network, without a norm and with la
 
 *Source* Section 6.5, Figure 5, and Eqs. (20)-(22); Graves (2013). Where each setting comes from stands at
 the end, in `EXPERIMENT.settings`. Scale "paper" takes IAM-OnDB, which needs a registration, "study" lines
-composed of Omniglot's letters, "book" fewer of them. "smoke" has generated strokes; those `known` to a page
-have an exact likelihood.
+composed of Omniglot's letters, "book" fewer of them. "smoke" has generated strokes, as `KNOWN`, which a page
+trains on; their likelihood is known.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from lnbook.data.strokes import Lines, Part, Wanted, load_lines
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
-from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Row, Settings, Task, generators
-from lnbook.training.runs import run
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Study:
 
 
 EPOCH = 12_179 * 9 // 10 // 8
-_KNOWN = Study("generated_strokes", 32, 5, 500, 40, 8, 80, 0, 0.01, 120, 5, seeds=1)
+KNOWN = Study("generated_strokes", 32, 5, 500, 40, 8, 80, 0, 0.01, 120, 5, seeds=1)
 _LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 500, 10, seeds=8)
 RATES = (0.003, 0.001, 0.01, 0.03)  # the first is that of the smaller studies
 STUDIES = {
@@ -120,12 +119,6 @@ class Writing(Task):
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         nats = self.nats(model, cases).double().sum()
         return {"nats": nats, "points": cases[1].double().sum(), "exact": cases[4].sum()}
-
-
-def known(scale: str, seed: int) -> list[Row]:
-    """Of strokes of known likelihood, with one run of each norm, which a page makes."""
-    jobs = jobs_of(STUDIES[scale] if scale == "smoke" else [_KNOWN], seed)
-    return [row for outcome in run(EXPERIMENT, scale, jobs=jobs) for row in outcome.rows]
 
 
 EXPERIMENT = Experiment(

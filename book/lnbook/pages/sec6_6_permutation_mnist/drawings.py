@@ -1,4 +1,4 @@
-"""Section 6.6's own short runs, its learning curves, and its tables of means."""
+"""Section 6.6's learning curves, and its tables of means."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,8 +12,6 @@ from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.shared import learning_curves
 from lnbook.shared.learning_curves import Curve
-from lnbook.shared.permutation_mnist import EXPERIMENT
-from lnbook.training.runs import run
 
 LABELS = learning_curves.LABELS | {
     "rms": "RMS norm",
@@ -24,27 +22,14 @@ LABELS = learning_curves.LABELS | {
 CASES = 55_000  # of training
 
 
-def live(scale: str, seed: int) -> pd.DataFrame:
-    """Measurements of one run of each network at batches of 128."""
-    jobs = [j for j in EXPERIMENT.jobs(scale, seed) if j["batch_size"] == 128 and j["seed"] == seed]
-    outcomes = run(EXPERIMENT, scale, jobs=jobs, processes=1)
-    return curves.runs([row for outcome in outcomes for row in outcome.rows])
-
-
 def means(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A table to show: a row a norm, in a column the mean over seeds of what `curves.per_seed` found."""
     table = {title: {n: curves.mean_of(found[n]) for n in found} for title, found in columns.items()}
     return pd.DataFrame({k: {LABELS[n]: f"{m:.3g}" for n, m in row.items()} for k, row in table.items()})
 
 
-def panel(rows: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
-    """What `learning` draws of the runs at one batch size."""
-    nll, error = curves.band(rows, "train_loss", geometric=True), curves.band(rows, "test_error", 100)
-    return {"train_loss": nll, "test_error": error}
-
-
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:
-    """Training loss above, test error below, against epochs: a column per batch size, as `panel` makes it."""
+    """Training loss above, test error below, against epochs: a column per batch size."""
     fig, axes = plots.subplots(2, len(panels), figsize=(7.2, 3.6), squeeze=False, sharey="row")
     for (batch_size, columns), (above, below) in zip(panels.items(), axes.T, strict=True):
         for ax, key in ((above, "train_loss"), (below, "test_error")):
