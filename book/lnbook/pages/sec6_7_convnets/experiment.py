@@ -8,7 +8,7 @@ Where each of our settings comes from stands at the end, in `EXPERIMENT.settings
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import torch
 from jaxtyping import UInt8
@@ -19,7 +19,7 @@ from lnbook.curves import Mean
 from lnbook.data import Images, load
 from lnbook.figures import plots
 from lnbook.pages.sec6_7_convnets.model import ConvNet, Layers, columns
-from lnbook.shared import learning_curves, permutation_mnist
+from lnbook.shared import learning_curves
 from lnbook.shared.classifiers import Classifier
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators, step
@@ -31,8 +31,6 @@ LONGER = (3e-3, 1e-2)  # the others, of ten
 WATCHED = 250  # test cases behind the statistics of layers
 CASES = 60_000  # of Fashion-MNIST, which the studies' epochs are counted in
 SMALL = 16  # pixels
-# seeds, updates and test cases to measure what hidden units contribute
-CONTRIBUTING = {"smoke": (2, 20, 100), "book": (5, 60, 500), "study": (5, 1718, 1000)}
 
 
 @dataclass(frozen=True)
@@ -157,23 +155,6 @@ def rolled(pixels: UInt8[Tensor, "N h w"], generator: torch.Generator) -> UInt8[
     down, right = (torch.randint(size, (n, 1), generator=generator) for size in (h, w))
     rows, across = (torch.arange(h) + down) % h, (torch.arange(w) + right) % w
     return pixels.take_along_dim(rows[:, :, None], 1).take_along_dim(across[:, None], 2)
-
-
-def contributing(images: Images, scale: str, seed: int) -> dict[str, nn.Module]:
-    """A fully connected network and a ConvNet, to compare what their hidden units contribute.
-
-    *Source* Section 6.7, third and fourth sentences: the units of a fully connected layer make similar
-    contributions, those of a ConvNet do not. Neither has a norm: alike contributions are what a layer norm
-    supposes. Sizes and lengths are ours; the seed fixes each one's initial weights and the order of cases.
-    """
-    both: dict[str, Any] = {"norm": "none", "rate": RATE, "seed": seed, "rows": 1, "epochs": 1.0}
-    wide = permutation_mnist.Classification(images, (256, 256), Machine(), batch_size=BATCH, **both)
-    job = {"data": images.provenance["requested"], "padding": "zeros", "pictures": "centered", **both}
-    tasks = {"fully connected": wide, "convolutional": Classification(job, scale, Machine())}
-    for task in tasks.values():
-        for _ in range(CONTRIBUTING[scale][1]):
-            step(task, task.model, next(task.batches), torch.Generator())  # which draws nothing
-    return {name: task.model.eval() for name, task in tasks.items()}
 
 
 def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:

@@ -14,6 +14,7 @@ from lnbook.data import load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
 from lnbook.pages.sec6_7_convnets.experiment import Classification, rolled
 from lnbook.pages.sec6_7_convnets.model import ConvNet, columns, reaches_over, with_inputs_of_relus
+from lnbook.shared import permutation_mnist
 from lnbook.training import Machine, generators, train
 
 CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
@@ -67,9 +68,9 @@ def standardized(a: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def test_logits_come_with_what_each_relu_receives() -> None:
-    x = torch.rand(3, 8, 8, generator=generators(0)[0])
-    whole, local = convnet.contributing(load("digits"), "smoke", seed=0).values()
-    for network, inputs, relus in ((whole, x.flatten(1), 2), (local, x[:, None], 3)):
+    x = cases(3)[:, 0]
+    whole = permutation_mnist.network((64, 16, 16, 3), "none", generators(0)[0]).double()
+    for network, inputs, relus in ((whole, x.flatten(1), 2), (make("none"), x[:, None], 2)):
         logits, received = with_inputs_of_relus(network, x)
         *_, last = network.children()
         torch.testing.assert_close(logits, network(inputs))
