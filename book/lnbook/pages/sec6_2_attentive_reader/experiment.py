@@ -15,10 +15,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from lnbook import training
 from lnbook.data.questions import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
-from lnbook.data.text import UNKNOWN
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
 from lnbook.shared import learning_curves
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
@@ -139,22 +137,6 @@ class Reading(Task):
             "nll": F.cross_entropy(scores, answers, reduction="sum"),
             "on_answer": (attention * on_answer).sum(),
         }
-
-
-def accuracy(readings: Readings, job: Job, deals: int) -> float:
-    """How often a trained reader with an unknown word for each passage is right, over `deals` of markers."""
-    learned, asked = (
-        (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
-        for _, lengths, *rest in (readings.train, readings.valid)
-    )
-    task = Reading(replace(readings, train=learned, valid=asked), Machine(), job)
-    with training.torch_threads(1):
-        training.train(task)
-    task.model.eval()
-    noises = (training.noise_of(job["seed"], -deal) for deal in range(1, deals + 1))
-    with torch.no_grad():
-        found = [float(task.measure(task.model, task.parts["valid"], noise)["error"]) for noise in noises]
-    return 1 - sum(found) / deals / len(readings.valid[4])
 
 
 EXPERIMENT = Experiment(

@@ -8,10 +8,9 @@ from torch import Tensor
 
 from lnbook.data.cloze import floor
 from lnbook.data.readings import load_readings
-from lnbook.pages.sec6_2_attentive_reader import experiment
 from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, LABELS, PairBatches, Reading
 from lnbook.pages.sec6_2_attentive_reader.model import STARTS, AttentiveReader
-from lnbook.training import LengthBatches, Machine, Task, train
+from lnbook.training import LengthBatches, Machine, train
 
 NORMS = tuple(LABELS)
 WORDS, ENTITIES, H = 12, 4, 6
@@ -176,15 +175,3 @@ def test_an_epoch_has_each_case_at_most_once_and_less_padding_than_sorting_by_th
     assert len(epoch.unique()) == epoch.numel() > N - 6 * size
     pairs._begin()
     assert not torch.equal(pairs._batches[0], epoch[0])  # the next epoch has another order
-
-
-def test_a_reader_of_questions_alone_sees_one_unknown_word_for_a_passage(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    trained: list[Task] = []
-    monkeypatch.setattr(experiment.training, "train", trained.append)
-    job = EXPERIMENT.jobs("smoke", 0)[-1] | {"batch_size": 2}
-    assert 0 <= experiment.accuracy(load_readings("stories", limit=3), job, deals=2) <= 1
-    for passages, lengths, *_ in (next(trained[0].batches), trained[0].parts["valid"]):
-        assert passages.tolist() == [[1]] * len(lengths)
-        assert lengths.eq(1).all()
