@@ -18,17 +18,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
-from lnbook.data.captions import Boxes, Captioned, Captions, above, load_captions, load_features
+from lnbook.data.captions import Boxes, Captions, load_captions, load_features
 from lnbook.data.text import Vocabulary, pad, tokenize
 from lnbook.figures import plots
 from lnbook.pages.sec6_1_order_embeddings import model as networks
-from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding, violations
+from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
 CAPTIONS = 5  # of each picture, in the evaluation
 SPLIT = 1000  # pictures of a test set
-STRIDE = 7  # every so manieth caption of the scenes is looked at
 
 
 @dataclass(frozen=True)
@@ -130,24 +129,6 @@ class Embedding(Task):
 
     def _features(self, part: str, which: Tensor) -> Tensor:
         return self.features[part][which.cpu()].to(self.machine.device, self.machine.dtype)
-
-
-@torch.no_grad()
-def agreement(made: Embedding, part: Captioned) -> tuple[float, float]:
-    """How well violations tell which caption of generated scenes, whose order is known, is truly above which.
-
-    The area under the ROC curve, 0.5 for a guess, of all pairs, for which nothing was trained; and how often
-    the true direction violates less, where only one of two captions is above the other.
-    """
-    from sklearn.metrics import roc_auc_score  # its import takes seconds
-
-    told = part.meaning[1][::STRIDE]
-    points = made.points(*made.encoded(part.texts[::STRIDE]))
-    table = violations(points, points).double().numpy()
-    order = np.array([[above(u, v) for v in told] for u in told])
-    truth = order & ~np.eye(len(told), dtype=bool)
-    rightly = (table < table.T)[order & ~order.T]
-    return float(roc_auc_score(truth.ravel(), -table.ravel())), float(rightly.mean())
 
 
 def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str]) -> Figure:

@@ -118,16 +118,6 @@ class Drawing(Task):
         return {"bound": self.bound(model, cases, noise).double().sum()}
 
 
-@torch.no_grad()
-def strokes(
-    model: Draw, noise: Float[Tensor, "T N Z"]
-) -> tuple[Float[np.ndarray, "T N A A"], Float[np.ndarray, "T N 3"]]:
-    """Of pictures that the model makes up, each pixel's probability, and each stroke's `box`, by glimpse."""
-    canvases, windows, *_ = zip(*model.unroll(noise), strict=True)
-    boxes = [box(window, model.points[1], model.side) for window in windows]
-    return torch.stack(canvases).sigmoid().numpy(), np.stack(boxes)
-
-
 def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarray, "N 3"]:
     """Left, top, width of square windows, each point as wide as the stride; pixels span 0 to 1, 1 to 2, ...
 

@@ -22,7 +22,7 @@ from lnbook.pages.sec6_7_convnets.model import ConvNet, Layers, columns
 from lnbook.shared import learning_curves
 from lnbook.shared.classifiers import Classifier
 from lnbook.shared.studies import jobs_of
-from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators, step
+from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, generators
 
 NORMS: tuple[str, ...] = ("none", "batch", "layer", "position", "group", "instance")
 RATE, BATCH = 1e-3, 64  # of Adam, where no other is named

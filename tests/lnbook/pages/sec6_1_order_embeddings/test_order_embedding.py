@@ -5,9 +5,8 @@ from itertools import product
 import pytest
 import torch
 
-from lnbook.data.captions import load_captions
 from lnbook.pages.sec6_1_order_embeddings import experiment
-from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding, agreement
+from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
 from lnbook.pages.sec6_1_order_embeddings.model import (
     MARGINS,
     OrderEmbedding,
@@ -108,13 +107,7 @@ def test_splits_rank_against_their_own_pictures_and_are_averaged(monkeypatch: py
         assert found[name] == pytest.approx((halves[0][name] + halves[1][name]) / 2)
 
 
-def test_the_learned_order_agrees_with_the_true_one_and_that_of_random_weights_does_not() -> None:
+def test_the_smoke_run_learns_to_find_pictures() -> None:
     job = {**EXPERIMENT.jobs("smoke", 0)[1], "updates": 600, "every": 600}  # a few seconds
-    made, part = Embedding(job, "smoke", Machine()), load_captions("scenes").parts["test"]
-    before = agreement(made, part)
-    rows = train(made).rows
-    after = agreement(made, part)
-    # runs of several seeds and lengths: 0.44 to 0.56 before, 0.70 to 0.82 after
-    assert before[0] < 0.6 < 0.65 < after[0]
-    assert 0 < after[1] < 1
+    rows = train(Embedding(job, "smoke", Machine())).rows
     assert rows[0]["valid_image_r10"] < 20 < 45 < rows[-1]["valid_image_r10"]  # chance: 10 of 100
