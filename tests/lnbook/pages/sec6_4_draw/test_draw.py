@@ -109,21 +109,29 @@ def test_the_divergence_is_the_mean_of_what_draws_say() -> None:
     assert abs(difference.mean()) < 4 * difference.std() / draws**0.5 < 0.05 * divergence.mean()
 
 
-def test_a_step_of_norm_propagation_is_that_of_the_equations() -> None:
-    lstm, draw = OneBiasLSTM(Z, H, "propagation").double().requires_grad_(False), seeded()
+@pytest.mark.parametrize("norm", ["none", "layer", "propagation"])
+def test_a_step_of_an_lstm_is_that_of_the_equations(norm: str) -> None:
+    lstm, draw = OneBiasLSTM(Z, H, norm).double().requires_grad_(False), seeded()
     for p in lstm.parameters():
         p.normal_(generator=draw)
     x, h, c = (torch.randn(N, size, generator=draw, dtype=torch.float64) for size in (Z, H, H))
     new_h, new_c = lstm.step(lstm.weights(), x, h, c)
-    a, (var_c, var_h) = lstm.bias_ih, VARIANCES
+    a, (var_c, var_h) = lstm.bias_ih, VARIANCES if norm == "propagation" else (1.0, 1.0)
     for side, values in (("ih", x), ("hh", h)):
-        rows, gain = lstm.get_parameter(f"weight_{side}"), lstm.get_parameter(f"gain_{side}")
-        a = a + gain * (values @ (rows / rows.square().sum(1, keepdim=True).sqrt()).T)
+        rows = lstm.get_parameter(f"weight_{side}")
+        if norm == "propagation":
+            length = rows.square().sum(1, keepdim=True).sqrt()
+            rows = lstm.get_parameter(f"gain_{side}")[:, None] * rows / length
+        a = a + values @ rows.T
     i, f, g, o = a.chunk(4, 1)
-    expected = i.sigmoid() * g.tanh() + f.sigmoid() * c
+    expected = shown = i.sigmoid() * g.tanh() + f.sigmoid() * c
     torch.testing.assert_close(new_c, expected, rtol=1e-12, atol=0)  # a dozen roundings in float64
-    shown = (lstm.gain_cell * expected / var_c**0.5).tanh()
-    torch.testing.assert_close(new_h, o.sigmoid() * shown / var_h**0.5, rtol=1e-12, atol=0)
+    if norm == "layer":
+        var, mean = torch.var_mean(shown, 1, correction=0, keepdim=True)
+        shown = lstm.gain_cell * (shown - mean) / (var + 1e-5).sqrt() + lstm.bias_cell
+    elif norm == "propagation":
+        shown = lstm.gain_cell * shown / var_c**0.5
+    torch.testing.assert_close(new_h, o.sigmoid() * shown.tanh() / var_h**0.5, rtol=1e-12, atol=0)
 
 
 def test_norm_propagation_begins_as_the_other_norms_and_keeps_rows_of_length_one() -> None:
