@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import exp, log, nan, sqrt
-from statistics import median
+from math import exp, log, sqrt
+from statistics import fmean, median
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from scipy.special import stdtrit
 from lnbook import curves, races
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.ledger.printed import printed_table
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import LEVEL, TWO_SIDED, Measurement
 
@@ -102,27 +101,18 @@ def by_size() -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def flat(found: Mapping[str, Factors]) -> list[dict[str, float | str]]:
-    """The rows of the figure: each factor with its interval, at own step sizes and at one."""
-    pairs = [(section, kind, m) for section, both in found.items() for kind, m in both._asdict().items()]
-    return [{"section": s, "steps": k, "value": m.value, "low": m.low, "high": m.high} for s, k, m in pairs]
-
-
 def advantage(found: Mapping[str, Factors]) -> curves.Mean:
     r"""How much larger the recurrent networks' factors are than the others', each at its own step size.
 
     $$\exp\Big(\frac1K\sum_k \ell_k - \frac1M\sum_m \ell_m\Big)$$
 
     with the logarithms $\ell$ of the factors, and the 95 % interval of Welch and Satterthwaite over the
-    experiments of each kind. NaN if a kind has fewer than two.
+    experiments of each kind.
     """
-    logs: dict[bool, list[float]] = {True: [], False: []}
-    for section, factors in found.items():
-        logs[section in RECURRENT].append(log(factors.own.value))
-    if min(map(len, logs.values())) < 2:
-        return curves.Mean(nan, None, None, 1)
-    difference = sum(logs[True]) / len(logs[True]) - sum(logs[False]) / len(logs[False])
-    low, high = stats.ttest_ind(logs[True], logs[False], equal_var=False).confidence_interval(1 - LEVEL)
+    own = {section: log(factors.own.value) for section, factors in found.items()}
+    logs = [[x for s, x in own.items() if (s in RECURRENT) == kind] for kind in (True, False)]
+    difference = fmean(logs[0]) - fmean(logs[1])
+    low, high = stats.ttest_ind(*logs, equal_var=False).confidence_interval(1 - LEVEL)
     return curves.Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
 
 
@@ -181,30 +171,29 @@ def with_confidence(found: Measurement, confidence: float) -> Measurement:
     return replace(found, low=low, high=high)
 
 
-def ratios() -> dict[str, float]:
+def ratios() -> list[float]:
     """Layer norm's own step size over that without a norm, medians over seeds, in Sections 6.1 to 6.6."""
-    found = {}
+    found = []
     for section, race in races.RACES.items():
         if section < "6.7":
             rows = races.tidy(curves.recorded(race.experiment)[0], race)
             own = races.own_steps(rows, next(iter(race.chosen.values())))
-            found[section] = median(own["layer"].values()) / median(own["none"].values())
+            found.append(median(own["layer"].values()) / median(own["none"].values()))
     return found
 
 
-def seen() -> dict[str, tuple[float, float, float]]:
-    r"""By result of Tables 2 and 3: points gained, test items n, standard errors gained.
+def seen(
+    without: Mapping[str, float], normed: Mapping[str, float], items: Mapping[str, float]
+) -> dict[str, tuple[float, float, float]]:
+    r"""By result of two models, in %: points gained, its number n of test items, standard errors gained.
 
     Of shares p, q on n independent items each, $\sqrt{(p(1-p) + q(1-q))/n}$ is the error of $p - q$.
     """
-    found, counts = {}, printed_table("test-items").rows
-    for table, models in {"table-2": ("OE", "OE + LN"), "table-3": ("ours", "LN")}.items():
-        without, normed = (printed_table(table).rows["the paper"][model] for model in models)
-        for name, n in {name: n for by in counts.values() for name, n in by["items"].items()}.items():
-            if name in without:
-                p, q = normed[name] / 100, without[name] / 100
-                error = sqrt((p * (1 - p) + q * (1 - q)) / n)
-                found[name] = 100 * (p - q), n, (p - q) / error
+    found = {}
+    for name in [name for name in items if name in without]:
+        p, q, n = normed[name] / 100, without[name] / 100, items[name]
+        error = sqrt((p * (1 - p) + q * (1 - q)) / n)
+        found[name] = 100 * (p - q), n, (p - q) / error
     return found
 
 

@@ -1,24 +1,21 @@
 """Reading the ledger: sections, experiments."""
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from lnbook.ledger.rules import load_sentences
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import SENTENCE_WORDS, Measurement, Verdict
 from lnbook.pages.sec7_conclusion import reading
-from lnbook.pages.sec7_conclusion.reading import RACES, SECTIONS, by_section
+from lnbook.races import RACES
 
 
-def test_every_sentence_of_the_ledger_has_its_section_and_so_has_every_section_a_sentence() -> None:
-    inside = by_section([Judged(s, Verdict("verified")) for s in load_sentences()])
+def test_every_sentence_has_its_section_and_every_verdict_its_column() -> None:
+    sentences = load_sentences()
+    inside = reading.by_section([Judged(s, Verdict("verified")) for s in sentences])
     assert all(inside.values())
-    assert len(RACES) == 7
-    assert set(RACES) < set(SECTIONS)
-
-
-def test_the_table_counts_every_verdict_that_a_sentence_can_have_once() -> None:
-    sentence = load_sentences()[0]
-    every = [Judged(sentence, Verdict(word)) for word in SENTENCE_WORDS]
+    every = [Judged(sentences[0], Verdict(word)) for word in SENTENCE_WORDS]
     assert sum(reading.counted(every).values()) == len(every)
 
 
@@ -36,4 +33,27 @@ def test_an_advantage_is_the_quotient_of_geometric_means_with_welchs_interval() 
     mean = reading.advantage(found)
     assert (mean.value, mean.n) == (pytest.approx(2.0), 4)
     assert mean.low * mean.high == pytest.approx(4.0), "on logarithms the interval is symmetric"
-    assert reading.advantage({"6.1": factors(2.0)}).n == 1
+
+
+def test_a_gain_in_points_is_counted_in_standard_errors() -> None:
+    found = reading.seen({"MR": 50.0, "MSE": 0.3}, {"MR": 60.0, "MSE": 0.2}, {"CR": 9.0, "MR": 49.0})
+    assert found == {"MR": pytest.approx((10.0, 49.0, 1.0))}  # sqrt((0.24 + 0.25) / 49) is 0.1
+
+
+def test_factors_by_size_and_ratios_of_step_sizes_are_those_of_runs_by_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = pd.MultiIndex.from_product(
+        [(62, 500), ("none", "layer"), (1.0, 0.1), (0, 1), (0, 10, 20)],
+        names=["points", "norm", "rate", "seed", "update"],
+    )
+    rows = runs.to_frame(index=False).assign(batch_size=8, updates=500)
+    best = np.where(rows["norm"] == "layer", 0.1, 1.0) == rows["rate"]  # else nothing is learned
+    late = (rows["norm"] == "layer") & (rows["points"] == 62)  # of 0, -1, -2: 0, -0.5, -1
+    rows["test_nats"] = -rows["update"] / 10 * best / (1 + late)
+    rows["valid_nats"] = rows["test_nats"]
+    monkeypatch.setattr(reading.curves, "recorded", lambda name: (rows, {}))
+    found = reading.by_size()
+    assert found.to_dict("list") == {(62, 8): [0.5, 0.5], (500, 8): [1.0, 1.0]}
+    monkeypatch.setattr(reading.races, "RACES", {"6.5": RACES["6.5"]})
+    assert reading.ratios() == [0.1]
