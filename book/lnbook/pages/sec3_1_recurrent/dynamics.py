@@ -11,15 +11,18 @@ inputs (axis S) run side by side, in float64 and without epsilon.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from torch import Tensor
 
-from lnbook.training import torch_threads
+from lnbook.figures import axes as on
+from lnbook.figures import plots
 from lnlib.rnn import LSTM
 from lnlib.rnn.diagnostics import lyapunov
 
@@ -33,22 +36,23 @@ _NODES = _STEP * (torch.arange(-20 / _STEP, 20 / _STEP, dtype=torch.float64) + 0
 _WEIGHTS = torch.exp(-_NODES.square() / 2) * _STEP / math.sqrt(2 * math.pi)
 # Of the LSTMs: how many, their units, the steps that are run, and of these left out at the start.
 LSTMS = {"smoke": (2, 32, 40, 15), "book": (2, 64, 120, 40), "study": (20, 64, 220, 70)}
-
-
-def gaussian_mean(f: Function) -> float:
-    r"""$E f(z) = \int f(z)\,e^{-z^2/2}\,dz/\sqrt{2\pi}$ by the trapezoidal rule."""
-    return float(_WEIGHTS @ f(_NODES))
+LOOKS: dict[str, dict[str, Any]] = {
+    "none": {"color": plots.COLORS["none"], "ls": ":"},
+    "layer": {"color": plots.COLORS["layer"], "ls": "-"},
+    "inputs": {"color": plots.COLORS["layer"], "ls": "-."},
+}
+Curve = Float[np.ndarray, " points"]
+Runs = Float[np.ndarray, "networks places"]
 
 
 def mean_square(f: Function, gain: float) -> float:
-    """$E[f(gz)^2]$."""
-    return gaussian_mean(lambda z: f(gain * z).square())
+    r"""$E[f(gz)^2] = \int f(gz)^2\,e^{-z^2/2}\,dz/\sqrt{2\pi}$ by the trapezoidal rule."""
+    return float(_WEIGHTS @ f(gain * _NODES).square())
 
 
 def mean_square_slope(f: Function, gain: float) -> float:
     """$E[f'(gz)^2]$."""
-    slope = torch.func.vmap(torch.func.grad(f))
-    return gaussian_mean(lambda z: slope(gain * z).square())
+    return mean_square(torch.func.vmap(torch.func.grad(f)), gain)
 
 
 def exponent(f: Function, gain: float) -> float:
@@ -56,16 +60,8 @@ def exponent(f: Function, gain: float) -> float:
 
     $\lambda = \frac12\log\frac{r\,g^2\,E[f'(gz)^2]}{E[f(gz)^2]}$ for the share r of the summed inputs'
     variance that comes from the state, whatever the scale of the weights.
-
-    >>> round(exponent(torch.tanh, 1.0), 4)
-    0.0818
     """
     return 0.5 * math.log(gain**2 * mean_square_slope(f, gain) / mean_square(f, gain))
-
-
-def critical_share(f: Function, gain: float) -> float:
-    r"""The largest share r at which neighboring states do not part: $r^* = \min(1, e^{-2\lambda})$."""
-    return min(1.0, math.exp(-2 * exponent(f, gain)))
 
 
 def strength(f: Function, gain: float, share: float) -> float:
@@ -150,13 +146,12 @@ def exponents(
     """Largest Lyapunov exponents: the mean logarithmic growth of a random direction after `skip` steps."""
     h, v = networks.states(generator), networks.states(generator)
     total = torch.zeros(h.shape[:2], dtype=h.dtype)
-    with torch_threads(1):
-        for t in range(steps):
-            h, v = networks.push(h, v, networks.noise(generator))
-            growth = v.norm(dim=-1)
-            v = v / growth[..., None]
-            if t >= skip:
-                total += growth.log()
+    for t in range(steps):
+        h, v = networks.push(h, v, networks.noise(generator))
+        growth = v.norm(dim=-1)
+        v = v / growth[..., None]
+        if t >= skip:
+            total += growth.log()
     return (total / (steps - skip)).numpy()
 
 
@@ -182,12 +177,11 @@ def crossing(shares: Float[np.ndarray, " S"], values: Float[np.ndarray, "B S"]) 
     return shares[after - 1] - low * (shares[after] - shares[after - 1]) / (high - low)
 
 
-def lstm_exponents(variant: str, scale: str, seed: int) -> Float[np.ndarray, "draws biases"]:
+def lstm_exponents(scale: str, seed: int, **options: Any) -> Float[np.ndarray, "draws biases"]:
     """Largest exponents of LSTMs as torch starts them, with forget biases of 0 and 4, on normal inputs."""
     draws, H, steps, skip = LSTMS[scale]
-    options = {"norm": "none"} if variant == "none" else {"variant": variant}
     rows = []
-    with torch_threads(1), torch.random.fork_rng():
+    with torch.random.fork_rng():
         torch.manual_seed(seed)
         for _ in range(draws):
             lstm = LSTM(H, H, dtype=torch.float64, **options)
@@ -198,3 +192,28 @@ def lstm_exponents(variant: str, scale: str, seed: int) -> Float[np.ndarray, "dr
                 bias += more
                 rows.append(lyapunov(lstm, x, tuple(state), skip=skip)[:, 0])
     return torch.stack(rows).reshape(draws, 2).numpy()
+
+
+def against_theory(
+    curves: Mapping[str, tuple[Curve, Curve]],
+    measured: Mapping[str, tuple[Sequence[float], Runs]],
+    shares: Mapping[float, tuple[Curve, Curve]],
+    driven: tuple[Sequence[float], Mapping[float, Runs]],
+) -> Figure:
+    """Exponents by gain or scale, and by the state's share at some gains: lines theory, marks networks."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.2))
+    labels = {"layer": ("layer norm, gain $g$", "o"), "none": ("plain, weights of scale $s$", "s")}
+    for norm, (label, mark) in labels.items():
+        left.semilogx(*curves[norm], **LOOKS[norm])
+        on.runs(left, *measured[norm], mark, color=LOOKS[norm]["color"], label=label)
+    on.exactly(left.xaxis, measured["layer"][0])
+    left.set(xlabel="$g$ or $s$", title="without inputs", ylim=(-2.4, 0.8))
+    for (gain, curve), line, mark in zip(shares.items(), ("--", "-.", "-"), "o^s", strict=True):
+        right.plot(*curve, color=plots.COLORS["layer"], ls=line, lw=1.4)
+        on.runs(right, driven[0], driven[1][gain], mark, color=plots.COLORS["layer"], label=f"$g = {gain:g}$")
+    right.set(xlabel="share $r$ of the state", title="layer norm with inputs")
+    left.set_ylabel(r"exponent $\lambda$ (nats per step)")
+    for ax in (left, right):
+        ax.axhline(0, color=plots.INK, lw=0.8)
+        ax.legend(loc="lower right")
+    return fig

@@ -5,18 +5,22 @@ names its digit. So a sequence of any length is real data with many answers in i
 any length.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
+from matplotlib.figure import Figure
 from scipy.stats import ks_2samp
 from torch import Tensor, nn
 
 from lnbook.data import Images
 from lnbook.data.images import Part
+from lnbook.figures import axes as on
+from lnbook.figures import plots
+from lnbook.pages.sec3_1_recurrent.dynamics import LOOKS, Curve
 from lnbook.training import fit, generators, sweep
 from lnlib.rnn import RNN
 from lnlib.rnn.diagnostics import lyapunov, trace
@@ -29,27 +33,23 @@ STEPS = 50  # of the streams in training
 EARLY, LATE = 2, 50  # steps, counted from 1; both read the second row of an image of eight
 
 
-class Streams:
-    """Streams of one part of a data set, pixels scaled to mean 0 and standard deviation 1 in training."""
+def draw(
+    images: Images, part: Part, steps: int, cases: int, generator: torch.Generator, *, anywhere: bool = False
+) -> tuple[Float[Tensor, "T N D"], Int64[Tensor, "T N"]]:
+    """Streams of one part: rows, and what to answer at each; from an image's first row on, or from any.
 
-    def __init__(self, images: Images, part: Part) -> None:
-        pixels, labels = images.flat(part)
-        reference, _ = images.flat("train")
-        self.side = images.train_x.shape[1]
-        scaled = torch.from_numpy((pixels - reference.mean()) / reference.std())
-        self.images, self.labels = scaled.unflatten(1, (self.side, -1)), torch.from_numpy(labels)
-
-    def draw(
-        self, steps: int, cases: int, generator: torch.Generator, *, anywhere: bool = False
-    ) -> tuple[Float[Tensor, "T N D"], Int64[Tensor, "T N"]]:
-        """Rows, and what to answer at each; beginning with an image's first row, or with any row."""
-        chosen = torch.randint(len(self.images), (steps // self.side + 2, cases), generator=generator)
-        x = self.images[chosen].transpose(1, 2).flatten(0, 1)
-        y = torch.full((len(chosen), self.side, cases), NO_ANSWER)
-        y[:, -1] = self.labels[chosen]
-        first = torch.randint(self.side if anywhere else 1, (cases,), generator=generator)
-        at = first + torch.arange(steps).unsqueeze(1)
-        return x[at, torch.arange(cases)], y.flatten(0, 1).gather(0, at)
+    Pixels are scaled to mean 0 and standard deviation 1 in training.
+    """
+    (pixels, labels), (reference, _) = images.flat(part), images.flat("train")
+    side = images.train_x.shape[1]
+    rows = torch.from_numpy((pixels - reference.mean()) / reference.std()).unflatten(1, (side, -1))
+    chosen = torch.randint(len(rows), (steps // side + 2, cases), generator=generator)
+    x = rows[chosen].transpose(1, 2).flatten(0, 1)
+    y = torch.full((len(chosen), side, cases), NO_ANSWER)
+    y[:, -1] = torch.from_numpy(labels)[chosen]
+    first = torch.randint(side if anywhere else 1, (cases,), generator=generator)
+    at = first + torch.arange(steps).unsqueeze(1)
+    return x[at, torch.arange(cases)], y.flatten(0, 1).gather(0, at)
 
 
 class Reader(nn.Module):
@@ -77,9 +77,9 @@ class Reader(nn.Module):
 
 def train(images: Images, norm: str, seed: int, updates: int, *, anywhere: bool) -> Reader:
     """Train by Adam at 0.003, unclipped, on 32 streams of 50 steps an update; digits' ends have a loss."""
-    streams, (_, order) = Streams(images, "train"), generators(seed)
+    _, order = generators(seed)
     model = Reader(norm, 1, seed, **({"max_steps": STEPS} if norm == "batch" else {}))
-    batches = (streams.draw(STEPS, 32, order, anywhere=anywhere) for _ in range(updates))
+    batches = (draw(images, "train", STEPS, 32, order, anywhere=anywhere) for _ in range(updates))
 
     def loss(logits: Float[Tensor, "T N 10"], y: Int64[Tensor, "T N"]) -> Float[Tensor, ""]:
         return F.cross_entropy(logits.flatten(0, 1), y.flatten(), ignore_index=NO_ANSWER)
@@ -118,24 +118,20 @@ def change(rnn: RNN, x: Float[Tensor, "T N D"]) -> float:
     return float(np.mean([ks_2samp(*pair).statistic for pair in pairs]))
 
 
-class Run(NamedTuple):
-    """One trained network."""
+def measure(images: Images, *, norm: str, anywhere: bool, seed: int, scale: str) -> tuple[float, float]:
+    """Train a network as :func:`train` does, and test it on streams of another length.
 
-    norm: str
-    anywhere: bool  # streams begin at any row
-    lost: float  # points of right answers (%), from the steps of training, but the first image, to all later
-    change: float  # of the distribution of a unit's summed input, from an early to a late step
-
-
-def measure(images: Images, *, norm: str, anywhere: bool, seed: int, scale: str) -> Run:
-    """Train a network as :func:`train` does, and test it on streams of another length."""
+    Points of right answers (%) lost from the steps of training, but the first image, to all later steps; and
+    the change of the distribution of a unit's summed input, from an early to a late step.
+    """
     updates, length, *_ = SIZES[scale]
-    test, draw = Streams(images, "test"), torch.Generator().manual_seed(1)
+    generator = torch.Generator().manual_seed(1)
     model = train(images, norm, seed, updates, anywhere=anywhere)
-    short, long = (test.draw(t, n, draw, anywhere=anywhere) for t, n in ((200, 500), (length, 100)))
-    within = _right(model, *short, slice(test.side, STEPS))
+    sizes = (200, 500), (length, 100)
+    short, long = (draw(images, "test", *size, generator, anywhere=anywhere) for size in sizes)
+    within = _right(model, *short, slice(images.train_x.shape[1], STEPS))
     beyond = _right(model, *long, slice(STEPS, length))
-    return Run(norm, anywhere, within - beyond, change(model.rnn, short[0]))
+    return within - beyond, change(model.rnn, short[0])
 
 
 @torch.no_grad()
@@ -145,7 +141,7 @@ def _right(model: Reader, x: Tensor, y: Tensor, steps: slice) -> float:
     return 100 * float(right[steps][y[steps] != NO_ANSWER].mean())
 
 
-def compare(scale: str, seed: int, images: Images) -> list[Run]:
+def compare(scale: str, seed: int, images: Images) -> list[dict[str, Any]]:
     """Networks with each norm on long streams; with batch norm also on streams that begin at any row."""
     *_, few, many = SIZES[scale]
     jobs = [
@@ -153,4 +149,30 @@ def compare(scale: str, seed: int, images: Images) -> list[Run]:
         for norm, anywhere in (("batch", False), ("batch", True), ("none", False), ("layer", False))
         for k in range(few if anywhere else many)
     ]
-    return sweep(measure, jobs, common=(images,), processes=None if scale == "study" else 1)
+    found = sweep(measure, jobs, common=(images,), processes=None if scale == "study" else 1)
+    return [{**job, "lost": lost, "change": moved} for job, (lost, moved) in zip(jobs, found, strict=True)]
+
+
+def story(
+    sizes: Mapping[str, Curve], by_lag: Mapping[tuple[str, float], Curve], distances: Mapping[str, Curve]
+) -> Figure:
+    """Sizes of states by step, gradients by lag at two factors of the weights, distances of two copies."""
+    fig, (left, middle, right) = plots.subplots(1, 3, figsize=(7.2, 3))
+    beside = {"va": "center", "size": 10}  # a line's end, its name
+    for name, values in sizes.items():
+        left.semilogy(values, **LOOKS["layer" if name == "layer norm" else "none"])
+        on.name(left, name, [len(values)], values, (4, 0), **beside)
+    left.set(title="size of the state", xlabel="step", xlim=(0, 190), xticks=(0, 50, 100))
+    for (norm, factor), values in by_lag.items():
+        middle.semilogy(values, **LOOKS[norm])
+        if norm == "layer" or factor > 1:  # below 1 the two lines are one
+            on.name(middle, f"{factor:g}x", [len(values)], values, (4, 0), **beside)
+    middle.set(title="gradient", xlabel="steps back", xlim=(0, 70), xticks=(0, 25, 50))
+    places = ("layer", [175], [1e-3]), ("inputs", [105], [1e-14]), ("none", [62], [1e-18])
+    for (name, values), (look, x, y) in zip(distances.items(), places, strict=True):
+        right.semilogy(values, **LOOKS[look])
+        on.name(right, name, x, y, (0, 0), **beside)
+    right.set(title="distance of two copies", xlabel="step", xlim=(0, 330), ylim=(1e-20, 1e2))
+    for ax in (left, middle, right):
+        on.decades(ax.yaxis, ticks=6)
+    return fig

@@ -7,34 +7,28 @@ import torch
 from torch.testing import assert_close
 
 from lnbook import data
-from lnbook.pages.sec3_1_recurrent.streams import NO_ANSWER, Reader, Streams, drift
+from lnbook.pages.sec3_1_recurrent.streams import NO_ANSWER, Reader, draw, drift
 
 
-@pytest.fixture(scope="module")
-def images():
-    return data.load("digits")
+def stream(steps: int, cases: int, *, anywhere: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return draw(data.load("digits"), "test", steps, cases, generator, anywhere=anywhere)
 
 
-@pytest.fixture(scope="module")
-def streams(images):
-    return Streams(images, "test")
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def test_a_stream_is_images_row_by_row_with_an_answer_at_each_last_row(streams):
-    x, y = streams.draw(20, 3, seeded())
-    chosen = torch.randint(len(streams.images), (4, 3), generator=seeded())
-    assert_close(x[8:16, 1], streams.images[chosen[1, 1]])
-    assert torch.equal(y[15], streams.labels[chosen[1]])
+def test_a_stream_is_images_row_by_row_with_an_answer_at_each_last_row():
+    digits = data.load("digits")
+    pixels, labels = map(torch.from_numpy, digits.flat("test"))
+    training = digits.flat("train")[0]
+    scaled = ((pixels - training.mean()) / training.std()).view(-1, 8, 8)
+    x, y = stream(20, 3)
+    chosen = torch.randint(len(pixels), (4, 3), generator=torch.Generator().manual_seed(0))
+    assert_close(x[8:16, 1], scaled[chosen[1, 1]])
+    assert torch.equal(y[15], labels[chosen[1]])
     assert (y[[k for k in range(20) if k % 8 != 7]] == NO_ANSWER).all()
 
 
-def test_a_stream_that_begins_anywhere_is_a_piece_of_one_that_does_not(streams):
-    x, y = streams.draw(30, 40, seeded(), anywhere=True)
-    whole, answers = streams.draw(38, 40, seeded())
+def test_a_stream_that_begins_anywhere_is_a_piece_of_one_that_does_not():
+    (x, y), (whole, answers) = stream(30, 40, anywhere=True), stream(38, 40)
     first = 7 - (y[:8] != NO_ANSWER).int().argmax(0)
     assert len(first.unique()) == 8
     for n, start in enumerate(first):
@@ -48,12 +42,11 @@ def test_networks_of_one_seed_start_alike_but_for_factor_and_norm():
     assert_close(normed.rnn.weight_ih_l0, plain.rnn.weight_ih_l0)
     assert_close(normed.readout.weight, plain.readout.weight)
     assert_close(torch.linalg.svdvals(plain.rnn.weight_hh_l0), torch.ones(64))
-    batch = Reader("batch", 1, 0, max_steps=5).rnn
-    assert_close(batch.gain_ih_l0, torch.full((64,), 0.1))  # its small gain stays
+    assert_close(Reader("batch", 1, 0, max_steps=5).rnn.gain_ih_l0, torch.full((64,), 0.1))  # it stays small
 
 
-def test_a_linear_factor_shows_as_drift(streams):
-    x, _ = streams.draw(60, 4, seeded(), anywhere=True)
+def test_a_linear_factor_shows_as_drift():
+    x, _ = stream(60, 4, anywhere=True)
     model = Reader("none", 1.5, 0, nonlinearity="relu")
     with torch.no_grad():
         model.rnn.weight_hh_l0.copy_(1.5 * torch.eye(64))
