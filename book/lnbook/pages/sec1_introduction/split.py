@@ -7,7 +7,7 @@ Arrays go in and come out, since tensors do not travel between processes.
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
 from itertools import accumulate, pairwise
 from multiprocessing import get_context
@@ -18,54 +18,57 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from jaxtyping import Float, Int
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import cross_entropy
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC2701
 
 import lnlib
+from lnbook.figures import axes as on
+from lnbook.figures import plots
 from lnbook.shared.permutation_mnist import network
 from lnbook.training import Group, generators
+
+Cases = Float[np.ndarray, "N D"]
+Labels = Int[np.ndarray, " N"]
+Inputs = Float[Tensor, "N D"]
+Targets = Int[Tensor, " N"]
+Sizes = Sequence[int]
+Gradient = Float[np.ndarray, " P"]
 
 
 class Processes:
     """`world` processes, one torch thread each, in one gloo group over the loopback interface."""
 
     def __init__(self, world: int) -> None:
-        self.world, self._folder = world, TemporaryDirectory(prefix="lnlib-group-")
-        meeting = f"{self._folder.name}/meet"
-        self._pool = ProcessPoolExecutor(world, get_context("spawn"), _join, (world, meeting))
+        self._folder, spawn = TemporaryDirectory(prefix="lnlib-group-"), get_context("spawn")
+        given = [(f"file://{self._folder.name}/meet", rank, world) for rank in range(world)]
+        self._each = [ProcessPoolExecutor(1, spawn, _join, one) for one in given]
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
         """`function(group, *arguments, **named)` in every process; the answers in the order of the ranks."""
-        asked = [self._pool.submit(_answer, function, arguments, named) for _ in range(self.world)]
-        done, _ = wait(asked, return_when=FIRST_EXCEPTION)
-        answers = dict(future.result() for future in done)
-        return [answers[rank] for rank in range(self.world)]
+        asked = [process.submit(_answer, function, *arguments, **named) for process in self._each]
+        return [future.result() for future in asked]
 
     def close(self) -> None:
         """End the processes."""
-        self._pool.shutdown()
+        for process in self._each:
+            process.shutdown()
         self._folder.cleanup()
 
 
-def _join(world: int, meeting: str) -> None:
+def _join(meeting: str, rank: int, world: int) -> None:
     """What a process does first: join the group."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # gloo greets on stdout
     os.environ.setdefault("GLOO_SOCKET_IFNAME", next(n for _, n in socket.if_nameindex() if n[:2] == "lo"))
     torch.set_num_threads(1)
-    store, patience = dist.FileStore(meeting, world), timedelta(minutes=2)
-    rank = store.add("processes", 1) - 1
-    dist.init_process_group("gloo", timeout=patience, world_size=world, rank=rank, store=store)
+    dist.init_process_group("gloo", meeting, timedelta(minutes=2), world_size=world, rank=rank)
 
 
-def _answer(
-    function: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
-) -> tuple[int, Any]:
-    """The rank of this process, and what the function returns in it."""
-    dist.barrier()  # who waits here takes no second call
-    group = Group(dist.get_rank(), dist.get_world_size())
-    return group.rank, function(group, *arguments, **named)
+def _answer(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What the function returns in this process."""
+    return function(Group(dist.get_rank(), dist.get_world_size()), *arguments, **named)
 
 
 class SyncBatchNorm(lnlib.BatchNorm):
@@ -107,7 +110,7 @@ class StandardizeTogether(torch.autograd.Function):
         return (d - plain - out * along) / std
 
 
-def classifier(units: Sequence[int], norm: str, seed: int = 0) -> nn.Module:
+def classifier(units: Sizes, norm: str, seed: int = 0) -> nn.Module:
     """The network of Section 6.6 (`permutation_mnist.network`); "sync" is batch norm, synchronized."""
     model = network(units, "batch" if norm == "sync" else norm, generators(seed)[0]).double()  # type: ignore[arg-type]
     if norm == "sync":
@@ -118,15 +121,8 @@ def classifier(units: Sequence[int], norm: str, seed: int = 0) -> nn.Module:
 
 
 def gradient(
-    group: Group,
-    norm: str,
-    units: Sequence[int],
-    x: Float[np.ndarray, "N D"],
-    y: Int[np.ndarray, " N"],
-    *,
-    shares: Sequence[int] | None = None,
-    weighted: bool = True,
-) -> Float[np.ndarray, " P"]:
+    group: Group, norm: str, units: Sizes, x: Cases, y: Labels, shares: Sizes = (), weighted: bool = True
+) -> Gradient:
     """The gradient of a `classifier`'s loss on N cases, of which process k has `shares[k]`, by default N / K.
 
     Its loss is K / N times the sum over its cases, so that the average over processes is the mean over cases
@@ -134,30 +130,20 @@ def gradient(
     """
     shares = shares or [len(x) // group.world] * group.world
     first, last = list(pairwise(accumulate(shares, initial=0)))[group.rank]
-    model = classifier(units, norm)
-    together = group.wrap(model)  # which must live until the gradients are averaged
     inputs, targets = torch.from_numpy(x[first:last]), torch.from_numpy(y[first:last])
-    count = sum(shares) / group.world if weighted else last - first
-    (cross_entropy(together(inputs), targets, reduction="sum") / count).backward()
-    return flat(model)
+    count = len(x) / group.world if weighted else last - first
+    return in_parts(group.wrap(classifier(units, norm)), inputs, targets, 1, count)
 
 
-def flat(model: nn.Module) -> Float[np.ndarray, " P"]:
-    """All gradients of a model in one vector."""
+def in_parts(model: nn.Module, x: Inputs, y: Targets, parts: int, count: float | None = None) -> Gradient:
+    """The gradient of the loss on N cases, summed and over `count`, by default N; a micro-batch at a time."""
+    model.zero_grad()
+    for inputs, targets in zip(x.chunk(parts), y.chunk(parts), strict=True):
+        (cross_entropy(model(inputs), targets, reduction="sum") / (count or len(x))).backward()
     return torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None]).numpy()
 
 
-def in_parts(
-    model: nn.Module, x: Float[Tensor, "N D"], y: Int[Tensor, " N"], parts: int
-) -> Float[np.ndarray, " P"]:
-    """The gradient of the mean loss on N cases, computed in one process, a micro-batch at a time."""
-    model.zero_grad()
-    for inputs, targets in zip(x.chunk(parts), y.chunk(parts), strict=True):
-        (cross_entropy(model(inputs), targets, reduction="sum") / len(x)).backward()
-    return flat(model)
-
-
-def apart(one: Float[np.ndarray, " P"], two: Float[np.ndarray, " P"]) -> tuple[float, float]:
+def apart(one: Gradient, two: Gradient) -> tuple[float, float]:
     """The difference of two vectors, relative to the first, and the angle between them in degrees."""
     lengths = np.linalg.norm(one), np.linalg.norm(two)
     cosine = one @ two / max(lengths[0] * lengths[1], 1e-300)
@@ -165,9 +151,7 @@ def apart(one: Float[np.ndarray, " P"], two: Float[np.ndarray, " P"]) -> tuple[f
     return float(np.linalg.norm(one - two) / lengths[0]), float(angle)
 
 
-def turned(
-    model: nn.Module, x: Float[Tensor, "N D"], y: Int[Tensor, " N"], shares: Sequence[int]
-) -> Float[np.ndarray, " shares"]:
+def turned(model: nn.Module, x: Inputs, y: Targets, shares: Sizes) -> Float[np.ndarray, " shares"]:
     """The angles by which splitting N cases into shares of each size turns the update."""
     whole = in_parts(model, x, y, 1)
     return np.array([apart(whole, in_parts(model, x, y, len(x) // share))[1] for share in shares])
@@ -188,9 +172,7 @@ class Collectives(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def sent_in_a_step(
-    group: Group, norm: str, units: Sequence[int], x: Float[np.ndarray, "N D"]
-) -> tuple[list[int], list[int]]:
+def sent_in_a_step(group: Group, norm: str, units: Sizes, x: Cases) -> tuple[list[int], list[int]]:
     """The bytes of each collective, forward and backward, of a step on N cases in each process."""
     model, inputs = group.wrap(classifier(units, norm)), torch.from_numpy(x)
     for _ in range(3):  # the first settles the buckets of gradients, the second announces them
@@ -202,7 +184,7 @@ def sent_in_a_step(
 
 
 def split_units(
-    group: Group, norm: str, x: Float[np.ndarray, "N D"], weight: Float[np.ndarray, "H D"], sync: bool
+    group: Group, norm: str, x: Cases, weight: Float[np.ndarray, "H D"], sync: bool
 ) -> Float[np.ndarray, "N share"]:
     """A normalized layer whose *units* are split: each process has some rows of the weights."""
     rows = torch.from_numpy(weight).chunk(group.world)[group.rank]
@@ -210,3 +192,22 @@ def split_units(
     if norm == "batch":
         return lnlib.batch_norm(a).numpy()
     return (StandardizeTogether.apply(a.mT).mT if sync else lnlib.layer_norm(a)).numpy()
+
+
+def picture(sizes: Sizes, angles: Mapping[str, Float[np.ndarray, "sizes draws"]]) -> Figure:
+    """Degrees between the updates of a whole batch and a split one, or other cases."""
+    fig, ax = plots.subplots(figsize=(5.8, 3.3))
+    looks = {"batch": ("batch", "--o"), "other cases": ("none", ":"), "layer": ("layer", "-s")}
+    for name, values in angles.items():
+        norm, look = looks[name]
+        if norm != "none":
+            ax.plot(sizes, values, look[-1], color=plots.COLORS[norm], ms=3, alpha=0.3, mew=0)
+        label = name if norm == "none" else f"{name} norm, split"
+        ax.plot(sizes, np.median(values, 1), look, color=plots.COLORS[norm], ms=5, label=label)
+    ax.set_xscale("log", base=2)
+    on.exactly(ax.xaxis, sizes)
+    ax.set(xlabel="cases in a share", ylabel="angle between updates", ylim=(-4, 100))
+    ax.set_yticks(range(0, 91, 30))
+    ax.yaxis.set_major_formatter("{x:.0f}°")
+    ax.legend()
+    return fig

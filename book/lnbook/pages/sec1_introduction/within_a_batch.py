@@ -5,6 +5,7 @@ mini-batch, or over all training cases, as Eq. (2) says. The loss is that of the
 weights and the order of the cases are the same, and so are the statistics at test time.
 """
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -12,11 +13,14 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook import curves
+from lnbook.figures import axes as on
 from lnbook.shared import permutation_mnist as mnist
+from lnbook.shared.learning_curves import Curve, by_title
 from lnbook.shared.shift import Cases, Network
 from lnbook.training import Job
 from lnbook.training.runs import run
@@ -27,11 +31,7 @@ SIZES = {"smoke": (2, 60), "book": (2, 80), "study": (10, 200)}  # seeds, update
 
 
 def plain_descents(scale: str, seed: int) -> list[Job]:
-    """The runs of both methods at each step size, for `trained`.
-
-    >>> len(plain_descents("book", 0)), plain_descents("book", 0)[0]["optimizer"]
-    (12, 'sgd')
-    """
+    """The runs of both methods at each step size, for `trained`."""
     seeds, updates = SIZES[scale]
     common: dict[str, Any] = {"batch_size": 128, "updates": updates, "rows": updates // 10, "quick": 1000}
     common |= {"whole": False, "optimizer": "sgd", "units": 100}
@@ -69,15 +69,14 @@ def train(cases: Cases, seed: int, *, exact: bool, updates: int, units: int = 64
 
 @torch.no_grad()
 def answers(network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, "M D"]) -> Float[Tensor, "M K"]:
-    """The logits of test cases, normalized by the statistics of all training cases x."""
+    """The logits of test cases, from now on normalized by the statistics of all training cases x."""
 
     def by_training_cases(k: int, a: Tensor) -> Tensor:
         variance, mean = torch.var_mean(a[: len(x)], 0, correction=0)
         return batch_norm_by(a, mean, variance)
 
-    twin = Network((), 0, by_training_cases)
-    twin.layers = network.layers
-    return twin(torch.cat([x, test]))[0][len(x) :]
+    network.normalize = by_training_cases
+    return network(torch.cat([x, test]))[0][len(x) :]
 
 
 def wrong_answers(
@@ -91,3 +90,12 @@ def wrong_answers(
         network = train((x, y), s, exact=exact, updates=updates)
         wrong.append(float((answers(network, x, test[0]).argmax(1) != test[1]).double().mean()))
     return np.array(wrong)
+
+
+def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
+    """Test error in percent against updates, log scale: one panel per batch size, one band per method."""
+    fig = by_title({f"batch of {size}": by_method for size, by_method in panels.items()}, "test error (%)")
+    for ax in fig.axes:
+        ax.set(yscale="log", ylim=(2, 100))
+        on.exactly(ax.yaxis, [2, 5, 10, 20, 50, 100])
+    return fig

@@ -15,8 +15,4 @@ def test_a_split_turns_the_update_of_batch_norm_alone(norm):
     whole, *parts = (split.in_parts(model, x, torch.arange(16) % 10, k) for k in (1, 2, 16))
     found = [split.apart(whole, part)[0] for part in parts]
     assert min(found) > 0.1 if norm == "batch" else max(found) < 1e-12
-
-
-def test_the_angle_between_perpendicular_updates_is_a_right_one():
-    one, two = np.eye(2)
-    assert split.apart(one, two) == pytest.approx((2**0.5, 90))
+    assert split.apart(*np.eye(2)) == pytest.approx((2**0.5, 90))  # perpendicular
