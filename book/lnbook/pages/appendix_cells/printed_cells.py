@@ -13,7 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from lnlib.rnn import LSTM
+
 Letters = Mapping[str, np.ndarray]
+Steps = Float[np.ndarray, "_ _"]  # a row a step
 Run = Callable[[Letters, np.ndarray], np.ndarray]
 
 # The letters of the gates, and of a GRU's candidate, by torch's names.
@@ -79,36 +82,16 @@ def torch_names(p: Letters, sign: int = 1) -> dict[str, Tensor]:
     return found
 
 
-def forward(
-    p: Letters, X: Float[np.ndarray, "T D"], eps: float
-) -> tuple[Float[np.ndarray, "T H"], list[Any]]:
-    """The outputs of Eqs. (20)-(22) with an epsilon, and what the way back needs of each step."""
+def backward(
+    p: Letters, X: Steps, h: Steps, c: Steps, d_outputs: Steps, eps: float
+) -> dict[str, Float[np.ndarray, "..."]]:
+    """The gradients of all letters of Eqs. (20)-(22), from the outputs' gradients; states from step 0 on."""
+    grad = {k: np.zeros_like(v) for k, v in p.items()}
+    dh, dc = np.zeros_like(p["h_0"]), np.zeros_like(p["c_0"])
 
     def normalize(z: np.ndarray) -> tuple[np.ndarray, float]:
         scale = np.sqrt(z.var() + eps)
         return (z - z.mean()) / scale, scale
-
-    h, c, outputs, kept = p["h_0"], p["c_0"], [], []
-    for x in X:
-        norm_1, norm_2, before = normalize(p["W_h"] @ h), normalize(p["W_x"] @ x), (h, c)
-        a = p["alpha_1"] * norm_1[0] + p["beta_1"] + p["alpha_2"] * norm_2[0] + p["beta_2"] + p["b"]
-        f, i, o = 1 / (1 + np.exp(-a[: 3 * len(h)].reshape(3, -1)))
-        g = np.tanh(a[3 * len(h) :])
-        c = f * c + i * g
-        norm_3 = normalize(c)
-        shown = np.tanh(p["alpha_3"] * norm_3[0] + p["beta_3"])
-        h = o * shown
-        outputs.append(h)
-        kept.append((x, *before, f, i, o, g, shown, norm_1, norm_2, norm_3))
-    return np.array(outputs), kept
-
-
-def backward(
-    p: Letters, kept: Sequence[Any], d_outputs: Float[np.ndarray, "T H"]
-) -> dict[str, Float[np.ndarray, "..."]]:
-    """The gradients of all letters of Eqs. (20)-(22), from those of all outputs and what `forward` kept."""
-    grad = {k: np.zeros_like(v) for k, v in p.items()}
-    dh, dc = np.zeros_like(p["h_0"]), np.zeros_like(p["c_0"])
 
     def through(norm: tuple[np.ndarray, float], k: int, dy: np.ndarray) -> np.ndarray:
         """Back through the k-th layer norm."""
@@ -117,17 +100,21 @@ def backward(
         grad[f"beta_{k}"] += dy
         return np.asarray((v - v.mean() - hat * (hat * v).mean()) / s)
 
-    for now, d_output in zip(kept[::-1], d_outputs[::-1], strict=True):
-        x, h, c, f, i, o, g, u, norm_1, norm_2, norm_3 = now
-        dh = dh + d_output
-        dc = dc + through(norm_3, 3, dh * o * (1 - u**2))
+    for t in reversed(range(len(X))):
+        norms = normalize(p["W_h"] @ h[t]), normalize(p["W_x"] @ X[t]), normalize(c[t + 1])
+        y_1, y_2, y_3 = (p[f"alpha_{k}"] * norm[0] + p[f"beta_{k}"] for k, norm in enumerate(norms, 1))
+        f, i, o, g = np.split(y_1 + y_2 + p["b"], 4)
+        f, i, o = 1 / (1 + np.exp(-np.array([f, i, o])))
+        g, u = np.tanh(g), np.tanh(y_3)
+        dh = dh + d_outputs[t]
+        dc = dc + through(norms[2], 3, dh * o * (1 - u**2))
         da = np.concatenate(
-            [dc * c * f * (1 - f), dc * g * i * (1 - i), dh * u * o * (1 - o), dc * i * (1 - g**2)]
+            [dc * c[t] * f * (1 - f), dc * g * i * (1 - i), dh * u * o * (1 - o), dc * i * (1 - g**2)]
         )
-        v_h, v_x = through(norm_1, 1, da), through(norm_2, 2, da)
+        v_h, v_x = through(norms[0], 1, da), through(norms[1], 2, da)
         grad["b"] += da
-        grad["W_h"] += np.outer(v_h, h)
-        grad["W_x"] += np.outer(v_x, x)
+        grad["W_h"] += np.outer(v_h, h[t])
+        grad["W_x"] += np.outer(v_x, X[t])
         dh, dc = p["W_h"].T @ v_h, f * dc
     return grad | {"h_0": dh, "c_0": dc}
 
@@ -145,12 +132,15 @@ def autograd(
     return out.detach().numpy(), {k: v.grad for k, v in found.items() if v.grad is not None}
 
 
-def off_autograd(
-    gradients: Letters, module: nn.RNNBase, p: Letters, X: Float[np.ndarray, "T D"], d_outputs: np.ndarray
-) -> float:
-    """How far gradients of an LSTM's letters are from autograd's, relative to the largest entry of each."""
-    theirs = autograd(module, p, X, d_outputs)[1]
-    ours = torch_names({**gradients, "b": 0 * gradients["b"]})  # the bias of beta_2 + b has one gradient
+def off_autograd(module: LSTM, p: Letters, X: Float[np.ndarray, "T D"]) -> float:
+    """How far `backward` is from autograd through an LSTM, relative to the largest entry of each gradient."""
+    weights = np.cos(np.arange(len(X) * len(p["h_0"]))).reshape(len(X), -1)  # any gradient will do
+    outputs, theirs = autograd(module, p, X, weights)
+    first = tuple(torch.tensor(p[k])[None] for k in ("h_0", "c_0"))
+    cells = module(torch.tensor(X), first, return_cells=True)[-1].detach()
+    h, c = np.vstack([p["h_0"], outputs]), np.vstack([p["c_0"], cells])
+    gradients = backward(p, X, h, c, weights, module.config.eps)
+    ours = torch_names(gradients | {"b": 0 * gradients["b"]})  # the bias of beta_2 + b has one gradient
     ours |= {k: torch.from_numpy(gradients[k]) for k in ("h_0", "c_0")}
     return max(float((v - ours[k]).abs().max() / v.abs().max()) for k, v in theirs.items())
 

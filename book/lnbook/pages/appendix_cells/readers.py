@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from lnbook.data import Images
 from lnbook.data.images import Part
-from lnbook.pages.appendix_cells.variants import as_variant, settings
+from lnbook.figures import plots
+from lnbook.pages.appendix_cells.variants import as_variant
 from lnbook.training import Minibatches, fit, generators, sweep, torch_threads
 from lnlib import rnn
 
-GATES = {"LSTM": ("i", "f", "g", "o"), "GRU": ("r", "z", "n")}  # in torch's order
 # Of the training of all variants: seeds, hidden units, batch size, updates.
 SIZES = {"smoke": (2, 16, 16, 20), "book": (2, 32, 32, 40), "study": (10, 32, 32, 150)}
 Network = rnn.RNN | rnn.LSTM | rnn.GRU
+Kind = type[rnn.RNN] | type[rnn.LSTM] | type[rnn.GRU]
+Start = Mapping[str, Any]  # options of `started`
+Arrays = tuple[np.ndarray, ...]
+Job = tuple[str, float]  # a variant, a rate
 Cases = tuple[Float[Tensor, "N T D"], Int[Tensor, " N"]]
 
 
-class Run(NamedTuple):
-    """What training did: the loss of each update, how far the gains of each gate got, the test error in %."""
-
-    loss: list[float]
-    moved: dict[str, float]
-    error: float
-
-
 def started(
-    kind: type[Network],
-    width: int,
-    units: int,
-    seed: int,
-    *,
-    gain: float = 1.0,
-    bias: float = 0.0,
-    b: float = 0.0,
-    dtype: torch.dtype = torch.float64,
-    **options: Any,
+    kind: Kind, seed: int, *sizes: int, gain: float = 1.0, bias: float = 0.0, b: float = 0.0, **options: Any
 ) -> Network:
     """A layer-normalized network with torch's weights, this gain and bias, and Eq. (20)'s b from (-b, b)."""
     with torch.random.fork_rng(), torch.no_grad():
         torch.manual_seed(seed)
-        network = kind(width, units, dtype=dtype, **options)
+        network = kind(*sizes, **({"dtype": torch.float64} | options))
         for name, value in network.named_parameters():
             if not name.startswith("weight"):
                 value.fill_(gain if name.startswith("gain") else bias)
@@ -57,37 +45,35 @@ def started(
 
 
 def learn(
-    kind: type[Network],
-    train: Cases,
-    test: Cases,
-    seed: int,
-    *,
-    units: int,
-    start: Mapping[str, Any],
-    updates: int,
-    rate: float = 0.01,
-    clip: float = np.inf,
-) -> Run:
-    """Train a `started` network with Adam on each sequence's last state, until its loss is no number."""
-    network, (draw, order) = started(kind, train[0].shape[2], units, seed, **start), generators(seed)
-    dtype = network.get_parameter("weight_hh_l0").dtype
+    train: Cases, test: Cases, seed: int, units: int, updates: int, start: Start, rate: float, clip: float
+) -> tuple[list[float], dict[str, float], float]:
+    """Train a `started` LSTM with Adam on each sequence's last state, until its loss is no number.
+
+    The loss of each update, how far the gains of each gate and of the cell got, and the test error in %.
+    """
+    lstm = started(rnn.LSTM, seed, train[0].shape[2], units, **start)
+    draw, order = generators(seed)
+    p, losses = lstm.cells()[0].p, []
+    dtype = p["weight_hh"].dtype
     weight = torch.randn(10, units, generator=draw, dtype=dtype) / units**0.5
     offset = torch.zeros(10, dtype=dtype, requires_grad=True)
-    parameters = [*network.parameters(), weight.requires_grad_(), offset]
+    parameters = [*lstm.parameters(), weight.requires_grad_(), offset]
     optimizer = torch.optim.Adam(parameters, lr=rate)
-    first, losses = _gains(network), []
-    moved = dict.fromkeys(first, 0.0)
+    moved = dict.fromkeys(("i", "f", "g", "o", "cell"), 0.0)
     batches = Minibatches(train, 64, order)
 
     def logits(x: Tensor) -> Tensor:
-        return network(x.to(dtype).transpose(0, 1))[0][-1] @ weight.mT + offset
+        return lstm(x.to(dtype).transpose(0, 1))[0][-1] @ weight.mT + offset
 
     with torch_threads(1):
         for _ in range(updates):
             x, y = next(batches)
             loss = cross_entropy(logits(x), y)
             losses.append(loss.item())
-            moved = {k: max(moved[k], float((v - first[k]).abs().max())) for k, v in _gains(network).items()}
+            gates = torch.stack([p["gain_ih"], p["gain_hh"]]).chunk(4, 1)  # of both projections together
+            for name, gains in zip(moved, (*gates, p["gain_cell"]), strict=True):
+                away = float((gains.detach() - start.get("gain", 1.0)).abs().max())
+                moved[name] = max(moved[name], away)
             if not np.isfinite(losses[-1]):
                 break
             optimizer.zero_grad()
@@ -96,28 +82,13 @@ def learn(
             optimizer.step()
         with torch.no_grad():
             wrong = (logits(test[0]).argmax(1) != test[1]).double().mean()
-    return Run(losses, moved, 100 * float(wrong))
-
-
-def _gains(network: Network) -> dict[str, Tensor]:
-    """The gains by gate, of both projections together, and the cell's."""
-    names = GATES[network.mode]
-    parts = (network.get_parameter(f"gain_{side}_l0").detach().chunk(len(names)) for side in ("ih", "hh"))
-    found = {name: torch.cat(pair) for name, *pair in zip(names, *parts, strict=True)}
-    if network.mode == "LSTM":
-        found["cell"] = network.get_parameter("gain_cell_l0").detach().clone()
-    return found
+    return losses, moved, 100 * float(wrong)
 
 
 def sequences(images: Images, part: Part) -> Cases:
     """The images as sequences of their rows, and their labels."""
     pixels, labels = images.flat(part)
     return torch.from_numpy(pixels).unflatten(1, (images.train_x.shape[1], -1)), torch.from_numpy(labels)
-
-
-def after_blanks(cases: Cases, count: int) -> Cases:
-    """The sequences with so many steps of zeros in front."""
-    return nn.functional.pad(cases[0], (0, 0, count, 0)), cases[1]
 
 
 def gradient_sizes(network: nn.LSTM | rnn.LSTM, x: Float[Tensor, "T D"]) -> Float[np.ndarray, " T"]:
@@ -145,7 +116,7 @@ class Reader(nn.Module):
     def __init__(self, inputs: int, units: int, variant: str, generator: torch.Generator) -> None:
         super().__init__()
         with torch.random.fork_rng(devices=[]):
-            self.lstm, self.out = rnn.LSTM(inputs, units, **settings(variant)), nn.Linear(units, 10)
+            self.lstm, self.out = rnn.LSTM(inputs, units, variant=variant), nn.Linear(units, 10)
         with torch.no_grad():
             for name, p in self.named_parameters():
                 if "weight" in name:
@@ -163,7 +134,7 @@ class Reader(nn.Module):
         return 100 * float((self(x).argmax(1) != y).float().mean())
 
 
-def pictures(images: Images) -> tuple[np.ndarray, ...]:
+def pictures(images: Images) -> Arrays:
     """Training and test pictures, at most 20,000 and 1,000, less the mean pixel and over its deviation."""
     every = max(1, len(images.test_x) // 1000)
     x, test = images.train_x[:20_000], images.test_x[::every]
@@ -172,9 +143,7 @@ def pictures(images: Images) -> tuple[np.ndarray, ...]:
     return x, images.train_y[: len(x)], test, images.test_y[::every]
 
 
-def read(
-    arrays: tuple[np.ndarray, ...], *, variant: str, rate: float, seed: int, scale: str
-) -> tuple[float, Reader]:
+def read(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str) -> tuple[float, Reader]:
     """A variant trained to read pictures: its test error in %, and the reader."""
     _, units, batch, updates = SIZES[scale]
     x, y, *test = map(torch.from_numpy, arrays)
@@ -186,8 +155,8 @@ def read(
 
 
 def readers(
-    jobs: Sequence[tuple[str, float]], seed: int, scale: str, arrays: tuple[np.ndarray, ...]
-) -> dict[tuple[str, float], list[tuple[float, Reader]]]:
+    jobs: Sequence[Job], seed: int, scale: str, arrays: Arrays
+) -> dict[Job, list[tuple[float, Reader]]]:
     """`read` for each variant and rate, from this seed on; in this process without time to compile."""
     seeds = range(seed, seed + SIZES[scale][0])
     asked = [{"variant": v, "rate": rate, "seed": s, "scale": scale} for v, rate in jobs for s in seeds]
@@ -197,7 +166,7 @@ def readers(
 
 
 def moves(
-    trained: Mapping[str, Sequence[tuple[float, Reader]]], arrays: tuple[np.ndarray, ...]
+    trained: Mapping[str, Sequence[tuple[float, Reader]]], arrays: Arrays
 ) -> Float[np.ndarray, "seeds variants variants"]:
     """Test errors (%) of each variant's trained readers, with their weights in each of these variants."""
     x, y = map(torch.from_numpy, arrays[2:])
@@ -212,3 +181,29 @@ def moves(
 
     with rnn.plain():
         return np.array([[errors(reader) for _, reader in many] for many in trained.values()]).swapaxes(0, 1)
+
+
+def timeline(
+    picture: Float[np.ndarray, "T D"], blank: int, sizes: Mapping[str, Float[np.ndarray, " T"]]
+) -> Figure:
+    """The rows of a picture in the order in which they are read; below, the gradient at each step."""
+    fig, (top, ax) = plots.subplots(2, 1, sharex=True, height_ratios=(1, 3))
+    top.imshow(picture.T, cmap=plots.AMOUNT, aspect="auto", extent=(0.5, len(picture) + 0.5, 0, 1))
+    top.set(yticks=[], ylabel="input")
+    top.grid(visible=False)
+    top.tick_params(length=0)
+    top.text((blank + 1) / 2, 0.5, "blank steps", ha="center", va="center")
+    steps, layer, none = np.arange(1, len(picture) + 1), plots.COLORS["layer"], plots.COLORS["none"]
+    looks = (layer, "-", 3, "left"), (layer, "--", 6, "right"), (none, "-", 3, "left")
+    for (name, values), (color, dashes, step, side) in zip(sizes.items(), looks, strict=True):
+        ax.semilogy(steps, values, dashes, marker="o", ms=3, color=color)
+        away = (8, 4) if side == "left" else (-6, -14)
+        ax.annotate(name, (step, values[step - 1]), away, textcoords="offset points", ha=side, color=color)
+    limits = {"largest float32": np.finfo(np.float32).max, "its root: Adam squares gradients": 1.8e19}
+    for name, height in limits.items():
+        ax.axhline(height, color=plots.INK, lw=1, ls=":")
+        ax.text(len(picture) + 0.4, height, name, ha="right", va="bottom", fontsize=10)
+    ax.axvspan(0.5, blank + 0.5, color=plots.INK, alpha=0.06, lw=0)
+    ax.set(xlim=(0.5, len(picture) + 0.5), ylim=(1e-8, 1e50), xlabel="step", ylabel="size of gradient")
+    ax.set(xticks=steps[1::2], yticks=10.0 ** np.arange(0, 50, 10))
+    return fig
