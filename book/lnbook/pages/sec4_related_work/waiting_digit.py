@@ -5,21 +5,23 @@ network names it. The task is the same at any length, and a step's inputs have m
 whichever step it is, so that statistics of one step can stand in for those of another.
 
 The methods of Section 4 differ in what a mean and a standard deviation are taken over, and in whether the
-state's projection and the cell are normalized too (`METHODS`). Formulas as in `lnlib.rnn.LSTM`, to which the
+state's projection and the cell are normalized too (`OVER`). Formulas as in `lnlib.rnn.LSTM`, to which the
 tests hold them equal. Different here: S networks, one a start gain and seed, compute at once, as one axis of
 every tensor; and batch norm's statistics for test time are exact, those of a whole training set.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook.data import Images
+from lnbook.figures import plots
 from lnbook.training import generators, sweep
 from lnlib.norms.batch import batch_norm
 from lnlib.norms.normalize import layer_norm
@@ -29,27 +31,21 @@ EPS = 1e-5
 Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variances, (T or 1, S, 1, units)
 
 
-class Method(NamedTuple):
-    """Statistics over "nothing", "units", "cases" or "cases and steps"; `both`: of state and cell too."""
-
-    over: str
-    both: bool = True
-
-
-METHODS: Mapping[str, Method] = {
-    "none": Method("nothing"),
-    "layer": Method("units"),
-    "batch": Method("cases"),  # Cooijmans et al. (2016)
-    "input, by step": Method("cases", both=False),  # Laurent et al. (2015), "frame-wise"
-    "input, by sequence": Method("cases and steps", both=False),  # the same, "sequence-wise"; Amodei et al.
+# What statistics of a method are over. "input" methods leave the state's projection and the cell as they are.
+OVER = {
+    "none": "nothing",
+    "layer": "units",
+    "batch": "cases",  # Cooijmans et al. (2016)
+    "input, by step": "cases",  # Laurent et al. (2015), "frame-wise"
+    "input, by sequence": "cases and steps",  # the same, "sequence-wise"; Amodei et al.
 }
 
 
 class Stack:
     """S LSTMs with linear maps to 10 classes, one a gain and seed; those of a seed start alike."""
 
-    def __init__(self, method: Method, units: int, gains: Sequence[float], seeds: Sequence[int]) -> None:
-        self.method, self.units, self.size = method, units, len(gains) * len(seeds)
+    def __init__(self, method: str, units: int, gains: Sequence[float], seeds: Sequence[int]) -> None:
+        self.over, self.units, self.size = OVER[method], units, len(gains) * len(seeds)
         sizes = {"weight_ih": (4 * units, 8), "weight_hh": (4 * units, units), "readout": (10, units)}
         initial, self.p = [generators(seed)[0] for seed in seeds], {}
         for name, size in sizes.items():
@@ -57,27 +53,21 @@ class Stack:
             self.p[name] = torch.stack(parts).repeat(len(gains), 1, 1)
         start = torch.tensor(gains).repeat_interleave(len(seeds)).view(-1, 1, 1)
         self.p |= {"bias": torch.zeros(self.size, 1, 4 * units), "offset": torch.zeros(self.size, 1, 10)}
-        if method.over != "nothing":
+        if method != "none":
             self.p["gain_ih"] = start.repeat(1, 1, 4 * units)
-            if method.both:
+            if "input" not in method:
                 self.p |= {"gain_hh": start.repeat(1, 1, 4 * units), "gain_cell": start.repeat(1, 1, units)}
                 self.p["bias_cell"] = torch.zeros(self.size, 1, units)
         self.p = {name: value.requires_grad_() for name, value in self.p.items()}
 
     def __call__(
-        self, x: Float[Tensor, "T S N D"], stored: Statistics | None = None
-    ) -> Float[Tensor, "S N 10"]:
-        """Logits after the last step; batch norm by the batch's statistics, or by stored ones."""
-        return self.readout(self.states(x, stored)[-1])
-
-    def readout(self, h: Float[Tensor, "S N H"]) -> Float[Tensor, "S N 10"]:
-        return h @ self.p["readout"].mT + self.p["offset"]
-
-    def states(
         self, x: Tensor, stored: Statistics | None = None, record: dict[str, list[Any]] | None = None
-    ) -> list[Float[Tensor, "S N H"]]:
-        """h after each step; batch norm's statistics are appended to `record`, by place."""
-        p, over = self.p, self.method.over
+    ) -> tuple[list[Float[Tensor, "S N H"]], Float[Tensor, "S N 10"]]:
+        """From x (T, S, N, D), h after each step, and logits after the last.
+
+        Batch norm is by the batch's statistics, which are appended to `record`, by place; or by stored ones.
+        """
+        p, over = self.p, self.over
 
         def place(name: str, a: Float[Tensor, "*T S N G"], t: int | None = None) -> Float[Tensor, "*T S N G"]:
             """Normalize here if the method does, and apply the gain."""
@@ -109,23 +99,22 @@ class Stack:
             c = f * c + i * torch.tanh(gates[..., 2 * self.units : 3 * self.units])
             h = o * torch.tanh(place("cell", c, t) + p.get("bias_cell", 0))
             states.append(h)
-        return states
+        return states, h @ p["readout"].mT + p["offset"]
 
     @torch.no_grad()
     def population(self, x: Float[Tensor, "T N D"]) -> Statistics:
         """Batch norm's statistics over these cases, at each step, each place normalized by them in turn."""
         record: dict[str, list[Any]] = {}
-        self.states(x.unsqueeze(1).expand(-1, self.size, -1, -1), record=record)
+        self(x.unsqueeze(1).expand(-1, self.size, -1, -1), record=record)
         return {name: tuple(map(torch.cat, zip(*pairs, strict=True))) for name, pairs in record.items()}  # type: ignore[misc]
 
 
-def pool(stored: Statistics) -> dict[str, tuple[Tensor, Tensor]]:
+def pool(stored: Statistics) -> Statistics:
     """At each place one mean and variance for all steps: those of all cases and steps together."""
-
-    def together(mean: Tensor, var: Tensor) -> tuple[Tensor, Tensor]:
-        return mean.mean(0, keepdim=True), (var + mean.var(0, correction=0)).mean(0, keepdim=True)
-
-    return {name: together(*pair) for name, pair in stored.items()}
+    return {
+        name: (mean.mean(0, keepdim=True), (var + mean.var(0, correction=0)).mean(0, keepdim=True))
+        for name, (mean, var) in stored.items()
+    }
 
 
 def pixels(images: Images) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -150,7 +139,7 @@ def compare(
     images: Images, scale: str, seeds: Sequence[int]
 ) -> dict[tuple[str, float], Float[np.ndarray, "3 seeds"]]:
     """`train` each norm, batch and layer norm from two gains each; by method and gain."""
-    gains = {method: [0.1, 1.0] if METHODS[method].both else [1.0] for method in METHODS if method != "none"}
+    gains = {method: [1.0] if "input" in method else [0.1, 1.0] for method in OVER if method != "none"}
     jobs = [{"method": m, "gains": g, "seeds": list(seeds), "scale": scale} for m, g in gains.items()]
     found = sweep(train, jobs, common=(pixels(images),), processes=None if scale == "study" else 1)
     settings = [(method, gain) for method, start in gains.items() for gain in start]
@@ -168,13 +157,15 @@ def train(
     steps, units, updates = SIZES[scale]
     X, Y, test_x, test_y = map(torch.from_numpy, arrays)
     order = [generators(seed)[1] for seed in seeds]
-    stack = Stack(METHODS[method], units, gains, seeds)
+    stack = Stack(method, units, gains, seeds)
     optimizer = torch.optim.Adam(stack.p.values(), 0.01, fused=True)
     for _ in range(updates):
         chosen = [torch.randint(len(X), (32,), generator=g) for g in order]
         x = torch.stack([waiting(X[c], steps, g) for c, g in zip(chosen, order, strict=True)], 1)
         y = Y[torch.stack(chosen)].repeat(len(gains), 1)
-        each = cross_entropy(stack(x.repeat(1, len(gains), 1, 1)).movedim(-1, 1), y, reduction="none").mean(1)
+        each = cross_entropy(
+            stack(x.repeat(1, len(gains), 1, 1))[1].movedim(-1, 1), y, reduction="none"
+        ).mean(1)
         optimizer.zero_grad()
         each.sum().backward()
         gradients = [p.grad for p in stack.p.values() if p.grad is not None]  # (S, _, _) each
@@ -186,10 +177,10 @@ def train(
     @torch.no_grad()
     def error(length: int, statistics: Statistics | None) -> Float[np.ndarray, "gains seeds"]:
         shown = waiting(test_x, length, torch.Generator().manual_seed(length)).unsqueeze(1)
-        answers = stack(shown.expand(-1, stack.size, -1, -1), statistics).argmax(-1)
+        answers = stack(shown.expand(-1, stack.size, -1, -1), statistics)[1].argmax(-1)
         return (100 * (answers != test_y).float().mean(1)).view(len(gains), -1).numpy()
 
-    by_cases = stack.method.over.startswith("cases")
+    by_cases = stack.over.startswith("cases")
     stored = stack.population(waiting(X, steps, order[0])) if by_cases else None
     once, twice = error(steps, stored), error(2 * steps, stored)
     pooled = error(steps, pool(stored)) if stored else np.full_like(once, np.nan)
@@ -202,9 +193,33 @@ def first_gradients(
     r"""At the start, $\lVert\partial L/\partial h^{T-k}\rVert$ over the same at k = 0, for each k."""
     X, Y, *_ = map(torch.from_numpy, pixels(images))
     steps, units, _ = SIZES[scale]
-    stack = Stack(METHODS[method], units, [gain], seeds)
+    stack = Stack(method, units, [gain], seeds)
     x = waiting(X[:128], steps, torch.Generator().manual_seed(seeds[0])).unsqueeze(1)
-    states = stack.states(x.expand(-1, stack.size, -1, -1))
-    loss = cross_entropy(stack.readout(states[-1]).flatten(0, 1), Y[:128].repeat(stack.size))
+    states, logits = stack(x.expand(-1, stack.size, -1, -1))
+    loss = cross_entropy(logits.flatten(0, 1), Y[:128].repeat(stack.size))
     norms = torch.stack([d.flatten(1).norm(dim=1) for d in torch.autograd.grad(loss, states)], 1).flip(1)
     return norms / norms[:, :1]
+
+
+def gains(
+    lag: Mapping[tuple[str, float], Float[np.ndarray, " T"]],
+    errors: Mapping[tuple[str, float], Sequence[float]],
+) -> Figure:
+    """Gradients at the start against lag for two gains, and test errors after training from them."""
+    fig, (left, right) = plots.subplots(1, 2, figsize=(5.9, 2.8), width_ratios=(3, 2))
+    for (method, gain), values in lag.items():
+        style = {"color": plots.COLORS[method], "ls": "-" if gain == 1 else "--"}
+        left.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
+    left.axhline(1, color=plots.INK, lw=0.8)
+    left.set_xticks(range(0, len(next(iter(lag.values()))), 5))
+    left.set(xlabel="steps back", title="gradient at the start", ylim=(1e-7, 1e9))
+    left.legend(loc="upper left", ncol=2)
+    for place, method in enumerate(("batch", "layer")):
+        pairs = np.array([errors[method, gain] for gain in (0.1, 1.0)])
+        at = np.array([0, 1]) + 3 * place
+        right.plot(at, pairs, color=plots.COLORS[method], lw=0.8, alpha=0.6)
+        right.plot(at, pairs.mean(1), "o-", color=plots.COLORS[method], lw=2.4)
+        right.text(at.mean(), 3, f"{method} norm", ha="center", color=plots.INK, fontsize=10)
+    right.set(title="test error (%)", ylim=(0, 92), xlim=(-0.5, 4.5), xlabel="initial gain")
+    right.set_xticks([0, 1, 3, 4], ["0.1", "1", "0.1", "1"])
+    return fig
