@@ -1,9 +1,4 @@
-r"""Section 2, measured: what it costs to estimate the expectations of Eq. (2) from a mini-batch.
-
-How far the estimates are off (`mean_errors`), what that does to one case (`in_company`) and to the answers of
-a trained network (`disagreement`), how far stored means lag behind (`lateness`), and what is left to average
-over late in a sequence (`sentences`, `step_errors`).
-"""
+r"""Section 2, measured: what it costs to estimate the expectations of Eq. (2) from a mini-batch."""
 
 import re
 from collections.abc import Sequence
@@ -20,8 +15,6 @@ import lnlib
 from lnbook.figures import plots
 from lnbook.shared.shift import BATCH, Cases, Network, Normalize
 
-GROUPS = 10  # of draws, each of which gives a number
-
 
 def mean_errors(
     A: Float[Tensor, "N H"], sizes: Sequence[int], *, draws: int, generator: torch.Generator
@@ -33,15 +26,6 @@ def mean_errors(
         sample = A[torch.randperm(len(A), generator=generator)[: max(sizes)]]
         errors.append([float(((sample[:B].mean(0) - mu) / sigma).square().mean()) for B in sizes])
     return np.array(errors)
-
-
-def powers(
-    errors: Float[np.ndarray, "draws sizes"], sizes: Sequence[int], cases: int
-) -> Float[np.ndarray, " groups"]:
-    r"""The power of B in the mean's error, $\sqrt{(N-B)/(N-1)}/\sqrt B$, without the factor of finite N."""
-    B = np.array(sizes)
-    squares = errors.reshape(GROUPS, -1, len(B)).mean(1) * (cases - 1) / (cases - B)
-    return np.polyfit(np.log(B), np.log(squares).T / 2, 1)[0]
 
 
 def in_company(
@@ -58,7 +42,7 @@ def in_company(
 
 def disagreement(network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, "M D"], batch: int) -> float:
     """Share of test cases answered differently in a batch than with the exact statistics of all cases `x`."""
-    own, stored = network.normalize, {}
+    stored = {}
 
     def store(k: int, a: Tensor) -> Tensor:
         stored[k] = torch.std_mean(a, 0, correction=0)
@@ -72,7 +56,6 @@ def disagreement(network: Network, x: Float[Tensor, "N D"], test: Float[Tensor, 
         answers(store, x)
         alone = answers(lambda k, a: (a - stored[k][1]) / stored[k][0], test)
         together = [answers(lambda k, a: lnlib.batch_norm(a), part) for part in test.split(batch)]
-    network.normalize = own
     return float((torch.cat(together) != alone).double().mean())
 
 
@@ -145,12 +128,6 @@ def step_errors(
         "separate %": np.nanmean(separate, 0),
     }
     return pd.DataFrame(table, index=pd.RangeIndex(1, T + 1, name="step")), separate
-
-
-def growth(separate: Float[np.ndarray, "draws T"], step: int) -> Float[np.ndarray, " groups"]:
-    """The error of separate statistics at a step (from 1) over that at the first, for groups of batches."""
-    parts = separate.reshape(GROUPS, -1, separate.shape[1])
-    return np.nanmean(parts[..., step - 1], 1) / np.nanmean(parts[..., 0], 1)
 
 
 def by_step(errors: pd.DataFrame) -> Figure:
