@@ -22,10 +22,7 @@ from lnlib.glm import GLM, NORMS
 from lnlib.glm.families import FAMILIES
 
 # all outcomes of a tiny model, where they can be listed
-OUTCOMES: dict[str, list] = {
-    "bernoulli": list(product((0.0, 1.0), repeat=3)),
-    "categorical": [0, 1, 2],
-}
+OUTCOMES: dict[str, list] = {"bernoulli": list(product((0.0, 1.0), repeat=3)), "categorical": [0, 1, 2]}
 D = 4  # inputs of a random layer
 
 
@@ -118,9 +115,7 @@ def digit_units(
     pixels, y = X.shape[1], one_hot(labels, 10).to(X.dtype)
     W = _draw(seed)(10, pixels) / pixels**0.5
     glm = GLM("bernoulli", W, torch.zeros(10, dtype=X.dtype), norm="layer")
-    theta = glm.theta.requires_grad_()
-    loss = -glm.with_theta(theta).log_likelihood(X, y).mean()
-    return glm, torch.autograd.grad(loss, theta)[0]
+    return glm, torch.func.grad(lambda theta: -glm.with_theta(theta).log_likelihood(X, y).mean())(glm.theta)
 
 
 def doubled(glm: GLM, rows: int | slice) -> GLM:
