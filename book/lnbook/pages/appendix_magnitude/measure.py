@@ -1,18 +1,16 @@
 """The appendix: the metric along magnitudes, for many models, and after a change of scale."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from numpy.polynomial.hermite_e import hermegauss
 from torch import Tensor
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnlib.fisher import FisherOperator, gain_metric, kl, standard_magnitude_metric
+from lnlib.fisher import FisherOperator, gain_metric, kl
 from lnlib.glm import GLM
 
 DISPERSIONS = {"gaussian": 0.5, "bernoulli": 1.0, "poisson": 2.0, "gamma": 0.25, "categorical": 1.0}
@@ -37,23 +35,6 @@ def two_other_ways(glm: GLM, X: Float[Tensor, "N D"], growth: Float[Tensor, " H"
     step = glm.pack(growth[:, None] * rows, 0 * glm.b, None if glm.norm is None else growth)
     bend = torch.func.grad(torch.func.grad(lambda t: kl(glm, glm.with_theta(glm.theta + t * step), X)))
     return float(step @ (FisherOperator(glm, X) @ step)) / 2, float(bend(torch.zeros_like(X[0, 0]))) / 2
-
-
-def metric(glm: GLM, X: Float[Tensor, "N D"]) -> float:
-    """Squared length of the step in which all magnitudes grow by 1."""
-    along = standard_magnitude_metric if glm.norm is None else gain_metric
-    return float(along(glm, X, torch.ones_like(glm.b)))
-
-
-def rescaled(glm: GLM, weights: float, gain: float) -> GLM:
-    """The model with its weights and its gains multiplied."""
-    return replace(glm, W=weights * glm.W, gain=None if glm.gain is None else gain * glm.gain)
-
-
-def normal_cases() -> tuple[Float[Tensor, "nodes 1"], Float[Tensor, " nodes"]]:
-    """Weighted cases whose only feature is standard normal: nodes and weights of Gauss-Hermite quadrature."""
-    at, weights = (torch.from_numpy(v) for v in hermegauss(120))
-    return at[:, None], weights / weights.sum()
 
 
 def true_over_printed(
