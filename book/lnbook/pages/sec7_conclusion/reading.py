@@ -58,6 +58,7 @@ RACES = {
     "6.6": ("s66-own-none", "s66-none"),
     "6.7": ("s67-own-step", "s67-updates"),
 }
+Factors = tuple[Measurement, Measurement]  # at each network's own step size, and at one for both
 
 
 def by_section(sentences: Iterable[Judged]) -> dict[str, list[Judged]]:
@@ -76,19 +77,10 @@ def counted(sentences: Iterable[Judged]) -> dict[str, int]:
     return {title: sum(words[word] for word in group) for title, group in GROUPS.items()}
 
 
-class Factors(NamedTuple):
-    """An experiment's factors, at each network's own step size and at one for both."""
-
-    own: Measurement
-    one: Measurement
-
-
 def of_both(found: Mapping[str, Measurement]) -> dict[str, Factors]:
     """The factors of the experiments that are recorded at both, by section."""
-    recorded = {s: [found[rule] for rule in rules if rule in found] for s, rules in RACES.items()}
-    return {
-        s: Factors(*both) for s, both in recorded.items() if len(both) == 2 and all(m.values for m in both)
-    }
+    both = {s: rules for s, rules in RACES.items() if all(r in found and found[r].values for r in rules)}
+    return {section: (found[own], found[one]) for section, (own, one) in both.items()}
 
 
 def by_size() -> pd.DataFrame:
@@ -109,7 +101,7 @@ def advantage(found: Mapping[str, Factors]) -> curves.Mean:
     with the logarithms $\ell$ of the factors, and the 95 % interval of Welch and Satterthwaite over the
     experiments of each kind.
     """
-    own = {section: log(factors.own.value) for section, factors in found.items()}
+    own = {section: log(factor.value) for section, (factor, _) in found.items()}
     logs = [[x for s, x in own.items() if (s in RECURRENT) == kind] for kind in (True, False)]
     difference = fmean(logs[0]) - fmean(logs[1])
     low, high = stats.ttest_ind(*logs, equal_var=False).confidence_interval(1 - LEVEL)

@@ -26,11 +26,8 @@ def test_only_an_experiment_with_both_factors_takes_part() -> None:
 
 
 def test_an_advantage_is_the_quotient_of_geometric_means_with_welchs_interval() -> None:
-    def factors(value: float) -> reading.Factors:
-        return reading.Factors(*[Measurement("x", value, value / 2, 2 * value, 5)] * 2)
-
-    found = {"6.1": factors(2.0), "6.2": factors(8.0), "6.6": factors(1.0), "6.7": factors(4.0)}
-    mean = reading.advantage(found)
+    given = {"6.1": 2.0, "6.2": 8.0, "6.6": 1.0, "6.7": 4.0}
+    mean = reading.advantage({s: (Measurement("x", v, v / 2, 2 * v, 5),) * 2 for s, v in given.items()})
     assert (mean.value, mean.n) == (pytest.approx(2.0), 4)
     assert mean.low * mean.high == pytest.approx(4.0), "on logarithms the interval is symmetric"
 
