@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Tensor
+from torch import Generator, Tensor
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
@@ -94,7 +94,7 @@ def plain_exponent(f: Function, scale: float) -> float:
     return 0.5 * math.log(scale**2 * mean_square_slope(f, math.sqrt(plain_variance(f, scale))))
 
 
-def weights(count: int, H: int, generator: torch.Generator) -> Float[Tensor, "B H H"]:
+def weights(count: int, H: int, generator: Generator) -> Float[Tensor, "B H H"]:
     """Recurrent weights of so many networks, independent and of variance 1/H."""
     return torch.randn(count, H, H, generator=generator, dtype=torch.float64) / H**0.5
 
@@ -108,12 +108,12 @@ class Networks:
     strength: Sequence[float]  # x of each setting; 0 for no input
     norm: str = "layer"  # or "none"
 
-    def states(self, generator: torch.Generator) -> Float[Tensor, "B S H"]:
+    def states(self, generator: Generator) -> Float[Tensor, "B S H"]:
         """Random states to start from, of unit variance."""
         B, H, _ = self.W.shape
         return torch.randn(B, len(self.gain), H, generator=generator, dtype=self.W.dtype)
 
-    def noise(self, generator: torch.Generator) -> Float[Tensor, "B 1 H"]:
+    def noise(self, generator: Generator) -> Float[Tensor, "B 1 H"]:
         """One step of inputs, the same for all settings of a network; zeros if no setting has inputs."""
         B, H, _ = self.W.shape
         if not any(self.strength):
@@ -140,9 +140,7 @@ class Networks:
         return torch.tanh(gain * a / a.square().mean(-1, keepdim=True).sqrt())
 
 
-def exponents(
-    networks: Networks, steps: int, skip: int, generator: torch.Generator
-) -> Float[np.ndarray, "B S"]:
+def exponents(networks: Networks, steps: int, skip: int, generator: Generator) -> Float[np.ndarray, "B S"]:
     """Largest Lyapunov exponents: the mean logarithmic growth of a random direction after `skip` steps."""
     h, v = networks.states(generator), networks.states(generator)
     total = torch.zeros(h.shape[:2], dtype=h.dtype)
@@ -155,7 +153,7 @@ def exponents(
     return (total / (steps - skip)).numpy()
 
 
-def twins(networks: Networks, skip: int, generator: torch.Generator) -> Float[np.ndarray, "T B S"]:
+def twins(networks: Networks, skip: int, generator: Generator) -> Float[np.ndarray, "T B S"]:
     """The distance between two copies with the same inputs, set 1e-6 apart after `skip` steps."""
     h = networks.states(generator)
     for _ in range(skip):

@@ -118,27 +118,23 @@ def change(rnn: RNN, x: Float[Tensor, "T N D"]) -> float:
     return float(np.mean([ks_2samp(*pair).statistic for pair in pairs]))
 
 
-def measure(images: Images, *, norm: str, anywhere: bool, seed: int, scale: str) -> tuple[float, float]:
-    """Train a network as :func:`train` does, and test it on streams of another length.
+def measure(images: Images, *, norm: str, anywhere: bool, seed: int, scale: str) -> dict[str, Any]:
+    """Train a network as :func:`train` does, test it on streams of another length, and take its `change`.
 
-    Points of right answers (%) lost from the steps of training, but the first image, to all later steps; and
-    the change of the distribution of a unit's summed input, from an early to a late step.
+    Lost are points of right answers (%), from the steps of training, but the first image, to all later steps.
     """
     updates, length, *_ = SIZES[scale]
     generator = torch.Generator().manual_seed(1)
-    model = train(images, norm, seed, updates, anywhere=anywhere)
-    sizes = (200, 500), (length, 100)
-    short, long = (draw(images, "test", *size, generator, anywhere=anywhere) for size in sizes)
-    within = _right(model, *short, slice(images.train_x.shape[1], STEPS))
-    beyond = _right(model, *long, slice(STEPS, length))
-    return within - beyond, change(model.rnn, short[0])
-
-
-@torch.no_grad()
-def _right(model: Reader, x: Tensor, y: Tensor, steps: slice) -> float:
-    """Percentage of right answers at these steps."""
-    right = (model(x).argmax(2) == y).float()
-    return 100 * float(right[steps][y[steps] != NO_ANSWER].mean())
+    model, right, streams = train(images, norm, seed, updates, anywhere=anywhere), [], []
+    first = images.train_x.shape[1]
+    for steps, cases, part in ((200, 500, slice(first, STEPS)), (length, 100, slice(STEPS, length))):
+        x, y = draw(images, "test", steps, cases, generator, anywhere=anywhere)
+        with torch.no_grad():
+            correct = (model(x).argmax(2) == y).float()[part]
+        right.append(100 * float(correct[y[part] != NO_ANSWER].mean()))
+        streams.append(x)
+    moved = change(model.rnn, streams[0])
+    return {"norm": norm, "anywhere": anywhere, "lost": right[0] - right[1], "change": moved}
 
 
 def compare(scale: str, seed: int, images: Images) -> list[dict[str, Any]]:
@@ -149,8 +145,7 @@ def compare(scale: str, seed: int, images: Images) -> list[dict[str, Any]]:
         for norm, anywhere in (("batch", False), ("batch", True), ("none", False), ("layer", False))
         for k in range(few if anywhere else many)
     ]
-    found = sweep(measure, jobs, common=(images,), processes=None if scale == "study" else 1)
-    return [{**job, "lost": lost, "change": moved} for job, (lost, moved) in zip(jobs, found, strict=True)]
+    return sweep(measure, jobs, common=(images,), processes=None if scale == "study" else 1)
 
 
 def story(
