@@ -43,32 +43,29 @@ class Processes:
 
     def __init__(self, world: int) -> None:
         self._folder, spawn = TemporaryDirectory(prefix="lnlib-group-"), get_context("spawn")
-        given = [(f"file://{self._folder.name}/meet", rank, world) for rank in range(world)]
-        self._each = [ProcessPoolExecutor(1, spawn, _join, one) for one in given]
+        meeting, groups = f"file://{self._folder.name}/meet", [Group(rank, world) for rank in range(world)]
+        self._each = {group: ProcessPoolExecutor(1, spawn, _join, (meeting, group)) for group in groups}
 
     def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> list[Any]:
         """`function(group, *arguments, **named)` in every process; the answers in the order of the ranks."""
-        asked = [process.submit(_answer, function, *arguments, **named) for process in self._each]
+        asked = [
+            process.submit(function, group, *arguments, **named) for group, process in self._each.items()
+        ]
         return [future.result() for future in asked]
 
     def close(self) -> None:
         """End the processes."""
-        for process in self._each:
+        for process in self._each.values():
             process.shutdown()
         self._folder.cleanup()
 
 
-def _join(meeting: str, rank: int, world: int) -> None:
+def _join(meeting: str, group: Group) -> None:
     """What a process does first: join the group."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # gloo greets on stdout
     os.environ.setdefault("GLOO_SOCKET_IFNAME", next(n for _, n in socket.if_nameindex() if n[:2] == "lo"))
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", meeting, timedelta(minutes=2), world_size=world, rank=rank)
-
-
-def _answer(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What the function returns in this process."""
-    return function(Group(dist.get_rank(), dist.get_world_size()), *arguments, **named)
+    dist.init_process_group("gloo", meeting, timedelta(minutes=2), group.world, group.rank)
 
 
 class SyncBatchNorm(lnlib.BatchNorm):
@@ -206,8 +203,7 @@ def picture(sizes: Sizes, angles: Mapping[str, Float[np.ndarray, "sizes draws"]]
         ax.plot(sizes, np.median(values, 1), look, color=plots.COLORS[norm], ms=5, label=label)
     ax.set_xscale("log", base=2)
     on.exactly(ax.xaxis, sizes)
-    ax.set(xlabel="cases in a share", ylabel="angle between updates", ylim=(-4, 100))
-    ax.set_yticks(range(0, 91, 30))
+    ax.set(xlabel="cases in a share", ylabel="angle between updates", ylim=(-4, 100), yticks=range(0, 91, 30))
     ax.yaxis.set_major_formatter("{x:.0f}°")
     ax.legend()
     return fig

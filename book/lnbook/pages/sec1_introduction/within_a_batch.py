@@ -5,7 +5,6 @@ mini-batch, or over all training cases, as Eq. (2) says. The loss is that of the
 weights and the order of the cases are the same, and so are the statistics at test time.
 """
 
-from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -13,14 +12,11 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook import curves
-from lnbook.figures import axes as on
 from lnbook.shared import permutation_mnist as mnist
-from lnbook.shared.learning_curves import Curve, by_title
 from lnbook.shared.shift import Cases, Network
 from lnbook.training import Job
 from lnbook.training.runs import run
@@ -45,11 +41,6 @@ def trained(jobs: list[Job], scale: str) -> pd.DataFrame:
     """The measurements of Section 6.6's network in these runs; for short ones new processes cost more."""
     runs = run(mnist.EXPERIMENT, scale, jobs=jobs, processes=None if scale == "study" else 1)
     return curves.runs([row for each in runs for row in each.rows])
-
-
-def end_loss(rows: pd.DataFrame) -> float:
-    """The mean training loss over the last quarter of a run; NaN if any is."""
-    return float(rows["train_loss"].tail(len(rows) // 4).mean(skipna=False))
 
 
 def train(cases: Cases, seed: int, *, exact: bool, updates: int, units: int = 64) -> Network:
@@ -90,12 +81,3 @@ def wrong_answers(
         network = train((x, y), s, exact=exact, updates=updates)
         wrong.append(float((answers(network, x, test[0]).argmax(1) != test[1]).double().mean()))
     return np.array(wrong)
-
-
-def learning_curves(panels: Mapping[int, Mapping[str, Curve]]) -> Figure:
-    """Test error in percent against updates, log scale: one panel per batch size, one band per method."""
-    fig = by_title({f"batch of {size}": by_method for size, by_method in panels.items()}, "test error (%)")
-    for ax in fig.axes:
-        ax.set(yscale="log", ylim=(2, 100))
-        on.exactly(ax.yaxis, [2, 5, 10, 20, 50, 100])
-    return fig
