@@ -25,7 +25,6 @@ Network = rnn.RNN | rnn.LSTM | rnn.GRU
 Kind = type[rnn.RNN] | type[rnn.LSTM] | type[rnn.GRU]
 Start = Mapping[str, Any]  # options of `started`
 Arrays = tuple[np.ndarray, ...]
-Job = tuple[str, float]  # a variant, a rate
 Cases = tuple[Float[Tensor, "N T D"], Int[Tensor, " N"]]
 
 
@@ -155,8 +154,8 @@ def read(arrays: Arrays, *, variant: str, rate: float, seed: int, scale: str) ->
 
 
 def readers(
-    jobs: Sequence[Job], seed: int, scale: str, arrays: Arrays
-) -> dict[Job, list[tuple[float, Reader]]]:
+    jobs: Sequence[tuple[str, float]], seed: int, scale: str, arrays: Arrays
+) -> dict[tuple[str, float], list[tuple[float, Reader]]]:
     """`read` for each variant and rate, from this seed on; in this process without time to compile."""
     seeds = range(seed, seed + SIZES[scale][0])
     asked = [{"variant": v, "rate": rate, "seed": s, "scale": scale} for v, rate in jobs for s in seeds]

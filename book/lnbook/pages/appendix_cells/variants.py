@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +54,7 @@ SCHEMES = {
     "joint": NAMED["joint"],
     "joint, per gate": NAMED["per_gate"],
     "separate, per gate": Variant("separate", per_gate=True, cell="output"),
-    "separate, bias inside": replace(NAMED["released"], eps=None),
+    "separate, bias inside": Variant("separate", cell="output", inner_bias="input"),
     "cell only": NAMED["draw"],
     "no norm": PLAIN,
 }
@@ -144,9 +143,8 @@ def memory(cell: str, generator: torch.Generator) -> tuple[Float[np.ndarray, " 3
     x = torch.randn(300, 8, units, generator=generator, dtype=torch.float64)
     first = torch.randn(1, 8, units, generator=generator, dtype=torch.float64)
     cells = lstm(x, (torch.zeros_like(first), first), return_cells=True)[-1]
-    cosine = torch.cosine_similarity(
-        cells - cells.mean(-1, keepdim=True), first - first.mean(-1, keepdim=True), -1
-    )
+    centered, start = (c - c.mean(-1, keepdim=True) for c in (cells, first))
+    cosine = torch.cosine_similarity(centered, start, -1)
     offered = opening * torch.tanh(lstm.cells()[0].inputs(x.flatten(0, 1))[:, 2 * units : 3 * units])
     return cosine.mean(1).numpy(), float(offered.var() / first.var())
 
@@ -163,8 +161,7 @@ def unforgetting(norm: str, seed: int) -> Float[Tensor, "T H"]:
     bias[units : 2 * units] = 20.0  # torch's order: i, f, g, o
     given = {HH: W_h / units**0.5, IH: W_x / inputs**0.5, "bias_ih_l0": bias, "bias_hh_l0": 0 * bias}
     net.load_state_dict(given, strict=False)
-    cells: Tensor = net(x, return_cells=True)[-1]
-    return cells
+    return torch.as_tensor(net(x, return_cells=True)[-1])
 
 
 def places(variant: Variant) -> set[int]:
