@@ -63,11 +63,7 @@ def normalize(
 
 
 def means(norm: str, shape: Sequence[int], groups: int = 2) -> int:
-    """How many means, and as many standard deviations, one of the five computes for pictures (N, C, H, W).
-
-    >>> [means(norm, (8, 64, 14, 14), groups=4) for norm in FIVE]
-    [64, 8, 512, 32, 1568]
-    """
+    """How many means, and as many standard deviations, one of the five computes for pictures (N, C, H, W)."""
     within = axes(FIVE[norm][1], "NCHW")
     sets = math.prod(size for k, size in enumerate(shape) if k not in within)
     return sets * groups if norm == "group" else sets
@@ -85,9 +81,9 @@ def against_torch(a: Float[Tensor, "N C H W"], norm: str, layer: nn.Module) -> f
 
 def sequence_change(steps: Float[Tensor, "N T C"], norm: str, share: float) -> float:
     r"""How far zeros behind a sequence move the normalized values of its own steps."""
-    cases, length, channels = steps.shape
-    zeros = steps.new_zeros(cases, round(length * share / (1 - share)), channels)
-    padded = normalize(torch.cat([steps, zeros], 1), norm, "NTC")[:, :length]
+    length = steps.shape[1]
+    longer = nn.functional.pad(steps, (0, 0, 0, round(length * share / (1 - share))))
+    padded = normalize(longer, norm, "NTC")[:, :length]
     still = normalize(steps, norm, "NTC")
     return float((padded - still).norm() / still.norm())
 

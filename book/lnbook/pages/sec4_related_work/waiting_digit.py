@@ -20,7 +20,6 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from lnbook.data import Images
 from lnbook.figures import plots
 from lnbook.training import generators, sweep
 from lnlib.norms.batch import batch_norm
@@ -28,9 +27,10 @@ from lnlib.norms.normalize import layer_norm
 
 SIZES = {"smoke": (16, 8, 30), "book": (16, 16, 120), "study": (32, 16, 300)}  # steps, units, updates
 EPS = 1e-5
+Arrays = tuple[np.ndarray, ...]  # training cases of mean 0 and deviation 1, labels; the same for the test
+Start = tuple[str, float]  # a method, and a gain
+Errors = Float[np.ndarray, "3 seeds"]
 Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variances, (T or 1, S, 1, units)
-
-
 # What statistics of a method are over. "input" methods leave the state's projection and the cell as they are.
 OVER = {
     "none": "nothing",
@@ -117,13 +117,6 @@ def pool(stored: Statistics) -> Statistics:
     }
 
 
-def pixels(images: Images) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Training and test cases; pixels with mean 0 and standard deviation 1 over all of the training set."""
-    mean, std = images.train_x.mean(), images.train_x.std()
-    train_x, test_x = (((x - mean) / std).astype(np.float32) for x in (images.train_x, images.test_x))
-    return train_x, images.train_y, test_x, images.test_y
-
-
 def waiting(
     images: Float[Tensor, "N rows columns"], steps: int, generator: torch.Generator
 ) -> Float[Tensor, "T N D"]:
@@ -135,20 +128,17 @@ def waiting(
     return x
 
 
-def compare(
-    images: Images, scale: str, seeds: Sequence[int]
-) -> dict[tuple[str, float], Float[np.ndarray, "3 seeds"]]:
+def compare(arrays: Arrays, scale: str, seeds: Sequence[int]) -> dict[Start, Errors]:
     """`train` each norm, batch and layer norm from two gains each; by method and gain."""
     gains = {method: [1.0] if "input" in method else [0.1, 1.0] for method in OVER if method != "none"}
     jobs = [{"method": m, "gains": g, "seeds": list(seeds), "scale": scale} for m, g in gains.items()]
-    found = sweep(train, jobs, common=(pixels(images),), processes=None if scale == "study" else 1)
-    settings = [(method, gain) for method, start in gains.items() for gain in start]
-    return dict(zip(settings, (each for some in found for each in some), strict=True))
+    found = sweep(train, jobs, common=(arrays,), processes=None if scale == "study" else 1)
+    return {pair: errors for one in found for pair, errors in one.items()}
 
 
 def train(
-    arrays: tuple[np.ndarray, ...], *, method: str, gains: Sequence[float], seeds: Sequence[int], scale: str
-) -> list[Float[np.ndarray, "3 seeds"]]:
+    arrays: Arrays, *, method: str, gains: Sequence[float], seeds: Sequence[int], scale: str
+) -> dict[Start, Errors]:
     """Train from all gains and seeds by Adam at 0.01, gradients clipped at norm 1; test errors in percent.
 
     For each gain: at once and twice the trained length, and at once with batch norm's stored statistics of
@@ -163,9 +153,8 @@ def train(
         chosen = [torch.randint(len(X), (32,), generator=g) for g in order]
         x = torch.stack([waiting(X[c], steps, g) for c, g in zip(chosen, order, strict=True)], 1)
         y = Y[torch.stack(chosen)].repeat(len(gains), 1)
-        each = cross_entropy(
-            stack(x.repeat(1, len(gains), 1, 1))[1].movedim(-1, 1), y, reduction="none"
-        ).mean(1)
+        logits = stack(x.repeat(1, len(gains), 1, 1))[1]
+        each = cross_entropy(logits.movedim(-1, 1), y, reduction="none").mean(1)
         optimizer.zero_grad()
         each.sum().backward()
         gradients = [p.grad for p in stack.p.values() if p.grad is not None]  # (S, _, _) each
@@ -184,14 +173,14 @@ def train(
     stored = stack.population(waiting(X, steps, order[0])) if by_cases else None
     once, twice = error(steps, stored), error(2 * steps, stored)
     pooled = error(steps, pool(stored)) if stored else np.full_like(once, np.nan)
-    return list(np.stack([once, twice, pooled], 1))
+    return {(method, gain): np.stack(rows) for gain, *rows in zip(gains, once, twice, pooled, strict=True)}
 
 
 def first_gradients(
-    images: Images, method: str, gain: float, scale: str, seeds: Sequence[int]
+    arrays: Arrays, method: str, gain: float, scale: str, seeds: Sequence[int]
 ) -> Float[Tensor, "S T"]:
     r"""At the start, $\lVert\partial L/\partial h^{T-k}\rVert$ over the same at k = 0, for each k."""
-    X, Y, *_ = map(torch.from_numpy, pixels(images))
+    X, Y, *_ = map(torch.from_numpy, arrays)
     steps, units, _ = SIZES[scale]
     stack = Stack(method, units, [gain], seeds)
     x = waiting(X[:128], steps, torch.Generator().manual_seed(seeds[0])).unsqueeze(1)
@@ -201,10 +190,7 @@ def first_gradients(
     return norms / norms[:, :1]
 
 
-def gains(
-    lag: Mapping[tuple[str, float], Float[np.ndarray, " T"]],
-    errors: Mapping[tuple[str, float], Sequence[float]],
-) -> Figure:
+def gains(lag: Mapping[Start, Float[np.ndarray, " T"]], errors: Mapping[Start, Sequence[float]]) -> Figure:
     """Gradients at the start against lag for two gains, and test errors after training from them."""
     fig, (left, right) = plots.subplots(1, 2, figsize=(5.9, 2.8), width_ratios=(3, 2))
     for (method, gain), values in lag.items():
