@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
-from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -23,6 +22,7 @@ from lnbook.training import torch_threads
 from lnlib.invariance import BEYOND, COLUMNS, Row, columns
 from lnlib.invariance.methods import Statistics, normalized, statistics, summed_inputs
 
+Line = Sequence[float]
 METHODS = ("batch", "weight", "layer")
 COLOR = plots.COLORS | {"group": plots.INK, "instance": plots.INK, "input": plots.INK}
 # A check where nothing changes, a turn where outputs follow, waves for nearly, a cross for broken.
@@ -84,8 +84,15 @@ def table1(rows: Sequence[Row]) -> Figure:
             ax.add_patch(Rectangle((left, y - 0.38), 0.9, 0.76, fill=False, ec=plots.INK, lw=0.6))
         ax.annotate("", (3.7, y), (3.3, y), arrowprops={"arrowstyle": "->", "color": plots.INK})
         ax.text(2.25, y, "$X$" if is_data else "$W$", va="center", ha="right")
-        for k, norm in enumerate(METHODS):
-            _cell(ax, cells[norm, column], 5.825 + 1.75 * k, y)
+        # the paper's word; our verdict by the filling, with the largest change
+        for x, norm in zip((5.825, 7.575, 9.325), METHODS, strict=True):
+            cell, change = cells[norm, column], cells[norm, column].max_relative_change
+            fill = to_rgba(COLOR[norm], 0.35) if cell.invariant else "none"
+            edge, lw = (plots.GRID, 1) if cell.invariant == cell.paper else (plots.OTHERS["red"], 3)
+            ax.add_patch(Rectangle((x - 0.825, y - 0.44), 1.65, 0.88, fc=fill, ec=edge, lw=lw))
+            ax.text(x, y + 0.16, "invariant" if cell.paper else "no", ha="center", va="center")
+            text = "0" if change == 0 else f"{change:.0e}" if change < 0.01 else f"{change:.2g}"
+            ax.text(x, y - 0.2, text, ha="center", va="center", size=10)
     for k, norm in enumerate(METHODS):
         ax.text(5.82 + 1.75 * k, len(COLUMNS) + 0.12, f"{norm}\nnorm", ha="center")
     ax.set(xlim=(-0.35, 10.2), ylim=(-0.02, len(COLUMNS) + 0.55))
@@ -116,11 +123,7 @@ def beyond(rows: Sequence[Row]) -> Figure:
     return fig
 
 
-def pictures(
-    contrast: Sequence[float],
-    brightness: Sequence[float],
-    errors: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-) -> Figure:
+def pictures(contrast: Line, brightness: Line, errors: Mapping[str, tuple[Line, Line]]) -> Figure:
     """Test error against contrast and brightness."""
     fig, axes = plots.subplots(1, 2, figsize=(5.6, 3.6), width_ratios=(3, 2))
     for norm, pair in errors.items():
@@ -135,14 +138,3 @@ def pictures(
     axes[1].set(xlabel="brightness: pixels plus", ylim=(0, 100))
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return fig
-
-
-def _cell(ax: Axes, row: Row, x: float, y: float) -> None:
-    """A cell of Table 1: the paper's word; our verdict by the filling, with the largest change."""
-    fill = to_rgba(COLOR[row.norm], 0.35) if row.invariant else "none"
-    edge, lw = (plots.GRID, 1) if row.invariant == row.paper else (plots.OTHERS["red"], 3)
-    ax.add_patch(Rectangle((x - 0.825, y - 0.44), 1.65, 0.88, fc=fill, ec=edge, lw=lw))
-    ax.text(x, y + 0.16, "invariant" if row.paper else "no", ha="center", va="center")
-    change = row.max_relative_change
-    text = "0" if change == 0 else f"{change:.0e}" if change < 0.01 else f"{change:.2g}"
-    ax.text(x, y - 0.2, text, ha="center", va="center", size=10)
