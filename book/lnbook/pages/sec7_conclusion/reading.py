@@ -85,10 +85,9 @@ def of_both(found: Mapping[str, Measurement]) -> dict[str, Factors]:
 
 def by_size() -> pd.DataFrame:
     """Section 6.5's factors at own step sizes: a row a seed, a column a pair of points and batch size."""
-    rows, _ = curves.recorded("handwriting_sizes")
     race, found = races.RACES["6.5"], {}
-    for size, some in rows.groupby(["points", "batch_size"]):
-        own = races.at_own_steps(races.tidy(some, race), race.chosen["lowest loss"])
+    for size, rows in curves.recorded("handwriting_sizes")[0].groupby(["points", "batch_size"]):
+        own = races.at_own_steps(races.tidy(rows, race), race.chosen["lowest loss"])
         found[size] = races.factors(own)
     return pd.DataFrame(found)
 
