@@ -124,9 +124,8 @@ def measure(images: Images, *, norm: str, anywhere: bool, seed: int, scale: str)
     Lost are points of right answers (%), from the steps of training, but the first image, to all later steps.
     """
     updates, length, *_ = SIZES[scale]
-    generator = torch.Generator().manual_seed(1)
+    generator, first = torch.Generator().manual_seed(1), images.train_x.shape[1]
     model, right, streams = train(images, norm, seed, updates, anywhere=anywhere), [], []
-    first = images.train_x.shape[1]
     for steps, cases, part in ((200, 500, slice(first, STEPS)), (length, 100, slice(STEPS, length))):
         x, y = draw(images, "test", steps, cases, generator, anywhere=anywhere)
         with torch.no_grad():
