@@ -138,8 +138,7 @@ def memory(cell: str, generator: torch.Generator) -> tuple[Float[np.ndarray, " 3
     p["gain_hh_l0"].zero_()  # the gates do not look at h
     held = {0: float(np.log(opening / (1 - opening))), 1: 50.0, 3: 0.0}  # i, f, o; float64 has no more of f
     for gate, logit in held.items():
-        rows = slice(gate * units, (gate + 1) * units)
-        p["gain_ih_l0"][rows], p["bias_ih_l0"][rows] = 0.0, logit
+        p["gain_ih_l0"].view(4, units)[gate], p["bias_ih_l0"].view(4, units)[gate] = 0.0, logit
     x = torch.randn(300, 8, units, generator=generator, dtype=torch.float64)
     first = torch.randn(1, 8, units, generator=generator, dtype=torch.float64)
     cells = lstm(x, (torch.zeros_like(first), first), return_cells=True)[-1]
