@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from lnbook.data import Images
 from lnbook.figures import plots
 from lnbook.training import generators, sweep
 from lnlib.norms.batch import batch_norm
@@ -27,7 +28,7 @@ from lnlib.norms.normalize import layer_norm
 
 SIZES = {"smoke": (16, 8, 30), "book": (16, 16, 120), "study": (32, 16, 300)}  # steps, units, updates
 EPS = 1e-5
-Arrays = tuple[np.ndarray, ...]  # training cases of mean 0 and deviation 1, labels; the same for the test
+Arrays = tuple[np.ndarray, ...]
 Start = tuple[str, float]  # a method, and a gain
 Errors = Float[np.ndarray, "3 seeds"]
 Statistics = Mapping[str, tuple[Tensor, Tensor]]  # by place: means and variances, (T or 1, S, 1, units)
@@ -117,6 +118,13 @@ def pool(stored: Statistics) -> Statistics:
     }
 
 
+def pixels(images: Images) -> Arrays:
+    """Training and test cases; pixels with mean 0 and standard deviation 1 over all of the training set."""
+    mean, std = images.train_x.mean(), images.train_x.std()
+    train_x, test_x = (((x - mean) / std).astype(np.float32) for x in (images.train_x, images.test_x))
+    return train_x, images.train_y, test_x, images.test_y
+
+
 def waiting(
     images: Float[Tensor, "N rows columns"], steps: int, generator: torch.Generator
 ) -> Float[Tensor, "T N D"]:
@@ -169,8 +177,7 @@ def train(
         answers = stack(shown.expand(-1, stack.size, -1, -1), statistics)[1].argmax(-1)
         return (100 * (answers != test_y).float().mean(1)).view(len(gains), -1).numpy()
 
-    by_cases = stack.over.startswith("cases")
-    stored = stack.population(waiting(X, steps, order[0])) if by_cases else None
+    stored = stack.population(waiting(X, steps, order[0])) if stack.over.startswith("cases") else None
     once, twice = error(steps, stored), error(2 * steps, stored)
     pooled = error(steps, pool(stored)) if stored else np.full_like(once, np.nan)
     return {(method, gain): np.stack(rows) for gain, *rows in zip(gains, once, twice, pooled, strict=True)}
