@@ -114,20 +114,26 @@ def test_the_executed_copy_shows_the_scale_that_ran(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.pages
-def test_a_book_with_a_broken_page_can_be_opened_and_its_build_fails(tmp_path: Path) -> None:
+def test_a_book_with_a_broken_page_can_be_opened_and_searched_and_its_build_fails(tmp_path: Path) -> None:
     for name in ("_config.yml", "book/_ext", "book/_static", "book/claims.toml", "book/references.bib"):
         source, target = ROOT / name, tmp_path / name
         target.parent.mkdir(exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy2(source, target)
     (tmp_path / "_toc.yml").write_text(
-        "format: jb-book\nroot: book/intro\nchapters: [{file: book/whole}, {file: book/broken}]\n"
+        "format: jb-book\nroot: book/intro\n"
+        "chapters: [{file: book/whole}, {file: book/broken}, {file: book/text}]\n"
     )
     (tmp_path / "book" / "intro.md").write_text("# A small book\n\n```{executions}\n```\n")
+    (tmp_path / "book" / "text.md").write_text("# Text\n\n```{math}\n:label: eq-1\na\n```\n")
     write(tmp_path / "book" / "whole.ipynb", "print('all of it')", paper="page 1")
     write(tmp_path / "book" / "broken.ipynb", "print('so far')", "raise KeyError('<b>&')", paper="page 2")
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-W", "-n", "--keep-going"]
-    smoke = os.environ | {"LNLIB_SCALE": "smoke"}
-    built = subprocess.run(command, cwd=tmp_path, env=smoke, capture_output=True, text=True, check=False)
+
+    def build() -> subprocess.CompletedProcess[str]:
+        smoke = os.environ | {"LNLIB_SCALE": "smoke"}
+        return subprocess.run(command, cwd=tmp_path, env=smoke, capture_output=True, text=True, check=False)
+
+    built = build()
     assert built.returncode != 0
     assert "the page broken failed" in built.stderr
     assert "broken.ipynb at smoke scale, the cell" in built.stderr
@@ -139,3 +145,8 @@ def test_a_book_with_a_broken_page_can_be_opened_and_its_build_fails(tmp_path: P
     assert "all of it" in whole
     assert "Page broken (failed)" in whole, "the contents beside every page say so"
     assert "failed" in intro
+    write(tmp_path / "book" / "whole.ipynb", "print('changed')", paper="page 1")
+    build()
+    assert "changed" in (pages / "whole.html").read_text()
+    found = (tmp_path / "_build" / "html" / "searchindex.js").read_text()
+    assert '"equation (1)"' in found, "the search knows the entries of pages that are not written again"
