@@ -210,6 +210,7 @@ def test_transforms_batches_of_gradients_and_autocast_take_the_plain_path() -> N
     torch.testing.assert_close(of_batches, expected, atol=1e-5, rtol=0)  # a hundred roundings
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # by JAX, where the benchmarks' tests loaded it
 def test_a_forked_child_may_run_networks() -> None:
     module, x = network((3, 4), "LSTM"), torch.randn(5, 2, 3)
     before = torch.get_num_threads()

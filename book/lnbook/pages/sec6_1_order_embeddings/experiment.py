@@ -18,11 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
-from lnbook.data.captions import Boxes, Captions, load_captions, load_features
+from lnbook.data.captions import Boxes, Captioned, Captions, above, load_captions, load_features
 from lnbook.data.text import Vocabulary, pad, tokenize
 from lnbook.figures import plots
 from lnbook.pages.sec6_1_order_embeddings import model as networks
-from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding
+from lnbook.pages.sec6_1_order_embeddings.model import TOP, OrderEmbedding, violations
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
 
@@ -153,6 +153,23 @@ def pictures(boxes: Sequence[Boxes], names: Sequence[str], texts: Sequence[str])
         ax.spines[:].set_visible(True)
         ax.set_xlabel(textwrap.fill(text, 93 // len(boxes)), fontsize=9, loc="left", parse_math=False)
     return fig
+
+
+@torch.no_grad()
+def agreement(made: Embedding, part: Captioned) -> tuple[float, float]:
+    """How well violations tell which of two captions of generated scenes is truly above the other.
+
+    The area under the ROC curve over all pairs of two, 0.5 for a guess; and how often, where only one of the
+    two is above the other, that direction violates less.
+    """
+    from sklearn.metrics import roc_auc_score  # its import takes seconds
+
+    told = part.meaning[1][::7]
+    points = made.points(*made.encoded(part.texts[::7]))
+    table = violations(points, points).double().numpy()
+    order = np.array([[above(u, v) for v in told] for u in told])
+    two = ~np.eye(len(told), dtype=bool)
+    return float(roc_auc_score(order[two], -table[two])), float((table < table.T)[order & ~order.T].mean())
 
 
 EXPERIMENT = Experiment(

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from lnbook.data.questions import permute
 from lnbook.data.readings import FIRST_MARKER, Readings, load_readings
+from lnbook.data.text import UNKNOWN
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED, AttentiveReader
 from lnbook.shared import learning_curves
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
@@ -137,6 +138,15 @@ class Reading(Task):
             "nll": F.cross_entropy(scores, answers, reduction="sum"),
             "on_answer": (attention * on_answer).sum(),
         }
+
+
+def blind(readings: Readings) -> Readings:
+    """The same questions with one unknown word in place of each passage."""
+    train, valid = (
+        (torch.full((len(lengths), 1), UNKNOWN), torch.ones_like(lengths), *rest)
+        for _, lengths, *rest in (readings.train, readings.valid)
+    )
+    return replace(readings, train=train, valid=valid)
 
 
 EXPERIMENT = Experiment(

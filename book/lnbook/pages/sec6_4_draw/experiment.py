@@ -20,7 +20,19 @@ from lnbook.data import load
 from lnbook.figures import plots
 from lnbook.pages.sec6_4_draw.model import Draw, Nats
 from lnbook.shared.studies import NORMS, jobs_of
-from lnbook.training import Cases, Experiment, Job, Machine, Minibatches, Settings, Task, generators
+from lnbook.training import (
+    Cases,
+    Experiment,
+    Job,
+    Machine,
+    Minibatches,
+    Settings,
+    Task,
+    generators,
+    noise_of,
+    step,
+    torch_threads,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -116,6 +128,15 @@ class Drawing(Task):
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         return {"bound": self.bound(model, cases, noise).double().sum()}
+
+
+def trained(job: Job, scale: str) -> Drawing:
+    """A run to its last update, with nothing measured on the way."""
+    task = Drawing(job, scale, Machine())
+    with torch_threads(1):
+        for k in range(task.updates):
+            step(task, task.model, next(task.batches), noise_of(job["seed"], k))
+    return task
 
 
 def box(windows: Float[Tensor, "N 5"], points: int, side: int) -> Float[np.ndarray, "N 3"]:

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from lnbook.data.strokes import Lines, Part, Wanted, load_lines
 from lnbook.pages.sec6_5_handwriting.model import Handwriting
 from lnbook.shared.studies import NORMS, jobs_of
-from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
+from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Row, Settings, Task, generators
+from lnbook.training.runs import run
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Study:
 
 
 EPOCH = 12_179 * 9 // 10 // 8
-KNOWN = Study("generated_strokes", 32, 5, 500, 40, 8, 80, 0, 0.01, 120, 5, seeds=1)
+KNOWN = Study("generated_strokes", 32, 5, 500, 40, 8, 80, 0, 0.01, 120, 5)
 _LAPTOP = Study("omniglot_strokes", 128, 20, 12_000, 100, 16, 500, 125, 0.003, 500, 10, seeds=8)
 RATES = (0.003, 0.001, 0.01, 0.03)  # the first is that of the smaller studies
 STUDIES = {
@@ -119,6 +120,13 @@ class Writing(Task):
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         nats = self.nats(model, cases).double().sum()
         return {"nats": nats, "points": cases[1].double().sum(), "exact": cases[4].sum()}
+
+
+def known(scale: str, seed: int) -> list[Row]:
+    """Runs on strokes of known likelihood, which a page makes: five seeds at scale "study", else one."""
+    kind = STUDIES["smoke"][0] if scale == "smoke" else replace(KNOWN, seeds=5 if scale == "study" else 1)
+    outcomes = run(EXPERIMENT, scale, jobs=jobs_of([kind], seed))
+    return [row for outcome in outcomes for row in outcome.rows]
 
 
 EXPERIMENT = Experiment(

@@ -12,6 +12,8 @@ from lnbook.figures import axes as on
 from lnbook.figures import plots
 from lnbook.shared import learning_curves
 from lnbook.shared.learning_curves import Curve
+from lnbook.shared.permutation_mnist import EXPERIMENT
+from lnbook.training.runs import run
 
 LABELS = learning_curves.LABELS | {
     "rms": "RMS norm",
@@ -22,10 +24,23 @@ LABELS = learning_curves.LABELS | {
 CASES = 55_000  # of training
 
 
+def live(scale: str, seed: int) -> pd.DataFrame:
+    """Measurements of one run of each network at batches of 128."""
+    jobs = [j for j in EXPERIMENT.jobs(scale, seed) if j["batch_size"] == 128 and j["seed"] == seed]
+    outcomes = run(EXPERIMENT, scale, jobs=jobs, processes=1)
+    return curves.runs([row for outcome in outcomes for row in outcome.rows])
+
+
 def means(columns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A table to show: a row a norm, in a column the mean over seeds of what `curves.per_seed` found."""
     table = {title: {n: curves.mean_of(found[n]) for n in found} for title, found in columns.items()}
     return pd.DataFrame({k: {LABELS[n]: f"{m:.3g}" for n, m in row.items()} for k, row in table.items()})
+
+
+def panel(runs: pd.DataFrame) -> dict[str, dict[str, Curve]]:
+    """A column of `learning`."""
+    loss = curves.band(runs, "train_loss", geometric=True)
+    return {"train_loss": loss, "test_error": curves.band(runs, "test_error", 100)}
 
 
 def learning(panels: Mapping[int, Mapping[str, Mapping[str, Curve]]]) -> Figure:

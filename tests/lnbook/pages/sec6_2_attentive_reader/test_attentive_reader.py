@@ -8,7 +8,7 @@ from torch import Tensor
 
 from lnbook.data.cloze import floor
 from lnbook.data.readings import load_readings
-from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, LABELS, PairBatches, Reading
+from lnbook.pages.sec6_2_attentive_reader.experiment import EXPERIMENT, LABELS, PairBatches, Reading, blind
 from lnbook.pages.sec6_2_attentive_reader.model import STARTS, AttentiveReader
 from lnbook.training import LengthBatches, Machine, train
 
@@ -175,3 +175,10 @@ def test_an_epoch_has_each_case_at_most_once_and_less_padding_than_sorting_by_th
     assert len(epoch.unique()) == epoch.numel() > N - 6 * size
     pairs._begin()
     assert not torch.equal(pairs._batches[0], epoch[0])  # the next epoch has another order
+
+
+def test_a_reader_of_questions_alone_sees_one_unknown_word_for_a_passage() -> None:
+    alone = blind(load_readings("stories", limit=3))
+    for passages, lengths, *_ in (alone.train, alone.valid):
+        assert passages.tolist() == [[1]] * len(lengths)
+        assert lengths.eq(1).all()
