@@ -67,7 +67,8 @@ def distance(a: Tensor, b: Tensor) -> float:
         }
     ),
     lengths=st.lists(st.integers(1, 9), min_size=1, max_size=9),
-    units=st.sampled_from([2, 5, 16, 33, 70]),
+    # not 2: a norm of two units is a sign, with gradient 0, and what is left is rounding over the deviation
+    units=st.sampled_from([4, 5, 16, 33, 70]),
     seed=st.integers(0, 99),
 )
 def test_values_and_gradients_are_the_plain_paths(
