@@ -121,10 +121,8 @@ class Skipping(Task):
     def evaluate(self, model: nn.Module, part: str, cases: Cases) -> Mapping[str, float] | None:
         if part == "valid":
             return None
-        encode = self.baselines.get(
-            part.partition("_")[0]
-        )  # else the part is a set's, for the trained encoder
-        encode = encode or networks.thoughts(cast(SkipThoughts, model), self.text.vectors)
+        trained = networks.thoughts(cast(SkipThoughts, model), self.text.vectors)
+        encode = self.baselines.get(part.partition("_")[0], trained)
         with threadpool_limits(1):  # runs share the cores; more threads than cores wait for one another
             vectors = _vectors(encode, *cases[:2])
             if not part.endswith("sick"):
