@@ -224,7 +224,7 @@ def runs_recorded(experiment: Experiment, book: Path) -> str:
             seeds = {run["job"]["seed"] for run in facts["runs"]}
             words = f"{scale}: {len(facts['runs'])} runs, {len(seeds)} seeds, {facts['seconds'] / 3600:.1f} h"
             told.append(", ".join(filter(None, (words, changed_checkout(facts)))))
-    return "; ".join(told) or "nothing"
+    return "; ".join(told)
 
 
 def table_of_differences(words: str) -> str:
@@ -235,16 +235,22 @@ def table_of_differences(words: str) -> str:
 
 
 class SettingsDirective(SphinxDirective):
-    """`{settings} <section>`: where the settings of its experiment come from, and what is recorded of it."""
+    """`{settings} <section>`: where the settings of its experiment come from, and what is recorded of it.
+
+    A second argument names an experiment with the same settings, whose runs are told, too.
+    """
 
     required_arguments = 1
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         for file in (BOOK / "results").glob("*/*.json"):
             self.env.note_dependency(str(file))
         experiment = find(self.arguments[0])
         found = {label: getattr(experiment.settings, key) for key, label in LABELS.items()}
-        found["Recorded"] = runs_recorded(experiment, BOOK)
+        told = [runs_recorded(experiment, BOOK)]
+        told += [f"{name}, {runs_recorded(find(name), BOOK)}" for name in self.arguments[1:]]
+        found["Recorded"] = "; ".join(filter(None, told)) or "nothing"
         items = "".join(
             f"<dt>{escape(label)}</dt><dd>{table_of_differences(words) or escape(words)}</dd>"
             for label, words in found.items()

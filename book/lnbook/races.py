@@ -221,6 +221,6 @@ def at_the_edge(
     if not who:
         return "No choice falls on the smallest or the largest step size."
     return (
-        f"The choice of {' and '.join(who)} is at the edge of the step sizes tried, so another one may suit "
+        f"The choice for {' and '.join(who)} is at the edge of the step sizes tried, so another one may suit "
         f"{'it' if len(who) == 1 else 'them'} better still."
     )

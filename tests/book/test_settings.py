@@ -25,7 +25,7 @@ def test_the_released_adam_is_as_much_faster_as_the_settings_say(section):
 
 def test_what_is_recorded_is_counted_in_runs_seeds_and_hours(tmp_path):
     draw = find("draw")
-    assert runs_recorded(draw, tmp_path) == "nothing"
+    assert runs_recorded(draw, tmp_path) == ""
     runs = [{"job": {"seed": seed}, "commit": commit} for seed, commit in ((0, "a"), (0, "b+"), (7, "a"))]
     facts = {"runs": runs, "seconds": 5400}
     write_rows("draw", [{"seed": 0}], facts, scale="study", folder=tmp_path / "results")

@@ -32,15 +32,16 @@ def projection(*, seed: int = 0) -> Element:
     angle = torch.tensor(turn * np.pi / 180, dtype=torch.float64)
     outward = angle.cos() * across + angle.sin() * up
     directions = torch.stack([angle.cos() * up - angle.sin() * across, outward, one])
-    names = ("along the circle", "along â", "along 1", "all three parts")
+    together = ", ".join(map(two_decimals, parts))
+    names = ("along the circle", "along â", "along 1", f"{together} of them")
     gradients = [*directions, torch.tensor(parts, dtype=torch.float64) @ directions]
     rows = []
     for name, gradient in zip(names, gradients, strict=True):
         cells = [gradient, *(passed(sigma * 3**0.5 * outward, gradient) for sigma in (1.0, 1.5))]
         rows.append([name, *(", ".join(map(two_decimals, cell.tolist())) for cell in cells)])
     caption = (
-        "Three units. Of a gradient by the outputs of layer norm, only the part along the circle of outputs "
+        "Three units. Of a gradient at the outputs of layer norm, only the part along the circle of outputs "
         "reaches the summed inputs, divided by their standard deviation σ."
     )
-    head = ["gradient", "by the outputs", "by the inputs, σ = 1", "by the inputs, σ = 1.5"]
+    head = ["gradient", "at the outputs", "at the inputs, σ = 1", "at the inputs, σ = 1.5"]
     return Element("projection", start, caption, head, rows)

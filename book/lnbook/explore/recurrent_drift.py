@@ -57,7 +57,7 @@ def recurrent_drift(*, seed: int = 0) -> Element:
         rows.append([where, *(f"{float(value):.2g}" for value in ends)])
     caption = (
         f"A recurrence after {Setting.T} steps: the size of its states, and of the gradient that reaches the "
-        f"first state from the last, without and with layer norm (LN). Layer norm holds the states. It does "
+        f"first state from the last, without and with layer norm (LN). Layer norm holds the states. It may "
         f"not hold the gradient."
     )
     state = {**weights, "presets": {name: asdict(setting) for name, setting in PRESETS.items()}}

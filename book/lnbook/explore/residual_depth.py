@@ -26,7 +26,7 @@ def residual_depth(*, seed: int = 0) -> Element:
     caption = (
         f"The gradient of the last block's weights in residual networks of {WIDTH} units at initialization, "
         f"mean of 3 networks; 1 is that of a single wide block without a norm. With layer norm after the sum "
-        f"(post-LN) depth hardly matters. With layer norm in the branch (pre-LN) the gradient falls about as "
+        f"(post-LN) depth matters less. With layer norm in the branch (pre-LN) the gradient falls about as "
         f"one over the root of the depth."
     )
     head = ["", *(f"depth {L}" for L in DEPTHS), "power of L, 4 to 64"]

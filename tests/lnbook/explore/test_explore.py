@@ -33,7 +33,7 @@ def test_the_figure_is_small_the_same_each_time_and_asks_the_network_for_nothing
         ("gain_and_bias", "with gain 7.00, bias 8.00|1.00|3.00|9.00|19.00"),
         ("invariance_playground", "Layer norm|invariant|invariant|21%|invariant|22%|invariant"),
         ("offset", "c = 0|2.30, −0.47, −0.21, −0.42, 1.81|1.42, −0.90, −0.68, −0.85, 1.01|1.71,"),
-        ("projection", "all three parts|−1.38, 0.31, −0.32|−0.69, 0.13, 0.56|−0.46, 0.09, 0.38"),
+        ("projection", "0.90, −0.80, −0.80 of them|−1.38, 0.31, −0.32|−0.69, 0.13, 0.56|−0.46, 0.09, 0.38"),
         ("recurrent_drift", "It explodes: no f, s = 1.1, g = 1, u = 0|1.4e+04|1|1.3e+04|0.78"),
         ("residual_depth", "post-LN|0.71|0.64|0.59|0.43"),
         ("strokes", "picture 1|25 %, 4 wide|25 %, 4 wide|25 %, 4 wide"),
