@@ -1,15 +1,14 @@
-"""The numerics chapter's pictures: errors under a microscope, an atlas of epsilons, the range of numbers."""
+"""The numerics chapter's pictures: errors under a microscope, the range of numbers."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from lnbook.figures import axes as on
 from lnbook.figures import plots
-from lnbook.pages.beyond_numerics.precision import Reading, short_below
+from lnbook.pages.beyond_numerics.precision import Reading
 
 INK, NONE, LAYER, BATCH = plots.INK, plots.COLORS["none"], plots.COLORS["layer"], plots.COLORS["batch"]
 LOOKS = {
@@ -19,7 +18,6 @@ LOOKS = {
     "shifted": (plots.COLORS["weight"], (0, (5, 1, 1, 1))),
     "centered twice": (LAYER, "-"),
     "torch": (INK, (0, (1, 1))),
-    "lnlib": (LAYER, "-"),
 }
 
 
@@ -44,27 +42,6 @@ def microscope(seen: Mapping[str, Sequence[Reading]], roundoff: float) -> Figure
         on.decades(ax.xaxis, ax.yaxis, ticks=5)
     axes[0].set_ylabel("relative error")
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return fig
-
-
-def atlas(programs: pd.DataFrame) -> Figure:
-    """For each program, where its outputs are one percent short (filled) and where they are half (open)."""
-    order = sorted(programs.itertuples(), key=lambda p: short_below(p.eps, p.place))
-    fig, ax = plots.subplots(figsize=(5.6, 0.29 * len(order) + 0.9))
-    looks = {"inside": (LAYER, "o"), "outside": (BATCH, "s")}
-    for y, program in enumerate(order):
-        color, mark = looks[program.place]
-        one, half = (short_below(program.eps, program.place, by) for by in (0.01, 0.5))
-        ax.plot([half, one], [y, y], color=color, lw=1.6)
-        ax.plot(one, y, mark, color=color, ms=6)
-        ax.plot(half, y, mark, mec=color, mfc="none", ms=6, mew=1.4)
-    for place, (color, mark) in looks.items():
-        ax.plot([], [], mark, color=color, label=f"{place} the root")
-    ax.set_yticks(range(len(order)), [p.name for p in order])
-    ax.set(xscale="log", xlabel="standard deviation of the summed inputs", ylim=(-0.7, len(order) - 0.3))
-    ax.grid(axis="y", visible=False)
-    on.decades(ax.xaxis)
-    fig.legend(loc="outside upper center", ncols=2)
     return fig
 
 

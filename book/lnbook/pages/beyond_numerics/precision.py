@@ -47,8 +47,7 @@ REPORTED = {
 # Programs' defaults: size, place ("inside" or "outside" of the root), whether the variance is biased. Read in
 # the code or the documentation behind each link; PyTorch's and ONNX's are also run by the tests. Where the
 # table has no epsilon, the library has it.
-_file = Path(__file__).with_name("programs.csv")
-_table = pd.read_csv(_file, dtype={"eps": str}, true_values=["yes"], false_values=["no"])
+_table = pd.read_csv(Path(__file__).with_name("programs.csv"), dtype={"eps": str})
 _known = {default.program: default.eps for default in EPS_DEFAULTS}
 ATLAS = _table.assign(eps=_table["eps"].astype(float).fillna(_table["name"].map(_known)))
 
@@ -132,14 +131,13 @@ def verdicts(norm: Norm, case: Float[Tensor, " H"], powers: Sequence[int], dtype
     return found
 
 
-def short_below(eps: float, place: str, by: float = 0.01) -> float:
-    r"""The standard deviation s below which outputs are too small by more than a share.
+def short_below(eps: float, place: str) -> float:
+    r"""The standard deviation s below which outputs are more than one percent too small, with $q = 0.99$.
 
-    With $q = 1 - \mathtt{by}$: $s/\sqrt{s^2+\epsilon}=q$ at $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ inside the
-    root; outside, $s/(s+\epsilon)=q$ at $\epsilon q/(1-q)$.
+    $s/\sqrt{s^2+\epsilon}=q$ at $\sqrt{\epsilon}\,q/\sqrt{1-q^2}$ inside the root; outside,
+    $s/(s+\epsilon)=q$ at $99\,\epsilon$.
     """
-    q = 1 - by
-    return math.sqrt(eps) * q / math.sqrt(1 - q * q) if place == "inside" else eps * q / by
+    return math.sqrt(eps) * 0.99 / math.sqrt(1 - 0.99**2) if place == "inside" else 99 * eps
 
 
 def atlas_table(programs: pd.DataFrame) -> Table:

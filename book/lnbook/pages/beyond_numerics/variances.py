@@ -107,12 +107,8 @@ WAYS: dict[str, Way] = {
 }
 
 
-def layer_norm_by(
-    x: Float[Tensor, "*N H"], way: Way, eps: float = 1e-5, clip: bool = False
-) -> Float[Tensor, "*N H"]:
+def layer_norm_by(x: Float[Tensor, "*N H"], way: Way, eps: float = 1e-5) -> Float[Tensor, "*N H"]:
     r"""Layer norm without gain and bias: $(a - \mu)/\sqrt{\sigma^2 + \epsilon}$ with one of the ways.
-
-    With `clip` a variance below 0 is taken for 0, as programs do that use one pass; else the root is NaN.
 
     *Source* Eq. (3), with the epsilon that programs add.
 
@@ -121,7 +117,7 @@ def layer_norm_by(
     (tensor([-1.,  1.]), tensor([-inf, inf]))
     """
     values, variance = way(x)
-    return values / ((variance.clamp(min=0) if clip else variance) + eps).sqrt()
+    return values / (variance + eps).sqrt()
 
 
 class Moments(NamedTuple):

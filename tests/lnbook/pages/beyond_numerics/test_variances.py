@@ -61,12 +61,11 @@ def test_a_way_takes_cases_of_any_shape_and_leaves_them_alone(way) -> None:
     torch.testing.assert_close(variance[..., 0], x.var(-1, correction=0))
 
 
-def test_a_negative_variance_is_clipped_only_on_request() -> None:
+def test_a_negative_variance_has_no_root() -> None:
     x = torch.randn(200, 64, generator=torch.Generator().manual_seed(0)) + 1e4
     negative = (WAYS["one pass"](x).variance < -1e-5)[:, 0]
     assert negative.any(), "at this mean some differences of squares are below 0"
     assert layer_norm_by(x, variances.one_pass)[negative].isnan().all()
-    assert layer_norm_by(x, variances.one_pass, clip=True).isfinite().all()
 
 
 numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=8)
