@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 from torch import Tensor, nn
@@ -141,20 +142,14 @@ def path_norm(layers: Sequence[tuple[Float[Tensor, "_ _"], Float[Tensor, " _"]]]
 def block(ax: Axes, mark: Bool[np.ndarray, "back across down"], color: str) -> None:
     """The front, the right side and the top of a block; marked cells in the color."""
     N, C, P = mark.shape
-    faces = [(mark[0, c, p], c * ACROSS + (P - 1 - p) * UP, ACROSS, UP) for c in range(C) for p in range(P)]
-    faces += [
-        (mark[n, -1, p], C * ACROSS + (P - 1 - p) * UP + n * BACK, BACK, UP)
-        for n in range(N)
-        for p in range(P)
-    ]
-    faces += [
-        (mark[n, c, 0], c * ACROSS + P * UP + n * BACK, ACROSS, BACK) for n in range(N) for c in range(C)
-    ]
+    faces = [(mark[0, c, p], c * ACROSS + (P - 1 - p) * UP, ACROSS, UP) for c, p in np.ndindex(C, P)]
+    right, top = C * ACROSS + (P - 1) * UP, P * UP
+    faces += [(mark[n, -1, p], right - p * UP + n * BACK, BACK, UP) for n, p in np.ndindex(N, P)]
+    faces += [(mark[n, c, 0], top + c * ACROSS + n * BACK, ACROSS, BACK) for n, c in np.ndindex(N, C)]
     for marked, corner, one, two in faces:
         square = np.array([corner, corner + one, corner + one + two, corner + two])
-        fill = {"fc": color, "alpha": 0.75} if marked else {"fc": "none"}
-        ax.add_patch(Polygon(square, closed=True, ec="none", **fill))
-        ax.add_patch(Polygon(square, closed=True, ec=INK, lw=0.8, fill=False))
+        fill = to_rgba(color, 0.75) if marked else "none"
+        ax.add_patch(Polygon(square, closed=True, fc=fill, ec=INK, lw=0.8))
 
 
 def blocks(marks: Mapping[str, Bool[np.ndarray, "N C P"]]) -> Figure:

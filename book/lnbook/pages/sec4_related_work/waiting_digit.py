@@ -197,22 +197,13 @@ def first_gradients(
     return norms / norms[:, :1]
 
 
-def gains(lag: Mapping[Start, Float[np.ndarray, " T"]], errors: Mapping[Start, Sequence[float]]) -> Figure:
-    """Gradients at the start against lag for two gains, and test errors after training from them."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(5.9, 2.8), width_ratios=(3, 2))
+def going_back(lag: Mapping[Start, Float[np.ndarray, " T"]]) -> Figure:
+    """Gradients at the start against lag, by method and gain."""
+    fig, ax = plots.subplots(figsize=(5.6, 2.8))
     for (method, gain), values in lag.items():
         style = {"color": plots.COLORS[method], "ls": "-" if gain == 1 else "--"}
-        left.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
-    left.axhline(1, color=plots.INK, lw=0.8)
-    left.set_xticks(range(0, len(next(iter(lag.values()))), 5))
-    left.set(xlabel="steps back", title="gradient at the start", ylim=(1e-7, 1e9))
-    left.legend(loc="upper left", ncol=2)
-    for place, method in enumerate(("batch", "layer")):
-        pairs = np.array([errors[method, gain] for gain in (0.1, 1.0)])
-        at = np.array([0, 1]) + 3 * place
-        right.plot(at, pairs, color=plots.COLORS[method], lw=0.8, alpha=0.6)
-        right.plot(at, pairs.mean(1), "o-", color=plots.COLORS[method], lw=2.4)
-        right.text(at.mean(), 3, f"{method} norm", ha="center", color=plots.INK, fontsize=10)
-    right.set(title="test error (%)", ylim=(0, 92), xlim=(-0.5, 4.5), xlabel="initial gain")
-    right.set_xticks([0, 1, 3, 4], ["0.1", "1", "0.1", "1"])
+        ax.semilogy(values, label=f"{method}, {gain:g}" if method != "none" else "none", **style)
+    ax.axhline(1, color=plots.INK, lw=0.8)
+    ax.set(xlabel="steps back", ylabel="gradient", ylim=(1e-7, 1e9))
+    ax.legend(loc="upper left", ncol=2)
     return fig
