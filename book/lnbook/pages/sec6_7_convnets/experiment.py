@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+import numpy as np
 import torch
 from jaxtyping import UInt8
 from matplotlib.figure import Figure
@@ -59,11 +60,6 @@ LABELS = learning_curves.LABELS | {
     "position": "layer norm, each position",
     "group": "group norm",
     "instance": "instance norm",
-}
-COLORS = plots.COLORS | {
-    "position": plots.COLORS["layer"],
-    "group": plots.OTHERS["olive"],
-    "instance": plots.OTHERS["magenta"],
 }
 
 
@@ -164,9 +160,8 @@ def dots(panels: Mapping[str, Mapping[str, Mean]], xlabel: str) -> Figure:
     fig, axes = plots.subplots(1, len(panels), figsize=size, sharey=True, squeeze=False)
     for ax, (title, means) in zip(axes[0], panels.items(), strict=True):
         ax.axvline(0, color=plots.INK, linewidth=0.8)
-        for k, (name, (value, low, high, _)) in enumerate(means.items()):
-            error = None if low is None or high is None else [[value - low], [high - value]]
-            ax.errorbar(value, k, xerr=error, color=COLORS.get(name, plots.INK), marker="o", ms=6, capsize=3)
+        value, low, high, _ = np.transpose([*means.values()])
+        ax.errorbar(value, range(len(names)), xerr=[value - low, high - value], fmt="o", capsize=3)
         ax.set(title=title, xlabel=xlabel, ylim=(len(names) - 0.5, -0.5))
     axes[0, 0].set_yticks(range(len(names)), [LABELS.get(name, name) for name in names])
     return fig

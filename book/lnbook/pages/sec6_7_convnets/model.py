@@ -19,6 +19,7 @@ from functools import partial
 from typing import TypeAlias
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -108,17 +109,13 @@ class BorderApart(nn.Module):
 def reaches_over(size: int, strides: Sequence[int]) -> list[Over]:
     r"""Which units see past the edge of a picture, for each of a stack of 3 x 3 convolutions.
 
-    The first unit of a layer looks at pixels from $s_l = s_{l-1} - j_{l-1}$ on, over
-    $r_l = r_{l-1} + 2 j_{l-1}$ pixels, and its neighbor begins $j_l = j_{l-1}\,\mathrm{stride}_l$ later. The
-    square picture has `size` pixels a side, each layer one ring of padding. True: over the edge.
+    With $o_0 = 0$ in the square picture of `size` pixels a side, and 1 in each layer's ring of padding,
+    $o_l(i) = \max_{|d| \le 1} o_{l-1}(\mathrm{stride}_l\, i + d)$. True: over the edge.
     """
-    start, reach, jump, units, found = 0, 1, 1, size, []
+    over, found = torch.zeros(1, size, size), []
     for stride in strides:
-        start, reach, jump = start - jump, reach + 2 * jump, jump * stride
-        units = (units - 1) // stride + 1
-        first = start + jump * torch.arange(units)
-        over = (first < 0) | (first + reach > size)
-        found.append(over[:, None] | over)
+        over = F.max_pool2d(F.pad(over, (1, 1, 1, 1), value=1.0), 3, stride)
+        found.append(over[0] > 0)
     return found
 
 
@@ -145,15 +142,3 @@ def columns(layers: Sequence[tuple[Tensor, Tensor]], over: Sequence[Tensor]) -> 
         }
         found |= {f"{name}_{level}": round(float(value), 5) for name, value in values.items()}
     return found
-
-
-def with_inputs_of_relus(network: nn.Module, x: Float[Tensor, "N h w"]) -> tuple[Tensor, list[Tensor]]:
-    """The logits of a `ConvNet` or a chain of layers, and what the ReLU of each hidden layer receives."""
-    if isinstance(network, ConvNet):
-        received = [z for _, z in network.layers(x[:, None])]
-        return network.head(received[-1].relu().flatten(1)), received
-    a, received = x.flatten(1), []
-    for layer in network.children():
-        received += [a] if isinstance(layer, nn.ReLU) else []
-        a = layer(a)
-    return a, received

@@ -13,8 +13,7 @@ from torch import Tensor
 from lnbook.data import load
 from lnbook.pages.sec6_7_convnets import experiment as convnet
 from lnbook.pages.sec6_7_convnets.experiment import Classification, rolled
-from lnbook.pages.sec6_7_convnets.model import ConvNet, columns, reaches_over, with_inputs_of_relus
-from lnbook.shared import permutation_mnist
+from lnbook.pages.sec6_7_convnets.model import ConvNet, columns, reaches_over
 from lnbook.training import Machine, generators, train
 
 CHANNELS, STRIDES, SIDE = (4, 8), (1, 2), 8
@@ -65,17 +64,6 @@ def test_a_network_computes_what_its_equations_say(norm: str) -> None:
 def standardized(a: Tensor, axes: tuple[int, ...]) -> Tensor:
     var, mean = torch.var_mean(a, axes, correction=0, keepdim=True)
     return (a - mean) / (var + 1e-5).sqrt()
-
-
-def test_logits_come_with_what_each_relu_receives() -> None:
-    x = cases(3)[:, 0]
-    whole = permutation_mnist.network((64, 16, 16, 3), "none", generators(0)[0]).double()
-    for network, inputs, relus in ((whole, x.flatten(1), 2), (make("none"), x[:, None], 2)):
-        logits, received = with_inputs_of_relus(network, x)
-        *_, last = network.children()
-        torch.testing.assert_close(logits, network(inputs))
-        torch.testing.assert_close(logits, last(received[-1].relu().flatten(1)))
-        assert len(received) == relus
 
 
 # ---------------------------------------------------------------------------------- the pictures
