@@ -14,7 +14,7 @@ from lnbook.data import DATA_SETS, loaded, readings, strokes
 from lnbook.ledger.rows import read_facts
 from lnbook.pages.sec6_1_order_embeddings import experiment as order_embedding
 from lnbook.pages.sec6_2_attentive_reader.model import RELEASED
-from lnbook.pages.sec6_3_skip_thoughts import corpus, sentence_tasks
+from lnbook.pages.sec6_3_skip_thoughts import corpus
 from lnbook.training import Group, Machine, Task, noise_of, train
 from lnbook.training.runs import jobs_of, label
 
@@ -152,7 +152,7 @@ FEW = {"handwriting": {"lines": 200, "judged": 20}}  # thousands of lines take a
 
 def forget() -> None:
     """Drop what other tests have loaded, from other places."""
-    for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, sentence_tasks.tasks):
+    for kept in (readings.load_readings, strokes.load_lines, corpus.corpus, corpus.tasks):
         kept.cache_clear()
     order_embedding.captions_of.cache_clear()
 

@@ -1,4 +1,4 @@
-"""The books that skip-thoughts reads: triples of sentences in word numbers, and vectors of their words.
+"""What skip-thoughts reads, and is judged by: sentences in word numbers, and vectors of their words.
 
 A word is what stands near it: the positive pointwise mutual information of words and their neighbors, cut to
 its largest singular values (Levy, Goldberg, Dagan, 2015), which is close to what word2vec factorizes.
@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from scipy import sparse
 from scipy.sparse.linalg import svds
+from torch import Tensor
 
 from lnbook.data.books import load_books, sentences
+from lnbook.data.sentences import load_labelled, load_pairs
 from lnbook.data.text import EOS, Vocabulary, pad, tokenize
 from lnbook.training import Cases
 
+SETS = "sentence_classification", "sick"  # of classes, of scored pairs
+TEMPLATES = "sentence_templates", "sentence_templates"  # what scale "smoke" reads
 WIDER = 4  # the vocabulary after its expansion, in sizes of the vocabulary
 
 
@@ -93,3 +97,36 @@ def word_vectors(
     vectors *= np.where(vectors.sum(0) < 0, -1.0, 1.0)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-9)
+
+
+@lru_cache(maxsize=4)
+def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dict[str, Cases]:
+    """Sentences to judge by: numbers in the wide vocabulary, lengths and labels; of SICK those of both
+    sentences, scores, and 0, 1 or 2 for training, trial and test.
+
+    Of each set and part `limit` cases are drawn at random, half of them of each class; all if that is 0.
+    """
+    labelled, pairs = load_labelled(sets[0])[0], load_pairs(sets[1])[0]
+    draw = np.random.default_rng([seed, 63])
+    found: dict[str, Cases] = {}
+    for name, held in labelled.items():
+        rows = np.arange(len(held.labels))
+        if limit:
+            kinds = [draw.permutation(np.flatnonzero(held.labels == k))[: limit // 2] for k in (0, 1)]
+            rows = np.sort(np.concatenate(kinds))
+        ids, lengths = encoded([held.texts[k] for k in rows], wide)
+        found[name] = (ids, lengths, torch.from_numpy(held.labels[rows]))
+    chosen = [(p, draw.permutation(len(p.scores))[: limit or None]) for p in pairs.values()]
+    first, second = (
+        encoded([getattr(p, side)[k] for p, rows in chosen for k in rows], wide)
+        for side in ("first", "second")
+    )
+    scores = np.concatenate([p.scores[rows] for p, rows in chosen])
+    part = np.repeat(np.arange(3), [len(rows) for _, rows in chosen])
+    found["sick"] = (*first, *second, torch.from_numpy(scores), torch.from_numpy(part))
+    return found
+
+
+def encoded(texts: Sequence[str], wide: Vocabulary) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, " N"]]:
+    """Sentences as the encoder reads them, in numbers of the wide vocabulary."""
+    return pad([[*wide.encode(tokenize(text)), EOS] for text in texts])

@@ -15,26 +15,15 @@ from typing import cast
 import numpy as np
 import torch
 from jaxtyping import Float
-from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from lnbook.figures import plots
 from lnbook.pages.sec6_3_skip_thoughts import model as networks
-from lnbook.pages.sec6_3_skip_thoughts.corpus import Corpus, corpus
+from lnbook.pages.sec6_3_skip_thoughts.corpus import SETS, TEMPLATES, Corpus, corpus, tasks
 from lnbook.pages.sec6_3_skip_thoughts.model import DECODERS, SkipThoughts
-from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import SETS, TEMPLATES, accuracy, relatedness, tasks
-from lnbook.shared.learning_curves import Curve, lines
+from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import accuracy, relatedness
 from lnbook.shared.studies import jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Settings, Task, generators
-
-TITLES = {  # of what Figure 3 shows, by the columns of the rows
-    "sick_pearson": "SICK (Pearson)",
-    "mr_accuracy": "MR",
-    "cr_accuracy": "CR",
-    "subj_accuracy": "SUBJ",
-    "pros_cons_accuracy": "pros and cons",
-}
 
 
 @dataclass(frozen=True)
@@ -137,23 +126,6 @@ class Skipping(Task):
 def _vectors(encode: networks.Encoder, ids: Tensor, lengths: Tensor) -> np.ndarray:
     parts = [encode(a, n) for a, n in zip(ids.split(500), lengths.split(500), strict=True)]
     return torch.cat(parts).double().cpu().numpy()
-
-
-def scores(curves: Mapping[str, Mapping[str, Curve]], untrained: Mapping[str, Mapping[str, float]]) -> Figure:
-    """One panel per column of `TITLES`: its score against updates, flat lines for "bag" and "random"."""
-    fig, grid = plots.subplots(2, 3, figsize=(7.2, 3.6))
-    axes = grid.flatten()
-    for ax, (column, found) in zip(axes, curves.items(), strict=False):
-        lines(ax, found.items())
-        for kind, label, line in (("bag", "bag of words", "-"), ("random", "random encoder", ":")):
-            ax.axhline(untrained[kind][column], color=plots.INK, linewidth=1.1, linestyle=line, label=label)
-        ax.set(title=TITLES[column] + ("" if column.startswith("sick") else " (%)"))
-        ax.margins(y=0.12)
-    for ax in axes[2:5]:  # with nothing below
-        ax.set_xlabel("updates")
-    axes[-1].set_axis_off()
-    axes[-1].legend(*axes[0].get_legend_handles_labels(), loc="center")
-    return fig
 
 
 EXPERIMENT = Experiment(

@@ -1,4 +1,4 @@
-r"""What a fixed-size vector of a sentence is good for: labelled sentences, and linear readings of vectors.
+r"""What a fixed-size vector of a sentence is good for: linear readings of two classes, and of scores.
 
 Two classes: logistic regression, its accuracy on folds that it has not seen. Relatedness of a pair
 $(\mathbf{u}, \mathbf{v})$: from the features $|\mathbf{u} - \mathbf{v}|$ and $\mathbf{u} \odot \mathbf{v}$
@@ -9,25 +9,16 @@ Features are standardized by the mean and deviation of the cases that a reading 
 test case is ever used: not for that, and not for the strength of the penalty.
 """
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int64
 from scipy import stats
-from torch import Tensor
-
-from lnbook.data.sentences import load_labelled, load_pairs
-from lnbook.data.text import EOS, Vocabulary, pad, tokenize
-from lnbook.training import Cases
 
 Vectors: TypeAlias = Float[np.ndarray, "N D"]
 Labels: TypeAlias = Int64[np.ndarray, " N"]
 Scores: TypeAlias = Float[np.ndarray, " N"]
-SETS = "sentence_classification", "sick"  # of classes, of scored pairs
-TEMPLATES = "sentence_templates", "sentence_templates"  # what scale "smoke" reads
 STRENGTHS = (0.01, 0.001, 0.1, 1.0)  # scikit-learn's C; the first where none is chosen
 
 
@@ -48,23 +39,18 @@ def accuracy(x: Vectors, labels: Labels, *, folds: int = 10, choices: int = 1, s
     So many `choices` of `STRENGTHS` are tried on folds of each fold's training cases; 1 for none.
     """
     from sklearn.linear_model import LogisticRegression  # its import takes seconds
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    def right(train: np.ndarray, test: np.ndarray, strength: float) -> int:
-        solver = "newton-cholesky" if x.shape[1] < len(train) else "lbfgs"
-        reading = LogisticRegression(C=strength, solver=solver, max_iter=1000)
-        fitted = make_pipeline(StandardScaler(), reading).fit(x[train], labels[train])
-        return int((fitted.predict(x[test]) == labels[test]).sum())
-
-    total = 0
-    for train, test in folds_of(labels, folds, seed):
-        found = [0]
-        if choices > 1:
-            inner = [(train[a], train[b]) for a, b in folds_of(labels[train], folds, seed + 1)]
-            found = [sum(right(*fold, tried) for fold in inner) for tried in STRENGTHS[:choices]]
-        total += right(train, test, STRENGTHS[int(np.argmax(found))])
-    return total / len(labels)
+    outer = list(folds_of(labels, folds, seed))
+    solver = "newton-cholesky" if x.shape[1] < len(outer[0][0]) else "lbfgs"
+    reading = LogisticRegression(C=STRENGTHS[0], solver=solver, max_iter=1000)
+    fit = make_pipeline(StandardScaler(), reading)
+    if choices > 1:
+        inner = StratifiedKFold(folds, shuffle=True, random_state=seed + 1)
+        fit = GridSearchCV(fit, {"logisticregression__C": STRENGTHS[:choices]}, cv=inner)
+    return float((cross_val_predict(fit, x, labels, cv=outer) == labels).mean())
 
 
 def relatedness(x: Vectors, scores: Scores, part: Labels, *, choices: int = 1) -> dict[str, float]:
@@ -97,36 +83,3 @@ def read_scores(predicted: Scores, scores: Scores) -> dict[str, float]:
     kinds = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
     found = {kind: float(of(predicted, scores).statistic) if moves else 0.0 for kind, of in kinds.items()}
     return found | {"mse": float(np.mean((predicted - scores) ** 2))}
-
-
-@lru_cache(maxsize=4)
-def tasks(wide: Vocabulary, sets: tuple[str, str], limit: int, seed: int) -> dict[str, Cases]:
-    """Sentences to judge by: numbers in the wide vocabulary, lengths and labels; of SICK those of both
-    sentences, scores, and 0, 1 or 2 for training, trial and test.
-
-    Of each set and part `limit` cases are drawn at random, half of them of each class; all if that is 0.
-    """
-    labelled, pairs = load_labelled(sets[0])[0], load_pairs(sets[1])[0]
-    draw = np.random.default_rng([seed, 63])
-    found: dict[str, Cases] = {}
-    for name, held in labelled.items():
-        rows = np.arange(len(held.labels))
-        if limit:
-            kinds = [draw.permutation(np.flatnonzero(held.labels == k))[: limit // 2] for k in (0, 1)]
-            rows = np.sort(np.concatenate(kinds))
-        ids, lengths = encoded([held.texts[k] for k in rows], wide)
-        found[name] = (ids, lengths, torch.from_numpy(held.labels[rows]))
-    chosen = [(p, draw.permutation(len(p.scores))[: limit or None]) for p in pairs.values()]
-    first, second = (
-        encoded([getattr(p, side)[k] for p, rows in chosen for k in rows], wide)
-        for side in ("first", "second")
-    )
-    scores = np.concatenate([p.scores[rows] for p, rows in chosen])
-    part = np.repeat(np.arange(3), [len(rows) for _, rows in chosen])
-    found["sick"] = (*first, *second, torch.from_numpy(scores), torch.from_numpy(part))
-    return found
-
-
-def encoded(texts: Sequence[str], wide: Vocabulary) -> tuple[Int64[Tensor, "N T"], Int64[Tensor, " N"]]:
-    """Sentences as the encoder reads them, in numbers of the wide vocabulary."""
-    return pad([[*wide.encode(tokenize(text)), EOS] for text in texts])

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from lnbook.data.sentences import CLASSIFICATIONS
 from lnbook.data.text import Vocabulary
-from lnbook.pages.sec6_3_skip_thoughts.corpus import triples, word_vectors
+from lnbook.pages.sec6_3_skip_thoughts.corpus import TEMPLATES, encoded, tasks, triples, word_vectors
 from lnbook.pages.sec6_3_skip_thoughts.experiment import EXPERIMENT, Skipping, corpus_of
 from lnbook.pages.sec6_3_skip_thoughts.model import (
     DECODERS,
@@ -16,7 +16,6 @@ from lnbook.pages.sec6_3_skip_thoughts.model import (
     random_states,
     thoughts,
 )
-from lnbook.pages.sec6_3_skip_thoughts.sentence_tasks import TEMPLATES, encoded, tasks
 from lnbook.training import Machine, train
 
 SMOKE = next(job for job in EXPERIMENT.jobs("smoke", 0) if job["norm"] == "layer")
