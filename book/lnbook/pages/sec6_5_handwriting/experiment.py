@@ -6,19 +6,27 @@ composed of Omniglot's letters, "book" fewer of them. "smoke" has generated stro
 trains on; their likelihood is known.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float32
+from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from lnbook.data.strokes import Lines, Part, Wanted, load_lines
-from lnbook.pages.sec6_5_handwriting.model import Handwriting
+from lnbook.data.strokes import Lines, Part, Wanted, encode, load_lines
+from lnbook.figures import plots
+from lnbook.ledger.rows import book_dir
+from lnbook.pages.sec6_5_handwriting.model import Handwriting, draw, mixture
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import Cases, Experiment, Job, LengthBatches, Machine, Row, Settings, Task, generators
 from lnbook.training.runs import run
+from lnbook.training.sweeps import torch_threads
+from lnlib.rnn import plain
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,7 @@ STUDIES = {
     "paper": [Study("iam_ondb", 400, 20, 12_179, 12_179, 100, 500, 0, 0.001, 20 * EPOCH, 100)],
 }
 
+MOST = 600  # points of a line that is written
 SIZES = ((2, 8), (4, 8), (8, 8), (16, 8), (4, 2), (4, 32))  # for Section 7: characters, lines of a batch
 
 
@@ -127,6 +136,76 @@ def known(scale: str, seed: int) -> list[Row]:
     kind = STUDIES["smoke"][0] if scale == "smoke" else replace(KNOWN, seeds=5 if scale == "study" else 1)
     outcomes = run(EXPERIMENT, scale, jobs=jobs_of([kind], seed))
     return [row for outcome in outcomes for row in outcome.rows]
+
+
+@torch.no_grad()
+def write(
+    model: Handwriting, alphabet: str, asked: Sequence[tuple[str, float]], generator: torch.Generator
+) -> list[tuple[Float32[np.ndarray, "S 3"], Float32[np.ndarray, "T U"]]]:
+    """Lines that a network writes, each point drawn from its mixture, and the window's weights behind each.
+
+    `asked` are a text and Graves' b for each line: 0 for fair samples, more for neat ones. A line ends when
+    the window looks more at the place behind the text than at any of its characters, or after `MOST` points.
+
+    *Source* Graves (2013), section 5.4; the end as in his section 5.3.
+    """
+    numbers = [torch.from_numpy(encode(text, alphabet)) for text, _ in asked]
+    texts = torch.nn.utils.rnn.pad_sequence(numbers, batch_first=True)
+    letters, bias = torch.tensor([len(n) for n in numbers]), torch.tensor([b for _, b in asked])
+    point = torch.tensor([[[0.0, 0.0, 1.0]]]).expand(1, len(asked), 3)
+    state: Sequence[Any] = (None, None, None)
+    points, looks, ends = [point[0]], [], torch.full((len(asked),), MOST)
+    # for one step alone the kernels would prepare, and several threads wait, longer than the step takes
+    with torch_threads(1), plain():
+        for step in range(MOST):
+            y, phi, state = model.steps(point, texts, letters, state)
+            looks.append(phi[0])
+            h, _, _, kappa = state[0]
+            alpha, beta, _ = model.first.window(h).exp().chunk(3, 1)
+            behind = (alpha * (-beta * (kappa - letters[:, None]).square()).exp()).sum(1)
+            ends = torch.where((behind > phi[0].amax(1)) & (ends == MOST), step, ends)
+            if (ends < MOST).all():
+                break
+            point = draw(mixture(y[0], bias), generator)[None]
+            points.append(point[0])
+    drawn, seen = torch.stack(points, 1).numpy(), torch.stack(looks, 1).numpy()
+    lines = zip(drawn, seen, ends.clamp_min(1).tolist(), letters.tolist(), strict=True)
+    return [(line[: end + 1], phi[:end, :U]) for line, phi, end, U in lines]
+
+
+def trained() -> tuple[Handwriting, dict[str, Any]]:
+    """The network of the long run, from its weights in 16 bits, and its `job` with its data's `alphabet`."""
+    with np.load((book_dir() or Path()) / "results/study/handwriting_weights.npz") as held:
+        arrays = dict(held)
+    facts = json.loads(str(arrays.pop("facts")))
+    job, characters = facts["job"], len(facts["alphabet"])
+    sizes = {"components": job["components"], "norm": job["norm"], "characters": characters}
+    model = Handwriting(job["units"], **sizes, generator=torch.Generator())
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    return model, facts
+
+
+def written(lines: Sequence[tuple[str, Sequence[Float[np.ndarray, "_ 2"]]]]) -> Figure:
+    """Lines of writing, each a title and its strokes, below each other, to one measure."""
+    fig, axes = plots.subplots(len(lines), 1, figsize=(7.0, 1.3 * len(lines)), sharex=True, sharey=True)
+    for ax, (title, strokes) in zip(axes, lines, strict=True):
+        ax.set_title(title, fontsize=10, loc="left", parse_math=False)
+        for stroke in strokes:
+            ax.plot(*stroke.T, marker="." if len(stroke) == 1 else "", color=plots.INK, lw=1.3, ms=3)
+        ax.set_aspect("equal")
+        ax.axis("off")
+    return fig
+
+
+def reading(phi: Float[np.ndarray, "T U"], text: str) -> Figure:
+    """The window's weight of each character, of its greatest one, at each point of a written line."""
+    fig, ax = plots.subplots(figsize=(7.0, 3.5))
+    shown = phi / phi.max(1, keepdims=True)
+    ax.imshow(shown.T, cmap=plots.AMOUNT, aspect="auto", interpolation="nearest", rasterized=True)
+    ax.set_yticks(range(len(text)), [c if c.strip() else "␣" for c in text], fontsize=8)
+    ax.set(xlabel="points of the pen", ylabel="characters")
+    ax.grid(visible=False)
+    return fig
 
 
 EXPERIMENT = Experiment(

@@ -6,8 +6,6 @@ gives the window's parameters; the window. Backward, the same in reverse; gradie
 replace what the way forward kept, and wait there for one large product each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

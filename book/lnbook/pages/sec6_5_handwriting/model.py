@@ -23,8 +23,6 @@ $$p(x, e) = \Big[\sum_m \pi_m\,\mathcal N(x \mid \mu_m, \sigma_m, \rho_m)\Big]\,
 0. With norm "layer" each LSTM is that of Eqs. (20)-(22).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import log, pi
 from typing import Any, NamedTuple, TypeAlias

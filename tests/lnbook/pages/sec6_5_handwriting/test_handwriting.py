@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lnbook.pages.sec6_5_handwriting import samples
+from lnbook.pages.sec6_5_handwriting import experiment
 from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, lines_of
 from lnbook.pages.sec6_5_handwriting.model import (
     Handwriting,
@@ -160,11 +160,11 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text(
 ) -> None:
     job = {**EXPERIMENT.jobs("smoke", 0)[1], "lines": 60, "judged": 12}
     model, alphabet = EXPERIMENT.task(job, "smoke", Machine()).model, lines_of(job).alphabet
-    monkeypatch.setattr(samples, "MOST", 300)
+    monkeypatch.setattr(experiment, "MOST", 300)
 
     def written(seed: int, bias: float = 0.0) -> list[tuple[np.ndarray, np.ndarray]]:
         asked = [(text, bias) for text in ("abcabc", "ff")]
-        return samples.write(model, alphabet, asked, torch.Generator().manual_seed(seed))
+        return experiment.write(model, alphabet, asked, torch.Generator().manual_seed(seed))
 
     one, same, other, narrow = written(0), written(0), written(1), written(0, bias=3.0)
     assert all(np.array_equal(a, b) for (a, _), (b, _) in zip(one, same, strict=True))
@@ -174,5 +174,5 @@ def test_what_is_written_depends_on_seed_and_bias_and_ends_with_the_text(
     assert len(short) < len(points) <= 300
     assert phi.shape == (len(points) - 1, 6)
     assert np.abs(narrow[0][0][1:, :2]).std() < np.abs(points[1:, :2]).std()
-    monkeypatch.setattr(samples, "MOST", 5)
+    monkeypatch.setattr(experiment, "MOST", 5)
     assert len(written(0)[0][0]) == 6
