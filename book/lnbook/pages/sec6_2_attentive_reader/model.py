@@ -94,9 +94,8 @@ class AttentiveReader(nn.Module):
             self.start_passage, self.start_query = (nn.Parameter(torch.empty(units)) for _ in range(2))
             self.similar = nn.utils.skip_init(Linear, units, units, bias=False)
             self.join_mean = nn.utils.skip_init(Linear, units, units, bias=False)
-        normed = (
-            (*TERMS, "join_mean") if released else TERMS
-        )  # each with a shift, of which one a sum would do
+        # each with a shift, of which one a sum would do
+        normed = (*TERMS, "join_mean") if released else TERMS
         self.norms = nn.ModuleDict({name: BatchNorm(units) for name in normed if everywhere})
         for name, parameter in self.named_parameters():
             kind, _, layer = name.rpartition(".")[2].partition("_l")
