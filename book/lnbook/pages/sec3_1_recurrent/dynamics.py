@@ -69,31 +69,6 @@ def strength(f: Function, gain: float, share: float) -> float:
     return math.sqrt(mean_square(f, gain) * (1 / share - 1))
 
 
-def plain_variance(f: Function, scale: float) -> float:
-    r"""Variance of the summed inputs of a plain recurrence without inputs, once it has settled; 0 if silent.
-
-    The fixed point of $v \leftarrow s^2\,E[f(\sqrt v z)^2]$ from $v = s^2$, for a bounded f.
-
-    *Source* after Sompolinsky and others (1988).
-    """
-    v = scale**2
-    for _ in range(2000):
-        old, v = v, scale**2 * mean_square(f, math.sqrt(v))
-        if v < 1e-30:
-            return 0.0
-        if abs(v - old) <= 1e-13 * v:
-            break
-    return v
-
-
-def plain_exponent(f: Function, scale: float) -> float:
-    r"""Its largest Lyapunov exponent, $\lambda = \frac12\log\big(s^2\,E[f'(\sqrt v z)^2]\big)$.
-
-    *Source* Sompolinsky and others (1988), Molgedey and others (1992), in discrete time.
-    """
-    return 0.5 * math.log(scale**2 * mean_square_slope(f, math.sqrt(plain_variance(f, scale))))
-
-
 def weights(count: int, H: int, generator: Generator) -> Float[Tensor, "B H H"]:
     """Recurrent weights of so many networks, independent and of variance 1/H."""
     return torch.randn(count, H, H, generator=generator, dtype=torch.float64) / H**0.5
@@ -164,15 +139,6 @@ def twins(networks: Networks, skip: int, generator: Generator) -> Float[np.ndarr
         path.append(torch.stack([networks.step(h, noise) for h in path[-1]]))
     one, other = torch.stack(path, 1)
     return (other - one).square().mean(-1).sqrt().numpy()
-
-
-def crossing(shares: Float[np.ndarray, " S"], values: Float[np.ndarray, "B S"]) -> Float[np.ndarray, " B"]:
-    """Where each row, measured at ascending shares, first becomes positive; by linear interpolation."""
-    if (values[:, 0] >= 0).any() or (values[:, -1] <= 0).any():
-        raise ValueError("a row does not cross zero from below; measure at shares further apart")
-    after, rows = (values > 0).argmax(1), np.arange(len(values))
-    low, high = values[rows, after - 1], values[rows, after]
-    return shares[after - 1] - low * (shares[after] - shares[after - 1]) / (high - low)
 
 
 def lstm_exponents(scale: str, seed: int, **options: Any) -> Float[np.ndarray, "draws biases"]:
