@@ -10,10 +10,8 @@ scale of the weights.
 *reach* $t\,\lVert\nabla L\rVert^2/L$ at the first t where the loss has fallen by half of the promised
 $t\,\lVert\nabla L\rVert^2$ only: the share of the loss that a straight line may promise. Ours; no unit.
 
-And the largest eigenvalue of a random network's Fisher matrix, by the tangent kernel of its outputs. For
-outputs $z_n$ with a squared error, $F = \frac1N\sum_nJ_n^\top J_n$ has the eigenvalues of $\Theta/N$,
-$\Theta = JJ^\top$ (N K, N K), however many weights there are. A norm of the outputs multiplies J by its own
-derivative, so that it acts on both sides of $\Theta$.
+And the largest eigenvalue of a random network's Fisher matrix. For a squared error of all outputs, with the
+Jacobian J, $F = \frac1NJ^\top J$ has that of $\frac1NJJ^\top$ (N K, N K), however many weights there are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +20,14 @@ from itertools import islice, pairwise
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
-from torch.func import functional_call, grad
+from torch.func import functional_call, grad, vjp
 
 from lnbook.pages.beyond_covariate_shift.twins import Arrays, Twins, batches_of, loss, losses
 from lnbook.races import arrival
 from lnbook.training import torch_threads
+from lnlib import layer_norm
 
 STEPS = (0.5, 1.0, 2.0, 4.0)  # times the step size
 SHARES = 2.0 ** np.arange(-6.0, 7.0)  # promised decreases, in units of the loss
@@ -147,44 +146,26 @@ def _squares(parameters: Parameters) -> Float[Tensor, " S"]:
     return torch.stack([p.flatten(1).square().sum(1) for p in parameters.values()]).sum(0)
 
 
-def tangent_kernel(
-    weights: list[Float[Tensor, "_ _"]], x: Float[Tensor, "N D"]
-) -> tuple[Float[Tensor, "N K"], Float[Tensor, "NK NK"]]:
-    r"""Outputs z, and $\Theta_{nk,ml} = \sum_l\langle\delta_{nk},\delta_{ml}\rangle\langle h_n,h_m\rangle$.
+def largest_eigenvalue(
+    weights: Sequence[Float[Tensor, "_ _"]], x: Float[Tensor, "N D"], norm: Callable[[Tensor], Tensor]
+) -> float:
+    """Of the Fisher matrix of a relu network with a norm of its outputs: by products, in Lanczos' method."""
 
-    $\delta_{nk}$ is the derivative of output k of case n with respect to the summed inputs of layer l, h what
-    the layer reads: products of gradients, without the gradients.
-    """
-    layers = [x]
-    for W in weights[:-1]:
-        layers.append(torch.relu(layers[-1] @ W.T))
-    N, K = len(x), len(weights[-1])
-    delta = torch.eye(K, dtype=x.dtype).expand(N, K, K)
-    kernel = torch.zeros(N * K, N * K, dtype=x.dtype)
-    for W, h in zip(reversed(weights), reversed(layers), strict=True):
-        flat = delta.reshape(N * K, -1)
-        kernel += ((flat @ flat.T).view(N, K, N, K) * (h @ h.T)[:, None, :, None]).view(N * K, N * K)
-        delta = (delta @ W) * (h > 0).to(h)[:, None]  # unused after the first layer
-    return layers[-1] @ weights[-1].T, kernel
+    def outputs(*weights: Tensor) -> Float[Tensor, "N K"]:
+        h = x
+        for W in weights[:-1]:
+            h = torch.relu(h @ W.T)
+        return norm(h @ weights[-1].T)
 
+    z, pull = outputs(*weights), vjp(outputs, *weights)[1]
+    push = vjp(pull, z)[1]  # pull is linear: its transpose is J
 
-def normed(kernel: Float[Tensor, "NK NK"], z: Float[Tensor, "N K"], axis: int) -> Float[Tensor, "NK NK"]:
-    """The kernel under a norm of the outputs z over one axis: its derivative, symmetric, on both sides."""
-    centered = z - z.mean(axis, keepdim=True)
-    std = centered.square().mean(axis, keepdim=True).sqrt()
-    unit = centered / std
-    for _ in range(2):
-        rows = kernel.reshape(-1, *z.shape)
-        along = (unit * rows).mean(axis - 2, keepdim=True)
-        kernel = ((rows - rows.mean(axis - 2, keepdim=True) - unit * along) / std).flatten(1).T
-    return kernel
+    def product(u: Float[np.ndarray, " NK"]) -> Float[np.ndarray, " NK"]:
+        return push(pull(torch.from_numpy(u).view_as(z)))[0].flatten().numpy()
 
-
-def largest(kernel: Float[Tensor, "M M"]) -> float:
-    """The largest eigenvalue of a symmetric matrix, by Lanczos' method from a fixed start."""
-    start = np.linspace(1, 2, len(kernel))
-    found = eigsh(kernel.numpy(), k=1, which="LA", v0=start, tol=1e-10, return_eigenvectors=False)
-    return float(found[0])
+    size, start = z.numel(), np.linspace(1, 2, z.numel())
+    square = LinearOperator((size, size), product, dtype=float)
+    return float(eigsh(square, k=1, v0=start, tol=1e-10, return_eigenvectors=False)[0]) / len(x)
 
 
 def largest_eigenvalues(width: int, network: int) -> list[float]:
@@ -194,5 +175,5 @@ def largest_eigenvalues(width: int, network: int) -> list[float]:
     drawn = (torch.randn(H, D, generator=generator, dtype=torch.float64) for D, H in shapes)
     weights = [W * (2 / W.shape[1]) ** 0.5 for W in drawn]  # of a relu network, no biases
     x = torch.randn(cases, width, generator=generator, dtype=torch.float64)
-    z, kernel = tangent_kernel(weights, x)
-    return [largest(each) / cases for each in (kernel, normed(kernel, z, 0), normed(kernel, z, 1))]
+    norms = (lambda z: z, lambda z: layer_norm(z, eps=0.0, dim=0), lambda z: layer_norm(z, eps=0.0))
+    return [largest_eigenvalue(weights, x, norm) for norm in norms]

@@ -94,14 +94,11 @@ class Twins(nn.Module):
             self.biases.append(nn.Parameter(0 * ones, norm in BIASES))
         self.biases.append(torch.zeros(len(seeds), 1, units[-1], dtype=dtype))
 
-    def forward(self, h: Float[Tensor, "S N D"], received: list[Tensor] | None = None) -> Tensor:
-        """The logits; each hidden layer's normalized summed inputs are added to `received`, if given."""
+    def forward(self, h: Float[Tensor, "S N D"]) -> Float[Tensor, "S N K"]:
+        """The logits."""
         *hidden, last = self.weights
         for W, g, b in zip(hidden, self.gains, self.biases, strict=False):
-            a = NORMS[self.norm](h @ W.mT, self.eps)
-            if received is not None:
-                received.append(a)
-            h = torch.relu(a * g + b)
+            h = torch.relu(NORMS[self.norm](h @ W.mT, self.eps) * g + b)
         return h @ last.mT + self.biases[-1]
 
 
