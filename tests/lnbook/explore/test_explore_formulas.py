@@ -267,7 +267,7 @@ def by_autograd(one: dict[str, Any], placement: str, c: float, depth: int) -> li
     first, second = (torch.tensor(W, dtype=torch.float64) for W in (W1, W2))
     second = (c**0.5 * second.mT).requires_grad_()  # the script keeps W2 transposed
     x, readout = (torch.tensor(one[name], dtype=torch.float64) for name in "xr")
-    loss = (readout * output(placement, list(zip(first, second, strict=True)), x)).sum() / len(x)
+    loss = (readout * output(placement, (first, second), x)).sum() / len(x)
     unit = math.sqrt(first.shape[1] / len(x))
     return (torch.autograd.grad(loss, second)[0].norm(dim=(1, 2)) / unit).tolist()
 

@@ -46,7 +46,7 @@ SIZES: dict[str, tuple[tuple[int, ...], int, int]] = {
 }
 Branch = Callable[[Tensor], Tensor]
 Place = Callable[[Tensor, Branch, Any, int], Tensor]
-Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]
+Weights = tuple[Float[Tensor, "... four_H H"], Float[Tensor, "... H four_H"]]  # of one block or of all
 
 
 def _norm(x: Float[Tensor, "... H"]) -> Float[Tensor, "... H"]:
@@ -80,9 +80,9 @@ def gradient_by_block(
     with torch_threads(1):
         for seed in seeds:
             weights, x, r, _ = stack(depth, width, seed, branch)
-            second = [W2.requires_grad_() for _, W2 in weights]
+            second = weights[1].requires_grad_()
             loss = (r * output(placement, weights, x)).sum() / CASES
-            rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, second)]))
+            rows.append(torch.stack([g.norm() for g in torch.autograd.grad(loss, second)[0]]))
     return torch.stack(rows).numpy()
 
 
@@ -107,9 +107,9 @@ def output_change(
         for seed, depth in product(seeds, depths):
             weights, x, _, generator = stack(depth, width, seed, branch)
             before = output(placement, weights, x)
-            firsts_and_seconds = [W for Ws in zip(*weights, strict=True) for W in Ws]
-            moved = [W + 1e-3 * (W.std() * _normal(generator, *W.shape)) for W in firsts_and_seconds]
-            after = output(placement, list(zip(moved[:depth], moved[depth:], strict=True)), x)
+            moves = ([W.std() * _normal(generator, *W.shape) for W in Ws] for Ws in weights)
+            W1, W2 = (Ws + 1e-3 * torch.stack(move) for Ws, move in zip(weights, moves, strict=True))
+            after = output(placement, (W1, W2), x)
             found.append(float((after - before).norm() / (1e-3 * before.norm())))
     return np.reshape(found, (len(seeds), len(depths)))
 
@@ -121,29 +121,26 @@ def exponent(depths: Sequence[int], norms: Float[np.ndarray, "seeds depths"]) ->
 
 def stack(
     depth: int, width: int, seed: int, branch: float
-) -> tuple[list[Weights], Float[Tensor, "N H"], Float[Tensor, "N H"], torch.Generator]:
+) -> tuple[Weights, Float[Tensor, "N H"], Float[Tensor, "N H"], torch.Generator]:
     """Weights of the blocks, cases x and a readout r of one seed, in float64; and what draws on."""
     generator, hidden = torch.Generator().manual_seed(seed), 4 * width
-    W1 = [math.sqrt(2 / width) * _normal(generator, hidden, width) for _ in range(depth)]
-    W2 = [math.sqrt(branch / hidden) * _normal(generator, width, hidden) for _ in range(depth)]
+    W1 = math.sqrt(2 / width) * _normal(generator, depth, hidden, width)
+    W2 = math.sqrt(branch / hidden) * _normal(generator, depth, width, hidden)
     x = _inputs(generator, CASES, width)
-    readout = normalize(_normal(generator, CASES, width), dim=-1)
-    return list(zip(W1, W2, strict=True)), x, readout, generator
+    return (W1, W2), x, normalize(_normal(generator, CASES, width), dim=-1), generator
 
 
-def output(placement: str, weights: Sequence[Weights], x: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
+def output(placement: str, weights: Weights, x: Float[Tensor, "N H"]) -> Float[Tensor, "N H"]:
     """y for these weights."""
     last = streams(PLACES[placement], weights, x)[-1]
     return last if placement in ("post", "none") else _norm(last)
 
 
-def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) -> list[Weights]:
+def draw(depth: int, width: int, generator: torch.Generator, size: float = 1.0) -> Weights:
     r"""$W_1$ and $W_2$ of every block, both times `size`."""
-    scales, hidden = (size * math.sqrt(2 / width), size * math.sqrt(1 / (4 * width))), 4 * width
-    return [
-        (scales[0] * _normal(generator, hidden, width), scales[1] * _normal(generator, width, hidden))
-        for _ in range(depth)
-    ]
+    W1, W2 = _normal(generator, depth, 2, 4 * width * width).unbind(1)
+    scales = size * math.sqrt(2 / width), size * math.sqrt(1 / (4 * width))
+    return scales[0] * W1.view(depth, 4 * width, width), scales[1] * W2.view(depth, width, 4 * width)
 
 
 def branch(weights: Weights) -> Branch:
@@ -152,13 +149,11 @@ def branch(weights: Weights) -> Branch:
     return lambda u: (u @ W1.mT).relu() @ W2.mT
 
 
-def streams(
-    place: Place, weights: Sequence[Weights], x: Float[Tensor, "... H"]
-) -> list[Float[Tensor, "... H"]]:
+def streams(place: Place, weights: Weights, x: Float[Tensor, "... H"]) -> list[Float[Tensor, "... H"]]:
     """The stream in front of the first block and behind every block."""
     found = [x]
-    for number, W in enumerate(weights, 1):
-        found.append(place(found[-1], branch(W), number, len(weights)))
+    for number, W in enumerate(zip(*weights, strict=True), 1):
+        found.append(place(found[-1], branch(W), number, len(weights[0])))
     return found
 
 
@@ -196,14 +191,11 @@ def step_changes(
             generator = torch.Generator().manual_seed(seed)
             x = _inputs(generator, 1, width)
             r = normalize(_inputs(generator, 1, width), dim=-1)
-            weights = draw(depth, width, generator, size(depth))
-            flat = [W.requires_grad_() for pair in weights for W in pair]
-            y = streams(place, weights, x)[-1]
-            slopes = torch.autograd.grad((r * y).sum(), flat)
+            W1, W2 = (W.requires_grad_() for W in draw(depth, width, generator, size(depth)))
+            y = streams(place, (W1, W2), x)[-1]
+            slopes = torch.autograd.grad((r * y).sum(), (W1, W2))
             with torch.no_grad():
-                moved = [W - rate * slope for W, slope in zip(flat, slopes, strict=True)]
-                pairs = list(zip(moved[::2], moved[1::2], strict=True))
-                change = streams(place, pairs, x)[-1] - y
+                change = streams(place, (W1 - rate * slopes[0], W2 - rate * slopes[1]), x)[-1] - y
             found.append(float(change.norm()) / rate)
     return np.reshape(found, (len(seeds), len(depths)))
 
@@ -217,8 +209,7 @@ def train(
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     stacks = [draw(depth, width, g) for g in generators]
-    blocks = [[torch.stack(Ws) for Ws in zip(*block, strict=True)] for block in zip(*stacks, strict=True)]
-    W1, W2 = (torch.stack(Ws).float() for Ws in zip(*blocks, strict=True))
+    W1, W2 = (torch.stack(Ws, 1).float() for Ws in zip(*stacks, strict=True))
     into, out = (
         torch.stack([torch.randn(shape, generator=g) for g in generators]) / math.sqrt(shape[0])
         for shape in ((cases[0].shape[1], width), (width, 10))

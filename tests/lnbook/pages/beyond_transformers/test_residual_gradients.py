@@ -44,7 +44,7 @@ def test_a_step_moves_one_block_as_its_derivative_says():
     found = residual.step_changes(residual.PLACES["none"], (1,), 8, (3,))
     generator = torch.Generator().manual_seed(3)
     x, r = (norm(torch.randn(1, 8, generator=generator, dtype=torch.float64))[0] for _ in range(2))
-    ((W1, W2),) = residual.draw(1, 8, generator)
+    W1, W2 = (W[0] for W in residual.draw(1, 8, generator))
     r, h = r / r.norm(), (W1 @ x).relu()
     change = h.square().sum() * r + (W2[:, h > 0] @ W2[:, h > 0].T @ r) * x.square().sum()
     assert found.item() == pytest.approx(float(change.norm()), rel=1e-3)  # a step of 1e-8 is not 0
