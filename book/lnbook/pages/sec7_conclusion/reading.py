@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import exp, log, sqrt
 from statistics import fmean, median
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,25 +17,6 @@ from lnbook.figures import plots
 from lnbook.ledger.sentences import Judged
 from lnbook.ledger.verdicts import LEVEL, TWO_SIDED, Measurement
 
-SECTIONS = {
-    "1": "1 Introduction",
-    "2": "2 Background",
-    "3": "3 The method",
-    "3.1": "3.1 Recurrent networks",
-    "4": "4 Related work",
-    "5.1": "5.1 Invariance",
-    "5.2": "5.2 Geometry",
-    "6.1": "6.1 Order embeddings",
-    "6.2": "6.2 Question answering",
-    "6.3": "6.3 Skip-thoughts",
-    "6.4": "6.4 DRAW",
-    "6.5": "6.5 Handwriting",
-    "6.6": "6.6 MNIST",
-    "6.7": "6.7 ConvNets",
-    "7": "7 Conclusion",
-    "supplement": "Supplement",
-}
-WITHIN = {"abstract": "1", "5": "5.1", "6": "6.1"}  # where sentences of no numbered section are shown
 RECURRENT = ("6.1", "6.2", "6.3", "6.4", "6.5")
 GROUPS = {  # of verdicts, as the page counts them
     "Holds": ("verified", "verified if", "implemented as described", "supported"),
@@ -50,24 +29,23 @@ GROUPS = {  # of verdicts, as the page counts them
 }
 # The rules on no norm's updates over layer norm's: with each network's own step size, and with one for both.
 RACES = {
-    "6.1": ("s61-own-step", "s61-speedup"),
-    "6.2": ("s62-own-step", "s62-faster"),
-    "6.3": ("s63-own-step", "s63-faster"),
-    "6.4": ("s64-own-step", "s64-faster"),
-    "6.5": ("s65-own-step", "s65-faster"),
-    "6.6": ("s66-own-none", "s66-none"),
-    "6.7": ("s67-own-step", "s67-updates"),
+    "6.1": ("Order embeddings", "s61-own-step", "s61-speedup"),
+    "6.2": ("Question answering", "s62-own-step", "s62-faster"),
+    "6.3": ("Skip-thoughts", "s63-own-step", "s63-faster"),
+    "6.4": ("DRAW", "s64-own-step", "s64-faster"),
+    "6.5": ("Handwriting", "s65-own-step", "s65-faster"),
+    "6.6": ("MNIST", "s66-own-none", "s66-none"),
+    "6.7": ("ConvNets", "s67-own-step", "s67-updates"),
 }
 Factors = tuple[Measurement, Measurement]  # at each network's own step size, and at one for both
+Pooled = tuple[curves.Mean, tuple[float, float], float]
 
 
 def by_section(sentences: Iterable[Judged]) -> dict[str, list[Judged]]:
-    """Judged sentences by the section of the paper, a key of `SECTIONS`, that makes them."""
-    found: dict[str, list[Judged]] = {section: [] for section in SECTIONS}
+    """Judged sentences by the section of the paper that makes them."""
+    found: dict[str, list[Judged]] = {}
     for judged in sentences:
-        section = WITHIN.get(judged.sentence.section, judged.sentence.section)
-        inside = [s for s in SECTIONS if section == s or section.startswith(f"{s}.")]
-        found[max(inside, key=len)].append(judged)
+        found.setdefault(judged.sentence.section, []).append(judged)
     return found
 
 
@@ -79,8 +57,8 @@ def counted(sentences: Iterable[Judged]) -> dict[str, int]:
 
 def of_both(found: Mapping[str, Measurement]) -> dict[str, Factors]:
     """The factors of the experiments that are recorded at both, by section."""
-    both = {s: rules for s, rules in RACES.items() if all(r in found and found[r].values for r in rules)}
-    return {section: (found[own], found[one]) for section, (own, one) in both.items()}
+    there = {rule for rule, measured in found.items() if measured.values}
+    return {s: (found[own], found[one]) for s, (_, own, one) in RACES.items() if {own, one} <= there}
 
 
 def by_size() -> pd.DataFrame:
@@ -107,19 +85,11 @@ def advantage(found: Mapping[str, Factors]) -> curves.Mean:
     return curves.Mean(exp(difference), exp(float(low)), exp(float(high)), len(found))
 
 
-class Pooled(NamedTuple):
-    """A random-effects summary of several experiments' factors."""
-
-    value: float  # the geometric mean of the experiments' true factors
-    low: float  # its 95 % interval
-    high: float
-    next_low: float  # where the true factor of one more experiment lies (95 % prediction interval)
-    next_high: float
-    heterogeneity: float  # I squared, the share of the spread that seeds do not explain
-
-
 def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
-    r"""Several experiments' factors together, each with a true factor of its own.
+    r"""Several experiments' factors together, each with a true factor of its own: a random-effects summary.
+
+    Their geometric mean with its 95 % interval; where the true factor of one more experiment lies (95 %
+    prediction interval); and I squared, the share of the spread that seeds do not explain.
 
     With $y_k$ the mean log factor of experiment k of K, $v_k$ its squared standard error over seeds, and
     $w_k=1/v_k$: DerSimonian and Laird's $\tau^2=\max(0,(Q-K+1)/(\sum w-\sum w^2/\sum w))$ with
@@ -131,8 +101,8 @@ def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
 
     Takes factors above 0, one a seed, of at least three experiments of two seeds.
 
-    >>> all_alike = pooled([[2.0, 2.1, 1.9], [2.0, 2.2, 1.8], [2.0, 1.9, 2.1]])
-    >>> round(all_alike.value, 1), all_alike.heterogeneity
+    >>> all_alike, _, heterogeneity = pooled([[2.0, 2.1, 1.9], [2.0, 2.2, 1.8], [2.0, 1.9, 2.1]])
+    >>> round(all_alike.value, 1), heterogeneity
     (2.0, 0.0)
     """
     logs = [np.log(np.asarray(one, dtype=float)) for one in experiments]
@@ -147,19 +117,8 @@ def pooled(experiments: Sequence[Sequence[float]]) -> Pooled:
     half = stdtrit(K - 1, TWO_SIDED) * sqrt(error2)
     ahead = stdtrit(K - 2, TWO_SIDED) * sqrt(between + error2)
     value, low, high, next_low, next_high = (exp(mean + x) for x in (0, -half, half, -ahead, ahead))
-    return Pooled(value, low, high, next_low, next_high, max(0.0, 1 - (K - 1) / Q) if Q > 0 else 0.0)
-
-
-def with_confidence(found: Measurement, confidence: float) -> Measurement:
-    """The same measurement with an interval of another confidence than `1 - LEVEL`, by Student's t.
-
-    >>> wide = with_confidence(Measurement("x", 3.0, 1.0, 5.0, 5), 0.99)
-    >>> round(wide.low, 3), round(wide.high, 3)
-    (-0.317, 6.317)
-    """
-    wanted, had = (float(stats.t.ppf((1 + c) / 2, found.n - 1)) for c in (confidence, 1 - LEVEL))
-    low, high = (found.value + (end - found.value) * wanted / had for end in (found.low, found.high))
-    return replace(found, low=low, high=high)
+    heterogeneity = max(0.0, 1 - (K - 1) / Q) if Q > 0 else 0.0
+    return curves.Mean(value, low, high, K), (next_low, next_high), heterogeneity
 
 
 def ratios() -> list[float]:
@@ -201,13 +160,15 @@ def forest(
             ax.plot(found.value, y + shift, **(common | look))
         if section in printed:
             ax.plot(printed[section], y, color=plots.INK, marker="x", ms=7, mew=1.8)
-    for y, (mean, look) in enumerate(zip(summaries.values(), looks, strict=True), start=len(experiments)):
-        ax.plot([mean.next_low, mean.next_high], [y, y], color=plots.COLORS["none"], lw=7, alpha=0.5)
+    below = zip(summaries.values(), looks, strict=True)
+    for y, ((mean, ahead, _), look) in enumerate(below, start=len(experiments)):
+        ax.plot(ahead, [y, y], color=plots.COLORS["none"], lw=7, alpha=0.5)
         ax.plot([mean.low, mean.high], [y, y], color=plots.INK, lw=1.8)
         ax.plot(mean.value, y, **(common | look | {"color": plots.INK, "marker": "D"}))
     ax.axvline(1, color=plots.INK, lw=1)
     ax.set(xscale="log", xlabel="updates without a norm over those with layer norm", xlim=(0.24, 4.2))
-    names = [SECTIONS[section] for section in experiments] + [f"mean, {name}" for name in summaries]
+    names = [f"{section} {RACES[section][0]}" for section in experiments]
+    names += [f"mean, {name}" for name in summaries]
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     on.exactly(ax.xaxis, [0.25, 0.5, 0.7, 1, 1.4, 2, 4])
