@@ -1,4 +1,4 @@
-"""The page's pictures: the table of jobs, what networks reach, keys that no query prefers, merged points."""
+"""The page's pictures: the table of jobs, keys that no query prefers, merged points."""
 
 from collections.abc import Mapping, Sequence
 
@@ -55,18 +55,6 @@ def job_table(found: Mapping[str, Mapping[str, float]], depths: tuple[int, int])
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
     fig.legend(loc="outside lower center", ncols=3)
-    return fig
-
-
-def dots(found: Mapping[str, Float[np.ndarray, " seeds"]], quantity: str) -> Figure:
-    """What networks of each way reach: one row per way, small marks: networks."""
-    fig, ax = plots.subplots(figsize=(7.2, 2.6))
-    for row, (name, values) in enumerate(found.items()):
-        color = NONE if name == "without a norm" else LAYER if "layer norm" in name else TEAL
-        ax.plot(values, [row] * len(values), ".", color=color, ms=4, alpha=0.5)
-        ax.plot(np.mean(values), row, "o", color=color, ms=6)
-    ax.set(xlabel=quantity, yticks=range(len(found)), yticklabels=list(found))
-    ax.set_ylim(len(found) - 0.5, -0.5)
     return fig
 
 
