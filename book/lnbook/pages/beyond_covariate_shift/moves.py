@@ -66,11 +66,11 @@ def dependence(cases: Cases, seed: int, units: int) -> tuple[float, float]:
     return float(learned.norm() / old.norm()), float(scrambled.norm() / old.norm())
 
 
-def drifting(run: Run, *, held: bool = False) -> Normalize:
+def drifting(run: Run) -> Normalize:
     r"""Batch norm, then the means and scales of a run's units, relative to those after its first update.
 
     $\bar a_i\,\sigma_i^t/\sigma_i^1 + (\mu_i^t-\mu_i^1)/\sigma_i^1$ at update t, for a network that `train`
-    trains as long; with `held` the last update's from the beginning.
+    trains as long.
     """
     mean, std = torch.from_numpy(run.received).unbind(2)
     offset, stretch = (mean - mean[0]) / std[0], std / std[0]
@@ -79,7 +79,7 @@ def drifting(run: Run, *, held: bool = False) -> Normalize:
 
     def normalize(k: int, a: Tensor) -> Tensor:
         nonlocal now
-        if k == 0 and not held:
+        if k == 0:
             now = next(passes) // 2
         return batch_norm(a) * stretch[now, k] + offset[now, k]
 
