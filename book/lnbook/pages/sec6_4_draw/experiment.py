@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from lnbook.data import load
 from lnbook.figures import plots
 from lnbook.pages.sec6_4_draw.model import Draw, Nats
+from lnbook.shared.learning_curves import Curve, lines
 from lnbook.shared.studies import NORMS, jobs_of
 from lnbook.training import (
     Cases,
@@ -170,6 +172,24 @@ def windows(
             frame = Rectangle((left, top), width, width, fill=False, zorder=5, ls=style, lw=wide)
             frame.set_edgecolor(plots.COLORS["batch"])
             on.add_patch(frame)
+    return fig
+
+
+def own_rates(rows: pd.DataFrame) -> dict[str, float]:
+    """By norm the step size of the run whose last validation bound is lowest."""
+    ends = rows[rows["update"] == rows["update"].max()]
+    return ends.loc[ends.groupby("norm")["valid_bound"].idxmin()].set_index("norm")["rate"].to_dict()
+
+
+def beside_printed(bounds: Mapping[str, Curve], printed: Mapping[str, float]) -> Figure:
+    """Test bounds against epochs, above the networks' printed ones after all 200."""
+    fig, ax = plots.subplots(figsize=(6.0, 3.2))
+    lines(ax, bounds.items())
+    for norm, end in printed.items():
+        ax.axhline(end, color=plots.COLORS[norm], lw=1)
+    ax.annotate("printed, after 200 epochs", (1, max(printed.values()) + 2))
+    ax.set(xlabel="epochs", ylabel="test bound (nats)", ylim=(79, None))
+    ax.legend(loc="upper right")
     return fig
 
 

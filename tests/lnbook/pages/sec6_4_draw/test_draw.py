@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from lnbook.pages.sec6_4_draw.experiment import EXPERIMENT
+from lnbook import curves
+from lnbook.pages.sec6_4_draw.experiment import CHOOSING, EXPERIMENT, OWN, own_rates
 from lnbook.pages.sec6_4_draw.model import GAIN, VARIANCES, Draw, OneBiasLSTM, filterbanks
 from lnbook.training import Machine, train
 
@@ -163,3 +164,11 @@ def test_the_smoke_run_learns_digits() -> None:
     assert last["test_bound"] < 27.5 < 43 < first["test_bound"]
     assert (last["valid_cases"], last["test_cases"]) == (119, 360)
     assert found[1]["test_cases"] == 120
+
+
+def test_the_five_pairs_run_at_the_step_sizes_that_the_further_seed_chose() -> None:
+    rows = curves.runs(curves.recorded("draw_early", scale="paper")[0])
+    assert own_rates(rows[rows["seed"] == CHOOSING]) == OWN
+    pairs = rows[rows["seed"] != CHOOSING].groupby("norm")
+    assert pairs["rate"].unique().map(list).to_dict() == {norm: [rate] for norm, rate in OWN.items()}
+    assert (pairs["seed"].nunique() == 5).all()
