@@ -1,4 +1,4 @@
-"""Ways to do without a norm: how their blocks begin, and what folding and fading leave as it was."""
+"""Ways to do without a norm: how their blocks begin, and what fading leaves; the page holds the folding."""
 
 from dataclasses import replace
 
@@ -26,14 +26,6 @@ def layered() -> ways.Networks:
 def test_blocks_that_begin_by_adding_nothing_leave_the_stream_as_it_is(name):
     first, *_, last = ways.new(name, 5, 8, SEEDS, torch.float64).streams(cases())
     assert torch.equal(first, last)
-
-
-def test_folded_networks_compute_the_same_with_rms_norms_that_have_no_parameters():
-    nets, x = layered(), cases()
-    less, bias = ways.folded(nets)
-    assert "gain" not in less.stack
-    found = less.logits(x) + bias
-    torch.testing.assert_close(found, nets.logits(x), rtol=0, atol=1e-11)  # rounding
 
 
 def test_a_norm_is_faded_from_each_cases_deviation_to_the_mean_one():
