@@ -3,9 +3,10 @@
 import pytest
 from ledger_rules import measurement, rule
 
+from lnbook.ledger import sentences
 from lnbook.ledger.rules import Sentence
 from lnbook.ledger.sentences import judge_sentence, with_holm
-from lnbook.ledger.verdicts import NOT_TESTED, judge
+from lnbook.ledger.verdicts import NOT_TESTED, SENTENCE_WORDS, judge
 
 SENTENCE = Sentence("p", "6.6", "Section 6.6", "it is faster")
 FOR, AGAINST, OPEN = (1.0, 0.5, 1.5), (-1.0, -1.5, -0.5), (0.1, -2.0, 2.2)
@@ -59,25 +60,8 @@ def test_a_sentence_has_the_verdict_of_what_decides_it(evidence, said):
     assert str(verdict(*evidence)) == said
 
 
-SAME = PAPER | {"kind": "same", "expect": "== 0", "margin": 0.5, "effect": None, "effect_from": ""}
-EVIDENCE = {  # the verdict on a rule of each kind, by what was measured for it
-    "identity": (EXACT, {"verified": (0, 0, 0), "contradicted": (10, 10, 10)}),
-    "identity, conditional": (EXACT | {"condition": "delta > 0"}, {"verified if": (0, 0, 0)}),
-    "error": (EXACT | {"kind": "error"}, {"error in print": (0, 0, 0), "contradicted": (10, 10, 10)}),
-    "code": (EXACT | {"kind": "code"}, {"implemented as described": (0, 0, 0)}),
-    "computed": (EXACT | {"kind": "computed"}, {"verified": (0, 0, 0), "contradicted": (10, 10, 10)}),
-    "effect": (PAPER, {"supported": FOR, "contradicted": AGAINST, "undecided": OPEN}),
-    "effect, ours": (PAPER, {"below what counts here": (0.1, -0.2, 0.4)}),
-    "effect, of the paper": (PAPER | {"effect_from": "paper"}, {"smaller than claimed": (0.1, -0.2, 0.4)}),
-    "same": (SAME, {"supported": (0.0, -0.2, 0.2), "contradicted": (2, 1.5, 2.5)}),
-    "same, open": (SAME, {"undecided": (0.4, -0.4, 1.2)}),
-}
-
-
-@pytest.mark.parametrize("kind", EVIDENCE)
-def test_the_verdict_on_a_sentences_only_rule_is_the_sentences(kind):
-    fields, known = EVIDENCE[kind]
-    assert {word: verdict((fields, numbers)).word for word, numbers in known.items()} == {w: w for w in known}
+def test_every_verdict_on_a_rule_has_its_place_among_those_on_a_sentence():
+    assert {*sentences.AGAINST} == {*SENTENCE_WORDS} - {"read", NOT_TESTED, "not measured"}
 
 
 def test_a_sentence_without_evidence_says_why_or_where_it_is_read():

@@ -1,7 +1,4 @@
-"""What a verdict says beside its word, sizes on a ratio's scale, power, and the probability of a distance.
-
-That each line of the table of verdicts comes out is tested in `test_sentences`.
-"""
+"""The table of verdicts, sizes on a ratio's scale, power, and the probability of a distance."""
 
 import math
 
@@ -20,11 +17,19 @@ def runs(center: float, spread: float, n: int, seed: int) -> list[float]:
 SAVES = rule("< 1", scale="ratio", effect=0.6, effect_from="paper")
 ALIKE = rule("== 1", kind="same", scale="ratio", margin=1.1, effect=None, effect_from="")
 NAMED = rule(condition="120 updates")
+EXACT, MISPRINT, OURS = (rule(kind=kind) for kind in ("identity", "error", "code"))
+NONE, ONE = (0, 0, 0), (1, 1, 1)
 
 
 @pytest.mark.parametrize(
     ("judged", "numbers", "said"),
     [
+        (EXACT, NONE, "verified"),
+        (EXACT, ONE, "contradicted"),
+        (rule(kind="computed", condition="delta > 0"), NONE, "verified if delta > 0"),
+        (MISPRINT, NONE, "error in print"),
+        (MISPRINT, ONE, "contradicted"),
+        (OURS, NONE, "implemented as described"),
         (SAVES, (0.7, 0.5, 0.9), "supported in a stand-in"),
         (SAVES, (0.87, 0.77, 0.97), "supported in a stand-in (the right side, but the paper has 0.6)"),
         (SAVES, (1.3, 1.1, 1.5), "contradicted in a stand-in"),
@@ -35,6 +40,7 @@ NAMED = rule(condition="120 updates")
         (ALIKE, (1.02, 0.8, 1.3), "undecided in a stand-in (n = 82 would decide)"),
         (ALIKE, (0.5, 0.45, 0.55), "contradicted in a stand-in"),
         (rule(), (0.4, 0.1, 0.7), "supported in a stand-in (the right side, but what counts here is 1)"),
+        (rule(), (0.1, -0.2, 0.4), "below what counts here in a stand-in"),
         (rule(), (math.nan, math.nan, math.nan), "not measured (no number)"),
         (rule(size="paper"), (2, 1.5, 2.5), "supported"),
         (rule(size="implementation"), (2, 1.5, 2.5), "supported for this implementation"),

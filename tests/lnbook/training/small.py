@@ -4,7 +4,6 @@ Run as a program under `torchrun`, it is `python -m lnbook run` with this experi
 """
 
 import itertools
-import math
 import os
 import sys
 from collections.abc import Mapping
@@ -22,8 +21,8 @@ UPDATES, EVERY = 40, 7  # the last row is no multiple
 class Small(Task):
     """Two classes of points; `dropout` draws from the task's noise.
 
-    The environment variable FAULT makes a loss NaN or presses Ctrl-C: as "nan 13" or "stop 13" at the 13th
-    loss of a session.
+    The environment variable FAULT makes a loss NaN or infinite or presses Ctrl-C: as "nan 13", "inf 13" or
+    "stop 13" at the 13th loss of a session.
     """
 
     updates, every, evaluation_batch, clip, select = UPDATES, EVERY, 5, 1.0, "valid_nll"
@@ -57,7 +56,7 @@ class Small(Task):
         faulty = self.calls == int(update)
         if faulty and kind == "stop":
             raise KeyboardInterrupt
-        return F.cross_entropy(model(x), y) * (math.nan if faulty and kind == "nan" else 1.0)
+        return F.cross_entropy(model(x), y) * (float(kind) if faulty else 1.0)
 
     def measure(self, model: nn.Module, cases: Cases, noise: torch.Generator) -> Mapping[str, Tensor]:
         logits = model(cases[0]).double()

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from small import EXPERIMENT, JOB, jobs, without_clock
 
 from lnbook.__main__ import main
@@ -16,7 +18,7 @@ from lnbook.cli import run as command
 from lnbook.cli.experiments import find
 from lnbook.data import load, loaded
 from lnbook.ledger.rows import as_csv
-from lnbook.training import Job, Machine, RunFolder, Task, torch_threads, train
+from lnbook.training import Job, Machine, RunFolder, Task, sweep, torch_threads, train
 from lnbook.training.checkpoint import Outcome
 from lnbook.training.runs import Runs, label, run
 
@@ -80,15 +82,18 @@ def test_runs_that_have_begun_are_neither_mixed_nor_lost_unasked(small, whole, t
     assert table(tmp_path) == as_text(whole)
 
 
-def test_a_nan_loss_fails_its_run_only_and_keeps_its_rows(small, whole, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("loss", ["nan", "inf"])
+def test_no_finite_loss_fails_its_run_only_and_keeps_its_rows(
+    small, whole, tmp_path, monkeypatch, capsys, loss
+):
     def task(job: Any, scale: str, machine: Any) -> Any:
-        monkeypatch.setenv("FAULT", "nan 17" if job["norm"] == "layer" and job["seed"] == 0 else "none 0")
+        monkeypatch.setenv("FAULT", f"{loss} 17" if job["norm"] == "layer" and job["seed"] == 0 else "none 0")
         return EXPERIMENT.task(job, scale, machine)
 
     monkeypatch.setattr(command, "find", lambda name: replace(EXPERIMENT, task=task))
     assert small("--out", tmp_path) == 1
-    said = "norm-layer_dropout-0.0_seed-0: The loss became nan at update 17; the last finite loss was 0."
-    assert said in capsys.readouterr().err
+    said = f"The loss became {loss} at update 17; the last finite loss was 0."
+    assert f"norm-layer_dropout-0.0_seed-0: {said}" in capsys.readouterr().err
     assert table(tmp_path) == as_text([*whole[:3], *whole[8:]])
     assert [bool(entry["failed"]) for entry in facts(tmp_path)["runs"]] == [True] + [False] * 5
     assert small("--out", tmp_path, "--resume") == 1  # it stays a failure
@@ -176,3 +181,19 @@ def test_what_runs_read_in_processes_of_their_own_is_named_by_the_process_that_a
     monkeypatch.setattr("lnbook.training.runs.sweep", lambda *work, **options: ended)
     run(EXPERIMENT, "smoke", jobs=[one.job for one in ended])
     assert loaded() == [read]
+
+
+def where(note: str, number: int) -> dict[str, Any]:
+    """The arguments, and where it ran."""
+    return {"of": (note, number), "threads": torch.get_num_threads(), "process": os.getpid()}
+
+
+def test_a_sweep_gives_the_same_in_parallel_and_in_turn_and_in_the_order_of_the_jobs(monkeypatch):
+    before, jobs = torch.get_num_threads(), [{"number": n} for n in (3, 1, 2, 1)]
+    monkeypatch.setenv("LNLIB_CORES", "1")  # what a build says
+    alone, together = (sweep(where, jobs, common=("note",), processes=n) for n in (None, 2))
+    for found in (alone, together):
+        assert [one["of"] for one in found] == [("note", n) for n in (3, 1, 2, 1)]
+        assert {one["threads"] for one in found} == {1}
+        assert (os.getpid() in {one["process"] for one in found}) == (found is alone)
+    assert torch.get_num_threads() == before

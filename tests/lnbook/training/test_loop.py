@@ -1,6 +1,5 @@
 """The training loop: seeded, the same on every run, and honest about what it records."""
 
-import itertools
 import math
 import time
 from typing import Any
@@ -10,7 +9,7 @@ import torch
 from small import JOB, UPDATES, Small, without_clock
 from torch import Tensor, nn
 
-from lnbook.training import Machine, Minibatches, NonFiniteLoss, Row, Run, fit, train
+from lnbook.training import Machine, Minibatches, Row, Run, RunFolder, fit, torch_threads, train
 
 
 def small(dtype: torch.dtype = torch.float32, **settings: Any) -> Small:
@@ -127,14 +126,23 @@ def test_gradients_are_clipped_to_the_norm_that_the_task_asks_for():
     assert after == pytest.approx([0.01], rel=1e-3)  # torch divides by the norm + 1e-6
 
 
-def test_a_loss_that_is_not_finite_stops_and_names_the_update_and_the_last_finite_loss():
-    calls = itertools.count(1)
-
-    def loss(output: Tensor, target: Tensor) -> Tensor:
-        return output.sum() * 0 + (math.inf if next(calls) == 13 else 0.25)
-
-    with pytest.raises(
-        NonFiniteLoss, match=r"became inf at update 13; the last finite loss was 0\.25"
-    ) as caught:
-        fitted(loss=loss, updates=40, every=10)
-    assert [row["update"] for row in caught.value.rows] == [0, 10]
+def test_stopped_again_and_again_a_run_gives_the_same_bits(tmp_path, monkeypatch):
+    with torch_threads(1):
+        expected = train(Small(Machine(), **JOB))
+        for stop in (1, 2, 5, 6, 7, 3, 9, UPDATES + 1):  # in, between and at rows and epochs
+            monkeypatch.setenv("FAULT", f"stop {stop}")
+            task = Small(Machine(), **JOB)
+            try:
+                with RunFolder(tmp_path, JOB, {}) as folder:
+                    found = train(task, folder=folder, every_seconds=0)
+            except KeyboardInterrupt:
+                continue
+    assert without_clock(found.rows) == without_clock(expected.rows)
+    assert found.selected is not None
+    assert expected.selected is not None
+    assert without_clock([found.selected]) == without_clock([expected.selected])
+    weights = torch.load(tmp_path / "selected.pt", weights_only=True)
+    assert {"1.running_mean", "1.num_batches_tracked"} <= set(weights)
+    assert expected.best is not None
+    torch.testing.assert_close(weights, expected.best["weights"], rtol=0, atol=0)
+    assert task.calls == UPDATES - 26, "all that was done before the stops was kept"
