@@ -21,7 +21,7 @@ PEERS = ("curvlinops", "nngeometry", "laplace", "jax")
 collect_ignore = (
     []
     if all(map(find_spec, PEERS))
-    else [f"benchmarks/test_{what}.py" for what in ("evidence_peers", "fisher_peers", "recurrent_peers")]
+    else [f"benchmarks/test_{what}.py" for what in ("fisher_peers", "recurrent_peers")]
 )
 
 # What a change needs to know, and, with --slow, all of it.

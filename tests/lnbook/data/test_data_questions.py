@@ -188,12 +188,8 @@ def test_the_last_tenth_of_each_book_is_for_validation_and_a_limit_spreads_over_
     assert {q.source for q in few.questions} == {"One", "Two"}
 
 
-def test_without_books_the_stories_serve_and_damaged_ones_are_not_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("LNLIB_DATA", raising=False)
-    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
-    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+@pytest.mark.usefixtures("nothing_there")
+def test_without_books_the_stories_serve_and_damaged_ones_are_not_replaced(tmp_path: Path) -> None:
     load_readings.cache_clear()
     found = load_readings("gutenberg", limit=20)
     assert (found.provenance["name"], found.provenance["requested"]) == ("stories", "gutenberg")

@@ -158,10 +158,7 @@ def forget() -> None:
 
 
 @pytest.fixture
-def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("LNLIB_DATA", raising=False)
-    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
-    monkeypatch.setenv("LNLIB_OFFLINE", "1")
+def nothing_known(nothing_there: None) -> Iterator[None]:
     forget()
     yield
     forget()
@@ -169,7 +166,7 @@ def nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 @pytest.mark.parametrize("name", EXPERIMENTS.values())
 def test_without_data_a_run_can_begin_and_nothing_is_written_to_stderr(
-    name: str, nothing_there: None, capfd: pytest.CaptureFixture[str]
+    name: str, nothing_known: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     experiment = find(name)
     job = experiment.jobs("study", 0)[-1] | FEW.get(name, {})

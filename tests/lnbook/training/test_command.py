@@ -132,10 +132,8 @@ def test_a_run_goes_on_only_with_the_data_the_code_and_the_rules_that_it_began_w
     assert table(out) == table(tmp_path / "whole")
 
 
-def test_a_study_accepts_a_stand_in_only_if_told_to(small, tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("LNLIB_DATA", raising=False)
-    for name, value in {"LNLIB_OFFLINE": "1", "DATA": "mnist", "LNLIB_CACHE": str(tmp_path)}.items():
-        monkeypatch.setenv(name, value)
+def test_a_study_accepts_a_stand_in_only_if_told_to(small, nothing_there, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DATA", "mnist")
     words = ["--out", tmp_path, "--scale", "study", *ONE]
     assert small(*words) == 1
     assert "To run what stands in for it, give --anyway." in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 import math
 from itertools import product
-from pathlib import Path
 
 import pytest
 import torch
@@ -150,13 +149,11 @@ def test_seeds_are_outermost_and_own_step_sizes_have_seeds_that_no_rule_has_seen
     assert not {*seen} & {job["seed"] for job in own}
 
 
+@pytest.mark.usefixtures("nothing_there")
 @pytest.mark.parametrize("scale", ["book", "study"])
 def test_on_the_stand_in_every_layer_has_a_border_and_a_center_and_the_updates_are_those_of_clothes(
-    scale: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scale: str,
 ) -> None:
-    monkeypatch.delenv("LNLIB_DATA", raising=False)
-    monkeypatch.setenv("LNLIB_CACHE", str(tmp_path))
-    monkeypatch.setenv("LNLIB_OFFLINE", "1")
     job = convnet.EXPERIMENT.jobs(scale, 0)[0]
     task = convnet.EXPERIMENT.task(job, scale, Machine())
     assert task.updates == round(job["epochs"] * (60_000 // 64))
