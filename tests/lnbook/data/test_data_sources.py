@@ -221,3 +221,9 @@ def test_offline_means_that_no_server_is_asked(
     assert asked == []
     monkeypatch.setenv("LNLIB_OFFLINE", "no")
     assert data.published("small")[1]["source"] == "download"
+
+
+def test_what_a_process_has_loaded_is_listed_once_and_in_order() -> None:
+    for name in ("digits", "small", "digits"):
+        data.published(name, on_stand_in="silent")
+    assert [entry["requested"] for entry in data.loaded()] == ["digits", "small"]
