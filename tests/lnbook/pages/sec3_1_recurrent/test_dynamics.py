@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate
 
 from lnbook.pages.sec3_1_recurrent import dynamics
-from lnbook.pages.sec3_1_recurrent.dynamics import exponent, mean_square, mean_square_slope, strength
+from lnbook.pages.sec3_1_recurrent.dynamics import exponent, mean_square_slope, strength
 
 
 @pytest.mark.parametrize("g", [0.1, 10.0])
