@@ -51,7 +51,7 @@ def card(rule: Rule, found: Measurement, record: Record) -> str:
     return (
         f'<details class="result" data-rule="{name}"><summary>{said} {verdict}</summary>'
         f"<p>{escape('; '.join(filter(None, (rule.quantity, over, here))))}. "
-        f'<a href="ledger.html#{name}">The rule</a></p></details>'
+        f'<a href="ledger.html#{name}">Rule</a></p></details>'
     )
 
 

@@ -42,7 +42,7 @@ def test_an_estimate_stands_beside_that_of_the_record_whose_verdict_it_is():
     )
     assert words(card) == (
         "It is faster. 1.6 times [1.2, 2.1] supported speed-up; 8 seeds; "
-        "here 1.6 times [0.9, 2.8], 5 seeds. The rule"
+        "here 1.6 times [0.9, 2.8], 5 seeds. Rule"
     )
 
 
