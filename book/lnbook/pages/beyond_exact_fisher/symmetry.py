@@ -13,18 +13,12 @@ numbers.
 import math
 from dataclasses import replace
 
-import numpy as np
 import torch
 from jaxtyping import Float
-from matplotlib.figure import Figure
-from matplotlib.patches import Ellipse
 from torch import Tensor
 
-from lnbook.figures import axes as on
-from lnbook.figures import plots
 from lnlib.glm import GLM
 
-NONE, LAYER = plots.COLORS["none"], plots.COLORS["layer"]
 STEP = 0.02
 
 
@@ -66,32 +60,3 @@ def slide(W: Float[Tensor, "H D"], direction: Float[Tensor, " H"], length: float
             break
         path.append(t)
     return torch.stack(path)
-
-
-def sliding(
-    rows: Float[np.ndarray, "H 2"],
-    path: Float[np.ndarray, "S H"],
-    moved: Float[np.ndarray, " S"],
-    changed: Float[np.ndarray, " S"],
-    control: Float[np.ndarray, " S"],
-) -> Figure:
-    """Centered rows that slide on their rays, their ellipse of inertia; what that does to the outputs."""
-    fig, (left, right) = plots.subplots(1, 2, figsize=(7.2, 3.4))
-    values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
-    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-    left.add_patch(Ellipse((0, 0), *(2 * np.sqrt(values[::-1])), angle=angle, fill=False, ec=NONE, lw=1.6))
-    for row, t in zip(rows, path.T, strict=True):
-        far = 1.15 * max(t.max(), 1)
-        left.plot([0, far * row[0]], [0, far * row[1]], color=NONE, lw=0.6)
-        left.plot(t * row[0], t * row[1], color=LAYER, lw=2.4)
-        left.plot(*row, "o", color=NONE, ms=7)
-        left.plot(*(t[-1] * row), "o", color=LAYER, ms=7)
-    left.plot(0, 0, "+", color=plots.INK, ms=9)
-    left.set(title="centered rows of $W$", xlabel="input 1", ylabel="input 2")
-    left.set_aspect("equal", adjustable="datalim")
-    right.semilogy(moved[1:], control[1:], color=NONE, ls="--", label="a random slide")
-    right.semilogy(moved[1:], np.maximum(changed[1:], 1e-17), color=LAYER, label="hidden symmetry")
-    right.set(xlabel="weights moved (relative)", title="outputs changed (relative)", ylim=(1e-17, 1e2))
-    on.decades(right.yaxis)
-    right.legend(loc="center right")
-    return fig

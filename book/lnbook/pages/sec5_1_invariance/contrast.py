@@ -18,13 +18,13 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from lnbook.figures import plots
-from lnbook.ledger.tables import Table
 from lnbook.training import torch_threads
 from lnlib.invariance import BEYOND, COLUMNS, Row, columns
 from lnlib.invariance.methods import Statistics, normalized, statistics, summed_inputs
 
 Line = Sequence[float]
 METHODS = ("batch", "weight", "layer")
+COLOR = plots.COLORS | {"group": plots.INK, "instance": plots.INK, "input": plots.INK}
 # A check where nothing changes, a turn where outputs follow, waves for nearly, a cross for broken.
 SIGNS = {"invariant": "\u2713", "equivariant": "\u21bb", "nearly": "\u2248", "no": "\u00d7"}
 NETWORKS = ("none", "batch", "weight", "layer", "layer, bias inside")
@@ -87,7 +87,7 @@ def table1(rows: Sequence[Row]) -> Figure:
         # the paper's word; our verdict by the filling, with the largest change
         for x, norm in zip((5.825, 7.575, 9.325), METHODS, strict=True):
             cell, change = cells[norm, column], cells[norm, column].max_relative_change
-            fill = to_rgba(plots.COLORS[norm], 0.35) if cell.invariant else "none"
+            fill = to_rgba(COLOR[norm], 0.35) if cell.invariant else "none"
             edge, lw = (plots.GRID, 1) if cell.invariant == cell.paper else (plots.OTHERS["red"], 3)
             ax.add_patch(Rectangle((x - 0.825, y - 0.44), 1.65, 0.88, fc=fill, ec=edge, lw=lw))
             ax.text(x, y + 0.16, "invariant" if cell.paper else "no", ha="center", va="center")
@@ -100,12 +100,27 @@ def table1(rows: Sequence[Row]) -> Figure:
     return fig
 
 
-def beyond(rows: Sequence[Row]) -> Table:
-    """All methods and all transformations, the paper's first."""
-    signs = {row[:2]: SIGNS[row.verdict] for row in rows}
+def beyond(rows: Sequence[Row]) -> Figure:
+    """All methods and all transformations: a check for invariant, a minus for equivariant."""
     norms = list(dict.fromkeys(row.norm for row in rows))
-    lines = [[name, *(signs[norm, name] for norm in norms)] for name in COLUMNS + BEYOND]
-    return Table(["Transformation", *norms], lines)
+    names = COLUMNS + BEYOND
+    fig, ax = plots.subplots(figsize=(5.6, 5.4))
+    for row in rows:
+        x, y = norms.index(row.norm), names.index(row.transformation)
+        if row.verdict == "no":
+            continue
+        fill = to_rgba(COLOR[row.norm], 0.35 if row.invariant else 0.1)
+        ax.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, fc=fill, ec=plots.GRID))
+        ax.text(x, y, SIGNS[row.verdict], ha="center", va="center", size=13)
+    ax.axhline(len(COLUMNS) - 0.5, color=plots.INK, lw=0.8)
+    ax.set(xlim=(-0.5, len(norms) - 0.5), ylim=(len(names) - 0.5, -0.5))
+    ax.set_xticks(range(len(norms)), norms, rotation=40, ha="left")
+    ax.set_yticks(range(len(names)), names)
+    ax.xaxis.tick_top()
+    ax.grid(False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    return fig
 
 
 def pictures(contrast: Line, brightness: Line, errors: Mapping[str, tuple[Line, Line]]) -> Figure:
