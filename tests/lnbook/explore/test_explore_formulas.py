@@ -115,6 +115,23 @@ def test_the_five_reductions_part_a_tensor_as_lnlib_does(norm):
         assert len(sets) == means(norm, a.shape, groups)
 
 
+LAYERS = {
+    "BatchNorm2d(4)": nn.BatchNorm2d(4),
+    "GroupNorm(1, 4)": nn.GroupNorm(1, 4),
+    "InstanceNorm2d(4, affine=True)": nn.InstanceNorm2d(4, affine=True),
+    "GroupNorm(2, 4)": nn.GroupNorm(2, 4),
+    "LayerNorm(4)": nn.LayerNorm(4),
+    "BatchNorm1d(4)": nn.BatchNorm1d(4),
+    "InstanceNorm1d(4, affine=True)": nn.InstanceNorm1d(4, affine=True),
+}
+WAYS = {
+    "a": lambda a: a,
+    "a.permute(0, 2, 3, 1)": lambda a: a.permute(0, 2, 3, 1),
+    "a.permute(0, 3, 1, 2)": lambda a: a.permute(0, 3, 1, 2),
+    "a.transpose(1, 2)": lambda a: a.transpose(1, 2),
+}
+
+
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC", "NTC"])
 @pytest.mark.parametrize("norm", FIVE)
 def test_the_words_name_torchs_axes_and_a_layer_that_computes_the_same(norm, layout):
@@ -123,7 +140,7 @@ def test_the_words_name_torchs_axes_and_a_layer_that_computes_the_same(norm, lay
     a = a.flatten(2).mT if layout == "NTC" else a.permute(["NCHW".index(axis) for axis in layout])
     if norm != "group":
         assert words["mean"] == f"a.mean({axes(FIVE[norm][1], layout)})"
-    layer, way = eval(words["layer"], vars(nn)).double(), lambda a: eval(words["way"], {"a": a})
+    layer, way = LAYERS[words["layer"]].double(), WAYS[words["way"]]
     with torch.no_grad():
         torch.testing.assert_close(layer(way(a)), way(normalize(a, norm, layout)), rtol=0, atol=1e-12)
     assert words["trailing"] == f"LayerNorm({list(a.shape[1:])})"
