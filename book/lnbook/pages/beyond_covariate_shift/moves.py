@@ -70,7 +70,7 @@ def drifting(run: Run) -> Normalize:
     r"""Batch norm, then the means and scales of a run's units, relative to those after its first update.
 
     $\bar a_i\,\sigma_i^t/\sigma_i^1 + (\mu_i^t-\mu_i^1)/\sigma_i^1$ at update t, for a network that `train`
-    trains as long.
+    trains for as many updates.
     """
     mean, std = torch.from_numpy(run.received).unbind(2)
     offset, stretch = (mean - mean[0]) / std[0], std / std[0]

@@ -149,7 +149,7 @@ def _squares(parameters: Parameters) -> Float[Tensor, " S"]:
 def largest_eigenvalue(
     weights: Sequence[Float[Tensor, "_ _"]], x: Float[Tensor, "N D"], norm: Callable[[Tensor], Tensor]
 ) -> float:
-    """Of the Fisher matrix of a relu network with a norm of its outputs: by products, in Lanczos' method."""
+    """Of the Fisher matrix of a ReLU network with a norm on its outputs, by Lanczos' method."""
 
     def outputs(*weights: Tensor) -> Float[Tensor, "N K"]:
         h = x

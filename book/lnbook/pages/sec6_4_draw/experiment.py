@@ -176,13 +176,13 @@ def windows(
 
 
 def own_rates(rows: pd.DataFrame) -> dict[str, float]:
-    """By norm the step size of the run whose last validation bound is lowest."""
+    """For each norm, the step size of the run with the lowest last validation bound."""
     ends = rows[rows["update"] == rows["update"].max()]
     return ends.loc[ends.groupby("norm")["valid_bound"].idxmin()].set_index("norm")["rate"].to_dict()
 
 
 def beside_printed(bounds: Mapping[str, Curve], printed: Mapping[str, float]) -> Figure:
-    """Test bounds against epochs, above the networks' printed ones after all 200."""
+    """Test bounds against epochs, with lines at the printed bounds after all 200."""
     fig, ax = plots.subplots(figsize=(6.0, 3.2))
     lines(ax, bounds.items())
     for norm, end in printed.items():
