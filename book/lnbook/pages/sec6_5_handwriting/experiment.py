@@ -186,12 +186,16 @@ def trained() -> tuple[Handwriting, dict[str, Any]]:
 
 
 def written(lines: Sequence[tuple[str, Sequence[Float[np.ndarray, "_ 2"]]]]) -> Figure:
-    """Lines of writing, each a title and its strokes, below each other, to one measure."""
-    fig, axes = plots.subplots(len(lines), 1, figsize=(7.0, 1.3 * len(lines)), sharex=True, sharey=True)
-    for ax, (title, strokes) in zip(axes, lines, strict=True):
+    """Lines of writing below each other, to one measure, each under its title."""
+    spans = [np.concatenate([*strokes]) for _, strokes in lines]
+    widest, heights = max(np.ptp(span[:, 0]) for span in spans), [np.ptp(span[:, 1]) for span in spans]
+    size = (7.0, min(6.8 * sum(heights) / widest, 5) + 0.35 * len(lines))  # strokes may wander down
+    fig, axes = plots.subplots(len(lines), 1, figsize=size, height_ratios=heights)
+    for ax, (title, strokes), span in zip(axes, lines, spans, strict=True):
         ax.set_title(title, fontsize=10, loc="left", parse_math=False)
         for stroke in strokes:
             ax.plot(*stroke.T, marker="." if len(stroke) == 1 else "", color=plots.INK, lw=1.3, ms=3)
+        ax.set_xlim(span[:, 0].min() - 0.02 * widest, span[:, 0].min() + 1.02 * widest)
         ax.set_aspect("equal")
         ax.axis("off")
     return fig
